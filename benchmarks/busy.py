@@ -64,9 +64,7 @@ def bare(model: str, body: bytes) -> float:
 
             async def player() -> None:
                 for _ in range(ROUNDS):
-                    async with session.post(
-                        url, data=body, headers={"Content-Type": "application/json"}
-                    ) as reply:
+                    async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as reply:
                         orjson.loads(await reply.read())
 
             begun = time.perf_counter()

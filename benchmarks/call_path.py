@@ -78,8 +78,7 @@ def bare(url: str, prompts: list[list[list[str]]]) -> Pace:
     import aiohttp
 
     bodies = [
-        orjson.dumps({"model": "loopback", "messages": [{"role": r, "content": c} for r, c in p]})
-        for p in prompts
+        orjson.dumps({"model": "loopback", "messages": [{"role": r, "content": c} for r, c in p]}) for p in prompts
     ]
 
     async def run() -> Pace:
@@ -166,25 +165,18 @@ def measure() -> list[Result]:
     group = "call path, 64 in flight"
     speeds = {name: median(pace.speed for pace in found) for name, found in paces.items()}
     notes = {
-        name: f"{median(pace.cpu for pace in found):.0f} microseconds of CPU a call"
-        for name, found in paces.items()
+        name: f"{median(pace.cpu for pace in found):.0f} microseconds of CPU a call" for name, found in paces.items()
     }
     bare_row = Result(group, "bare aiohttp + orjson loop", speeds["bare"], "calls/s", note=notes["bare"])
     results = [bare_row]
     for loop, name, least in (
         ("asyncio", "Ostrom, whole stack", 0.8),
-        (
-            "uvloop",
-            "Ostrom, whole stack, on uvloop; the bare loop, which journals nothing, is on asyncio",
-            0.9,
-        ),
+        ("uvloop", "Ostrom, whole stack, on uvloop; the bare loop, which journals nothing, is on asyncio", 0.9),
     ):
         pairs = zip(paces[loop], paces["bare"], strict=True)
         ratio = median(mine.speed / bound.speed for mine, bound in pairs)
         aim, met = f">= {least}", ratio >= least
-        results.append(
-            Result(group, name, speeds[loop], "calls/s", "bare loop", ratio, aim, met, notes[loop])
-        )
+        results.append(Result(group, name, speeds[loop], "calls/s", "bare loop", ratio, aim, met, notes[loop]))
     mine = speeds["asyncio"]
     for name, found in peers.items():
         if found is None:

@@ -24,9 +24,7 @@ def study(model: str) -> StudyFile:
     """The paper's sweep with reasoning, over seven names of one server."""
     base = model.partition("#")[0]
     return load_study(
-        "memory",
-        models=[f"{base}#m{i}" for i in range(MODELS)],
-        changes=["agent.style=reasoned", "vary.style=null"],
+        "memory", models=[f"{base}#m{i}" for i in range(MODELS)], changes=["agent.style=reasoned", "vary.style=null"]
     )
 
 
@@ -54,9 +52,7 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
         rounds = unit.mechanism.most_decisions(unit.game) // unit.game.seats - missing_rounds
         asks = [number_of(asked(d)) for d in next(unit.mechanism.play(unit.game, unit.streams))]
         rows = [
-            sealed(
-                (index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0, asks[seat])
-            )
+            sealed((index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0, asks[seat]))
             for step in range(rounds)
             for seat in range(unit.game.seats)
         ]

@@ -94,7 +94,5 @@ def measure() -> list[Result]:
     results = []
     for name, (sizes, cost) in cases.items():
         slope, shown = exponent(sizes, cost)
-        results.append(
-            Result("cost growth", name, slope, "exponent", aim="<= 1.05", met=slope <= 1.05, note=shown)
-        )
+        results.append(Result("cost growth", name, slope, "exponent", aim="<= 1.05", met=slope <= 1.05, note=shown))
     return results

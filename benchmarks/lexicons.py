@@ -45,16 +45,12 @@ def measure(traces: int) -> dict[str, float]:
     """
     sample = list(made_up_traces(min(traces, 2_000)))
     patterns = [list_regex(lexicon) for lexicon in memory_curse()]
-    next(
-        iter(count_batches(sample[:1], memory_curse()))
-    )  # builds the automaton, as the patterns are built above
+    next(iter(count_batches(sample[:1], memory_curse())))  # builds the automaton, as the patterns are built above
     lowered = [re.compile(pattern.pattern) for pattern in patterns]
     seconds: dict[str, list[float]] = {"ours": [], "regex": [], "lowered": []}
     for _ in range(5):
         start = time.perf_counter()
-        slow = [
-            [sum(1 for _ in p.finditer(text)) for p in patterns] + [len(text.split())] for _, text in sample
-        ]
+        slow = [[sum(1 for _ in p.finditer(text)) for p in patterns] + [len(text.split())] for _, text in sample]
         seconds["regex"].append(time.perf_counter() - start)
         start = time.perf_counter()
         for _, text in sample:

@@ -32,9 +32,7 @@ class Browser:
         self.port, self.cookie, self.at = port, "", ""
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def request(
-        self, method: str, path: str, fields: dict[str, str] | None = None, part: bool = True
-    ) -> int:
+    async def request(self, method: str, path: str, fields: dict[str, str] | None = None, part: bool = True) -> int:
         """One request; its status. The page's place is kept."""
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self.port)
@@ -105,9 +103,7 @@ def measure() -> list[Result]:
                 name = f"next question, p95, {people} people thinking {think:g} s"
                 found.append(Result("people", name, late, "ms", aim=f"< {most} ms", met=late < most))
             memory = _memory(server)
-            found.append(
-                Result("people", "memory with 1,000 people", memory, "MB", aim="< 250 MB", met=memory < 250)
-            )
+            found.append(Result("people", "memory with 1,000 people", memory, "MB", aim="< 250 MB", met=memory < 250))
             found.append(_restart(server, browsers))
         finally:
             server.kill()

@@ -22,10 +22,7 @@ BLOCK = 64
 """Characters that are compared at a time, about 16 tokens."""
 LEAST = 4096
 """Characters that a beginning must have to be cached, about the 1,024 tokens that servers ask for."""
-REASONS = (
-    "The other side has kept to its word so far, and a quarrel would cost both of us more than it brings. "
-    * 4
-)
+REASONS = "The other side has kept to its word so far, and a quarrel would cost both of us more than it brings. " * 4
 GROUP = (
     "prompts that a cache could have had (first 6 matches of each study's preset `small`; tokens of 4 characters; "
     "beginnings of at least 1,024 tokens, which OpenAI and most Claude models ask for, in brackets of any length)"

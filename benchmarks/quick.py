@@ -110,9 +110,7 @@ def main() -> None:
         recorded = {name: round(yardsticks, 3) for name, (_, yardsticks) in costs.items()}
         RECORDED.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    print(
-        f"{'CPU of one':28} {'microseconds':>12} {'yardsticks per 1,000':>21} {'recorded':>9} {'now / then':>10}"
-    )
+    print(f"{'CPU of one':28} {'microseconds':>12} {'yardsticks per 1,000':>21} {'recorded':>9} {'now / then':>10}")
     for name, (seconds, yardsticks) in costs.items():
         then = recorded.get(name)
         times = "" if then is None else f"{yardsticks / then:.2f}"

@@ -53,21 +53,10 @@ def measure() -> list[Result]:
             alone = calls / seconds(model, PlayOptions(max_connections=flying, start_connections=flying))
     finally:
         ray.shutdown()
-    results = [
-        Result(group, "1 worker", rates[1], "calls/s", "local executor, as many in flight", rates[1] / alone)
-    ]
+    results = [Result(group, "1 worker", rates[1], "calls/s", "local executor, as many in flight", rates[1] / alone)]
     for workers in WORKERS[1:]:
         ratio = rates[workers] / rates[1]
         results.append(
-            Result(
-                group,
-                f"{workers} workers",
-                rates[workers],
-                "calls/s",
-                "1 worker",
-                ratio,
-                "> 1.4",
-                ratio > 1.4,
-            )
+            Result(group, f"{workers} workers", rates[workers], "calls/s", "1 worker", ratio, "> 1.4", ratio > 1.4)
         )
     return results

@@ -59,15 +59,11 @@ def fill(journal: Path) -> int:
         records = []
         for unit, step, player in places[start : start + 256]:
             history = "\n".join(f"Round {step - k}: you A, the other B" for k in range(min(step, 8)))
-            prompt = orjson.dumps(
-                [["system", rules], ["user", f"{history}\nRound {step + 1}. Choose A or B."]]
-            )
+            prompt = orjson.dumps([["system", rules], ["user", f"{history}\nRound {step + 1}. Choose A or B."]])
             at = rng.randrange(len(text) - REASONING)
             reply = Reply("[A0]", text[at : at + REASONING], "raw", usage=Usage(500, 120))
             records.append(
-                CallRecord(
-                    unit, step, player, "try0", "m", b"%016d" % start, prompt, {}, 1, "live", 0.0, 1.0, reply
-                )
+                CallRecord(unit, step, player, "try0", "m", b"%016d" % start, prompt, {}, 1, "live", 0.0, 1.0, reply)
             )
         for statement, rows in call_rows(records, package, PromptChains()):
             connection.executemany(statement, rows)
@@ -198,13 +194,9 @@ def _large(runs: Path) -> list[Result]:
             indexed = indexed or (_complete(index) and time.perf_counter() - begun) or 0.0
         after = max(view.get("/")[0], view.get("/run/grid")[0])
         matches = median(view.get(f"/run/grid/matches?sort=cooperation&p={n}")[0] for n in range(5))
-        match = median(
-            view.get(f"/run/grid/match/{n}?step={n % 400}&player=1")[0] for n in (3, 77, 300, 500, 755)
-        )
+        match = median(view.get(f"/run/grid/match/{n}?step={n % 400}&player=1")[0] for n in (3, 77, 300, 500, 755))
         word = _rare(index)
-        asked = [
-            f"/run/grid/search?q={q}" for q in (word, f"{word}*", "round", "choose+round", "choose+-zebra")
-        ]
+        asked = [f"/run/grid/search?q={q}" for q in (word, f"{word}*", "round", "choose+round", "choose+-zebra")]
         search = max(view.get(path)[0] for path in asked)
         counted = max(view.get(f"{path}&count=1")[0] for path in asked)
         for part in ("first", "heat?measure=cooperation", "chart"):
@@ -297,9 +289,7 @@ def _live(runs: Path, turns: int = 6, seconds: float = 5) -> list[Result]:
 @contextlib.contextmanager
 def _playing(runs: Path, model: str, name: str) -> Iterator[None]:
     """A study that is played for as long as it is looked at."""
-    player = subprocess.Popen(
-        [sys.executable, "-c", PLAYED, model, str(runs), name], stderr=subprocess.DEVNULL
-    )
+    player = subprocess.Popen([sys.executable, "-c", PLAYED, model, str(runs), name], stderr=subprocess.DEVNULL)
     try:
         while _calls(model) < 2000:
             assert player.poll() is None, "the study does not play"
@@ -328,9 +318,7 @@ def _calls(model: str) -> int:
 
 if __name__ == "__main__":
     socket.setdefaulttimeout(60)
-    with (
-        tempfile.TemporaryDirectory() as spare
-    ):  # `python -m benchmarks.view live`: only the tabs, in four minutes
+    with tempfile.TemporaryDirectory() as spare:  # `python -m benchmarks.view live`: only the tabs, in four minutes
         found = _live(Path(spare)) if sys.argv[1:] == ["live"] else measure()
     for result in found:
         sys.stdout.write(f"{result}\n")

@@ -112,12 +112,7 @@ def run(short: bool, seed: int) -> list[Finding]:
 def kept_books(kills: int, matches: int, rounds: int = 15, share: float = SHARE, seed: int = 0) -> Finding:
     """Kill a study, compare the journal with the books after each kill, let it end, and compare them once more."""
     check = f"{share:.0%} faults and kills: no answered call is asked again, by the server's own count"
-    context, chance, books, server = (
-        processes(),
-        random.Random(f"{share} {seed}"),
-        _Books(),
-        Bookkeeper(share),
-    )
+    context, chance, books, server = (processes(), random.Random(f"{share} {seed}"), _Books(), Bookkeeper(share))
     with server, tempfile.TemporaryDirectory() as home:
         study = study_of(server.model, matches, rounds)
         journal = Path(home) / "run" / "journal.db"

@@ -31,9 +31,7 @@ def run(short: bool, seed: int) -> list[Finding]:
     return [killed(wire, kills, 2 if short else 6, seed=seed) for wire in MODELS]
 
 
-def killed(
-    wire: str, kills: int, seeds: int, rounds: int = 12, share: float = SHARE, seed: int = 0
-) -> Finding:
+def killed(wire: str, kills: int, seeds: int, rounds: int = 12, share: float = SHARE, seed: int = 0) -> Finding:
     """Play directly and undisturbed, then in batches with faults and kills, and compare."""
     check = f"{wire}: {share:.0%} faults and kills: tables of the direct run, each request billed once"
     context, study = processes(), study_of(wire, seeds, rounds)

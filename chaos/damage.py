@@ -69,9 +69,7 @@ def samples(home: Path) -> tuple[Sample, Sample, Sample]:
     """A closed journal, the same one at an earlier time, and one whose process was killed while it wrote."""
     with StallingServer(latency=0.003) as server:
         data = study(server.model)
-        play(
-            load_study(data), name="run", runs=home / "calm", options=PlayOptions(limit=6, max_connections=1)
-        )
+        play(load_study(data), name="run", runs=home / "calm", options=PlayOptions(limit=6, max_connections=1))
         earlier = taken(home / "calm" / "run" / "journal.db", home)
         play(load_study(data), name="run", runs=home / "calm", options=PlayOptions(max_connections=1))
         closed = taken(home / "calm" / "run" / "journal.db", home)
@@ -160,9 +158,7 @@ def check_closed(closed: Sample, earlier: Sample, home: Path, short: bool, seed:
     flips = [(chance.randrange(len(db)), chance.randrange(1, 256)) for _ in range(600 if short else 6000)]
     sectors = range(0, len(db), 512 * (10 if short else 1))
     old = earlier.files[""]
-    pages = [
-        n for n in range(len(old) // PAGE) if old[n * PAGE : (n + 1) * PAGE] != db[n * PAGE : (n + 1) * PAGE]
-    ]
+    pages = [n for n in range(len(old) // PAGE) if old[n * PAGE : (n + 1) * PAGE] != db[n * PAGE : (n + 1) * PAGE]]
     return [
         tried("cut at every byte of its last page", ((f"at {n}", files(db[:n])) for n in last), home, whole),
         tried(
@@ -218,16 +214,7 @@ def check_killed(killed: Sample, home: Path, short: bool, seed: int) -> list[Fin
 
 def check_tally(closed: Sample, killed: Sample, home: Path) -> list[Finding]:
     """The tally lost, emptied, or full of something else."""
-    odd = (
-        None,
-        b"",
-        b"\x00" * 21,
-        b"garbage\n",
-        b"-5\n",
-        b"1e9\n",
-        b"\xff\xfe\xff",
-        b"99999999999999999999\n",
-    )
+    odd = (None, b"", b"\x00" * 21, b"garbage\n", b"-5\n", b"1e9\n", b"\xff\xfe\xff", b"99999999999999999999\n")
 
     def damages(sample: Sample) -> list[tuple[str, Files]]:
         rest = {ending: content for ending, content in sample.files.items() if ending != ".tally"}

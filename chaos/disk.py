@@ -31,16 +31,12 @@ ONE_BY_ONE = PlayOptions(arrays=False)
 
 def run(short: bool, seed: int) -> list[Finding]:
     """Fill the disk at several sizes, then make it read-only."""
-    checks = (
-        "full disk: one line, and more space lets the run go on",
-        "a disk that cannot be written to: one line",
-    )
+    checks = ("full disk: one line, and more space lets the run go on", "a disk that cannot be written to: one line")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         if (why := refused(home / "probe")) is not None:
             return [
-                Finding("disk", check, 0, "skipped", f"no file system can be mounted here: {why}")
-                for check in checks
+                Finding("disk", check, 0, "skipped", f"no file system can be mounted here: {why}") for check in checks
             ]
         # The first size is for the first file of a run; another seed fills the disk at other pages.
         sizes = (0, *(size + 4 * (seed % 8) for size in SIZES[1 :: 5 if short else 1]))

@@ -12,9 +12,7 @@ from chaos.finding import Finding, verdict
 from chaos.fuzzing import answers, files, specs, wires
 from chaos.fuzzing.watch import Target, Tried, bound_memory, feed_range
 
-TARGETS: dict[str, Target] = {
-    target.name: target for part in (answers, wires, files, specs) for target in part.TARGETS
-}
+TARGETS: dict[str, Target] = {target.name: target for part in (answers, wires, files, specs) for target in part.TARGETS}
 SHORT = 0.1
 SEEDS_APART = 1_000_000
 """Inputs of one target that lie between two seeds: the number of an input says everything about it."""

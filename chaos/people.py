@@ -33,16 +33,8 @@ def run(short: bool, seed: int) -> list[Finding]:
     (moves, ends, _), (rough_moves, rough_ends, audit) = calm, rough
     other = sum(((moves - rough_moves) + (rough_moves - moves)).values())
     return [
-        verdict(
-            "people",
-            f"the same answers in the tables after {kills} kills",
-            people,
-            not other,
-            f"{other} differ",
-        ),
-        verdict(
-            "people", "visits end as in a calm run", people, ends == rough_ends, f"{ends} and {rough_ends}"
-        ),
+        verdict("people", f"the same answers in the tables after {kills} kills", people, not other, f"{other} differ"),
+        verdict("people", "visits end as in a calm run", people, ends == rough_ends, f"{ends} and {rough_ends}"),
         *(verdict("people", what, count, not wrong, wrong) for what, count, wrong in audit),
         kept,
     ]
@@ -73,9 +65,7 @@ def acknowledged(folder: Path, kills: int) -> Finding:
         server.stop()
         with open_run(server.run) as opened:
             rows = [
-                row["label"]
-                for row in opened.rows.decisions()
-                if row["reading"] == "person" and row["kind"] == "act"
+                row["label"] for row in opened.rows.decisions() if row["reading"] == "person" and row["kind"] == "act"
             ]
     if rows != moves:
         lost.append(f"{len(rows)} answers of {len(moves)} are in the tables, or others")
@@ -123,9 +113,7 @@ def hosted(
             }
             who |= {visit * records.plan.stride: names[v.code] for visit, v in book.visits.items()}
     # By label, not by action: who is assigned first, and with it the order of the games, depends on the threads.
-    moves = Counter(
-        (who[row["match"]], row["kind"], row["round"], row["label"] or row["answer"]) for row in rows
-    )
+    moves = Counter((who[row["match"]], row["kind"], row["round"], row["label"] or row["answer"]) for row in rows)
     return moves, ends, audit
 
 

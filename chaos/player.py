@@ -99,6 +99,4 @@ class StallingServer(LoopbackServer):
 def answered(folder: Path) -> Counter[Place]:
     """The calls of a run that were answered, by place."""
     with open_run(folder) as run:
-        return Counter(
-            (c["match"], c["step"], c["player"], c["part"]) for c in run.rows.calls() if c["error"] is None
-        )
+        return Counter((c["match"], c["step"], c["player"], c["part"]) for c in run.rows.calls() if c["error"] is None)

@@ -77,9 +77,7 @@ def killed_and_ended(folder: Path) -> list[Finding]:
     for stage, sign in STAGES.items():
         text, struck = session(folder, sign)
         said += text
-        print(
-            f"probe: {stage} {'killed' if struck else 'ended before the kill'}", file=sys.stderr, flush=True
-        )
+        print(f"probe: {stage} {'killed' if struck else 'ended before the kill'}", file=sys.stderr, flush=True)
         if not struck:
             missed.append(stage)
     last, struck = session(folder, None)
@@ -90,17 +88,13 @@ def killed_and_ended(folder: Path) -> list[Finding]:
     found = [verdict("probe", "make probe goes on after kill -9 in every stage", kills, ended, note)]
     for played in ("probe-source", "probe"):
         counts = answered(folder / "runs" / played).values() if ended else [0]
-        found.append(
-            verdict("probe", f"{played}: no answered call asked again", sum(counts), max(counts) == 1)
-        )
+        found.append(verdict("probe", f"{played}: no answered call asked again", sum(counts), max(counts) == 1))
     begun = len(re.findall(r"^step 1/", said, re.MULTILINE))
     found.append(verdict("probe", "no training began anew", begun, begun == 3, "three adapters"))
     before = state(folder)
     session(folder, None)
     changed = sorted(name for name, stamp in state(folder).items() if before.get(name) != stamp)
-    found.append(
-        verdict("probe", "the same command again changes nothing", 1, not changed, ", ".join(changed[:5]))
-    )
+    found.append(verdict("probe", "the same command again changes nothing", 1, not changed, ", ".join(changed[:5])))
     return found
 
 
@@ -138,6 +132,4 @@ def state(folder: Path) -> dict[str, int]:
 
 
 def _passing(path: Path) -> bool:
-    return (
-        path.name in ("lock", "session.json") or path.name.startswith("journal.db") or "report" in path.parts
-    )
+    return path.name in ("lock", "session.json") or path.name.startswith("journal.db") or "report" in path.parts

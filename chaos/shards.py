@@ -34,10 +34,7 @@ def study(model: str) -> dict[str, Any]:
         },
         "seating": "ordered",
         "vary": {
-            "rules": {
-                "repetition": {"mechanism.name": "repetition"},
-                "mediation": {"mechanism": {"name": "mediation"}},
-            }
+            "rules": {"repetition": {"mechanism.name": "repetition"}, "mediation": {"mechanism": {"name": "mediation"}}}
         },
         "seeds": 4,
         "invalid": {"retries": 4, "policy": "uniform"},
@@ -68,9 +65,7 @@ def killed(folder: Path, kills: int, seed: int) -> list[Finding]:
                 quota = 0 if chance.random() < 0.15 else 1 + chance.randrange(max(1, spare // (left + 1)))
                 spare -= quota
                 if not kill_once(context, server, data, folder / "killed", quota, chance, shard=shard):
-                    return [
-                        verdict("shards", check, done, False, f"shard {shard} ended before it was killed")
-                    ]
+                    return [verdict("shards", check, done, False, f"shard {shard} ended before it was killed")]
                 done += 1
             server.stall_at = None
         ends = [last(context, data, folder / "killed", number) for number in range(1, SHARDS + 1)]

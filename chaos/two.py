@@ -46,8 +46,6 @@ def run(short: bool, _seed: int) -> list[Finding]:
         same = tables(home / "shared" / "run", home / "a") == tables(home / "calm" / "run", home / "b")
     note = "" if refused == tries else f"said {sorted(lines)}"
     return [
-        verdict(
-            "two", "a second process is refused in one line with exit code 1", tries, refused == tries, note
-        ),
+        verdict("two", "a second process is refused in one line with exit code 1", tries, refused == tries, note),
         verdict("two", "the first ends unharmed with the same tables", 1, first.exitcode == 0 and same),
     ]

@@ -48,8 +48,7 @@ def _rows(column: int, change: Callable[[Any], Any]) -> Alter:
         (made,) = db.execute("SELECT made FROM unit_rows WHERE unit=?", (unit,)).fetchone()
         rows = UnitRows.read(made, "")
         rows.came[:] = [
-            (*one[:column], change(one[column]), *one[column + 1 :]) if one[0] is not None else one
-            for one in rows.came
+            (*one[:column], change(one[column]), *one[column + 1 :]) if one[0] is not None else one for one in rows.came
         ]
         db.execute("UPDATE unit_rows SET made=? WHERE unit=?", (rows.kept(), unit))
 

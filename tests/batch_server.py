@@ -73,9 +73,7 @@ class _Served:
 class ServedBatches:
     """The state of both endpoints: what was uploaded, made, run and charged for."""
 
-    def __init__(
-        self, faults: BatchFaults, respond: Callable[[Document], Any], shapes: Mapping[str, Shape]
-    ) -> None:
+    def __init__(self, faults: BatchFaults, respond: Callable[[Document], Any], shapes: Mapping[str, Shape]) -> None:
         self.faults, self.respond, self.shapes = faults, respond, shapes
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, _Served] = {}
@@ -110,20 +108,14 @@ class ServedBatches:
         if where[at] == "files":
             return self._serve_files(received, rest)
         if not rest:
-            return (
-                self._create(received, anthropic)
-                if received.method == "POST"
-                else self._list(query, anthropic)
-            )
+            return self._create(received, anthropic) if received.method == "POST" else self._list(query, anthropic)
         batch = self.batches.get(rest[0])
         if batch is None or batch.anthropic != anthropic:
             return _error(404, "not_found_error", f"no batch {rest[0]}")
         self._look(batch)
         if rest[1:] == ["results"]:
             ended = batch.how != "in_progress"
-            return (
-                self._results(batch, "lines") if ended else _error(400, "invalid_request_error", "not ended")
-            )
+            return self._results(batch, "lines") if ended else _error(400, "invalid_request_error", "not ended")
         if rest[1:] == ["cancel"] and batch.how == "in_progress":
             batch.fate = "cancelled"
             self._end(batch)
@@ -152,9 +144,7 @@ class ServedBatches:
             requests = [(entry["custom_id"], entry["body"]) for entry in entries]
         names = [name for name, _ in requests]
         if not names or len(set(names)) < len(names) or any(not 0 < len(name) <= 64 for name in names):
-            return _error(
-                400, "invalid_request_error", "custom_id must be unique and have 1 to 64 characters"
-            )
+            return _error(400, "invalid_request_error", "custom_id must be unique and have 1 to 64 characters")
         number = f"{len(self.batches) + 1:06d}"
         fate = self._draw(("failed", "expired", "cancelled") if not anthropic else ("expired", "cancelled"))
         now = time.time()

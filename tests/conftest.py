@@ -24,9 +24,7 @@ from ostrom.ground import registry
 from ostrom.ground.registry import Registry
 
 # The same inputs in every run, so that one commit passes or fails everywhere alike; `make fuzz` draws new ones.
-settings.register_profile(
-    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "fuzz", deadline=None, max_examples=2_000, print_blob=True, suppress_health_check=list(HealthCheck)
 )

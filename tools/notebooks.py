@@ -12,9 +12,7 @@ from nbclient import NotebookClient
 def execute(path: Path) -> None:
     """Execute one notebook in its folder and write what its cells print."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(
-        notebook, record_timing=False, resources={"metadata": {"path": str(path.parent)}}
-    ).execute()
+    NotebookClient(notebook, record_timing=False, resources={"metadata": {"path": str(path.parent)}}).execute()
     nbformat.write(notebook, path)
 
 

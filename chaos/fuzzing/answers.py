@@ -73,9 +73,7 @@ def reader(form: Callable[[Mapping[str, str]], Form]) -> Callable[[Given], None]
 def check(found: Answer | Invalid, form: Form) -> None:
     """An answer is one of those the form allows; a reason is one short line."""
     if isinstance(found, Invalid):
-        assert found.reason and len(found.reason) < 2000 and "\n" not in found.reason, (
-            f"reason {found.reason!r}"
-        )
+        assert found.reason and len(found.reason) < 2000 and "\n" not in found.reason, f"reason {found.reason!r}"
         return
     match form:
         case Choice(options=options):
@@ -90,10 +88,7 @@ def check(found: Answer | Invalid, form: Form) -> None:
 
 
 def _record(labels: Mapping[str, str]) -> Form:
-    schema = {
-        **SCHEMA,
-        "properties": {**SCHEMA["properties"], "action": {"type": "string", "enum": list(labels)}},
-    }
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "action": {"type": "string", "enum": list(labels)}}}
     return Record("fuzzed", schema, tuple(labels))
 
 

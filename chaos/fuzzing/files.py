@@ -152,17 +152,9 @@ TARGETS = (
     Target("file: cast", 2_000, texts(_casts()), file("casts/cast.yaml", load_cast)),
     Target("file: mapping", 6_000, texts(seeds.MAPPINGS), file("mapping.yaml", load_mapping)),
     Target("file: foreign table", 6_000, _draw_table, _table),
+    Target("file: lexicon (YAML)", 6_000, texts(seeds.LEXICONS, seeds.LEXICON_WORDS), file("l.yaml", load_lexicons)),
     Target(
-        "file: lexicon (YAML)",
-        6_000,
-        texts(seeds.LEXICONS, seeds.LEXICON_WORDS),
-        file("l.yaml", load_lexicons),
-    ),
-    Target(
-        "file: lexicon (JSON)",
-        20_000,
-        texts(seeds.LEXICONS_JSON, seeds.LEXICON_WORDS),
-        file("l.json", load_lexicons),
+        "file: lexicon (JSON)", 20_000, texts(seeds.LEXICONS_JSON, seeds.LEXICON_WORDS), file("l.json", load_lexicons)
     ),
     Target("file: motives", 4_000, texts(seeds.MOTIVES), file("motives.yaml", load_motives)),
     Target("file: prices", 8_000, texts(seeds.PRICES), file("prices.yaml", load_prices)),

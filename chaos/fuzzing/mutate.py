@@ -126,9 +126,7 @@ def any_value(rng: Random, words: Sequence[str] = ()) -> Any:
     if words and draw < 0.3:
         return rng.choice(words)
     if draw < 0.32:
-        return deep(
-            rng.choice((20, 200, 900, 3000)), (lambda x: [x]) if rng.random() < 0.5 else (lambda x: {"a": x})
-        )
+        return deep(rng.choice((20, 200, 900, 3000)), (lambda x: [x]) if rng.random() < 0.5 else (lambda x: {"a": x}))
     if draw < 0.42:
         return {rng.choice(words or ("a", "b")): rng.choice(VALUES) for _ in range(rng.randrange(4))}
     return deepcopy(rng.choice(VALUES))

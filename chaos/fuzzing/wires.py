@@ -80,16 +80,7 @@ BATCH_KEYS = (
     *KEYS, "status", "processing_status", "request_counts", "created_at", "data", "has_more", "last_id", "custom_id",
     "response", "body", "status_code", "result", "succeeded", "errored", "expired", "errors", "metadata", "line",
 )  # fmt: skip
-HEADERS = (
-    "2",
-    "1500",
-    "Thu, 01 Jan 1970 00:01:00 GMT",
-    "Wed, 21 Oct 2099 07:28:00 GMT",
-    "-1",
-    "1e9",
-    "soon",
-    "",
-)
+HEADERS = ("2", "1500", "Thu, 01 Jan 1970 00:01:00 GMT", "Wed, 21 Oct 2099 07:28:00 GMT", "-1", "1e9", "soon", "")
 ASKED = Request((Message("user", "?"),), top_logprobs=2)
 PLAIN = Request((Message("user", "?"), Message("assistant", "[")), params={"seed": 1})
 SECRET = "sk-canary-0123456789"
@@ -139,11 +130,7 @@ def _feed_batches(body: bytes) -> None:
         OpenAIBatches(transport, "/v1", lambda _: b""),
         anthropic_wire.AnthropicBatches(transport, lambda _: b""),
     ):
-        for exchange in (
-            endpoint.retrieve("b"),
-            endpoint.page(),
-            endpoint.results(BatchStatus("b", True, "x"), "o"),
-        ):
+        for exchange in (endpoint.retrieve("b"), endpoint.page(), endpoint.results(BatchStatus("b", True, "x"), "o")):
             found = _refused_or(exchange)
             for line in found if isinstance(found, list) else []:
                 with suppress(ModelError):

@@ -78,29 +78,9 @@ NFG = (
     '{ "one" 1, 2 }\n{ "two" 3/4, .5e1 }\n}\n1 2 0 2\n',
     'NFG 1 R "Say \\"hi\\"" { "p 1" "p 2" "p 3" } { 1 2 1 } 1 2 3 4 5 6',
 )
-NFG_WORDS = (
-    "NFG",
-    "1",
-    "R",
-    "D",
-    '"',
-    "{",
-    "}",
-    ",",
-    "999999999",
-    "12345678901",
-    "-",
-    "1/0",
-    "\\",
-    '\\"',
-    "0",
-    "2",
-)
+NFG_WORDS = ("NFG", "1", "R", "D", '"', "{", "}", ",", "999999999", "12345678901", "-", "1/0", "\\", '\\"', "0", "2")
 
-PRICES = (
-    "openai/x: {input: 0.15, output: 0.6, cached: 0.075}\nlab/own: {input: 1, output: 2}\n",
-    bomb("lab/own"),
-)
+PRICES = ("openai/x: {input: 0.15, output: 0.6, cached: 0.075}\nlab/own: {input: 1, output: 2}\n", bomb("lab/own"))
 
 STORIES = (
     "---\nplayer: cook\nplayers: cooks\noption: recipe\n---\n"
@@ -127,23 +107,8 @@ LEXICONS = (
     "lexicons: {roles: ['as an [X]', c*, '*']}\n",
     bomb("lexicons"),
 )
-LEXICONS_JSON = (
-    '{"lexicons": {"hope": ["future"], "doubt": {"mode": "word", "terms": ["a b"]}}, "source": "x"}',
-)
-LEXICON_WORDS = (
-    *WORDS,
-    "lexicons",
-    "terms",
-    "labels",
-    "mode",
-    "word",
-    "prefix",
-    "phrase",
-    "stem",
-    "[X]",
-    "ß",
-    "İ",
-)
+LEXICONS_JSON = ('{"lexicons": {"hope": ["future"], "doubt": {"mode": "word", "terms": ["a b"]}}, "source": "x"}',)
+LEXICON_WORDS = (*WORDS, "lexicons", "terms", "labels", "mode", "word", "prefix", "phrase", "stem", "[X]", "ß", "İ")
 
 MOTIVES = (
     "motives:\n  own: {title: Own, definition: Mine alone.}\n  all: {title: All, definition: Ours.}\n",

@@ -76,10 +76,7 @@ class Anthropic:
             requests[name] = entry["params"]
         batch = self.store.add(f"msgbatch_{len(self.store.batches):05d}", list(requests.items()))
         if batch.fate == "failed":
-            batch.fate, batch.errors = (
-                "completed",
-                None,
-            )  # batches of this service are checked when they are made
+            batch.fate, batch.errors = ("completed", None)  # batches of this service are checked when they are made
         return as_json(self._shown(batch))
 
     def _list(self, asked: Asked) -> Answer:
@@ -106,9 +103,7 @@ class Anthropic:
             counts |= {"succeeded": len(batch.replies), "errored": len(batch.failed), unrun: len(batch.unrun)}
         else:
             counts["processing"] = len(batch.requests)
-        if (
-            batch.done and time.monotonic() < batch.readable
-        ):  # the counts of an ended batch may lag like its results
+        if batch.done and time.monotonic() < batch.readable:  # the counts of an ended batch may lag like its results
             counts = dict.fromkeys(counts, 0)
         made = datetime.fromtimestamp(time.time() - (time.monotonic() - batch.made), UTC)
         results = f"https://api.anthropic.com/v1/messages/batches/{batch.id}/results"
@@ -153,8 +148,5 @@ def message(params: Document, text: str) -> dict[str, Any]:
         "content": [{"type": "text", "text": text}],
         "stop_reason": "end_turn",
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": len(json.dumps(params["messages"])) // 4,
-            "output_tokens": len(text) // 4 + 1,
-        },
+        "usage": {"input_tokens": len(json.dumps(params["messages"])) // 4, "output_tokens": len(text) // 4 + 1},
     }

@@ -134,9 +134,7 @@ class OpenAI:
             "completion_window": "24h",
             "status": how,
             "output_file_id": f"{batch.id}_out" if ended and batch.replies and not late else None,
-            "error_file_id": f"{batch.id}_err"
-            if ended and (batch.failed or batch.unrun) and not late
-            else None,
+            "error_file_id": f"{batch.id}_err" if ended and (batch.failed or batch.unrun) and not late else None,
             "created_at": int(time.time() - (now - batch.made)),
             "expires_at": int(time.time() + 86_400),
             "request_counts": counts,

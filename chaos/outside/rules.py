@@ -57,10 +57,7 @@ def form(kind: str, body: bytes) -> dict[str, tuple[str | None, bytes]]:
     need(match, f"the content type is {kind!r} and not multipart/form-data with a boundary")
     assert match is not None
     edge = b"--" + match[1].encode()
-    need(
-        body.startswith(edge + b"\r\n") and body.endswith(edge + b"--\r\n"),
-        "the form does not keep its boundary",
-    )
+    need(body.startswith(edge + b"\r\n") and body.endswith(edge + b"--\r\n"), "the form does not keep its boundary")
     found: dict[str, tuple[str | None, bytes]] = {}
     for part in body[: -len(edge) - 4].split(edge + b"\r\n")[1:]:
         head, gap, content = part.partition(b"\r\n\r\n")
@@ -106,9 +103,7 @@ def input_file(content: bytes, endpoint: str) -> list[tuple[str, Document]] | li
     for number, line in enumerate(lines, 1):
         try:
             entry = document(line)
-            known(
-                entry, {"custom_id", "method", "url", "body"}, {"custom_id", "method", "url", "body"}, "line"
-            )
+            known(entry, {"custom_id", "method", "url", "body"}, {"custom_id", "method", "url", "body"}, "line")
             name = entry["custom_id"]
             need(isinstance(name, str) and name and name not in seen, "duplicate_custom_id")
             need(entry["method"] == "POST" and entry["url"] == endpoint, "invalid_url")
@@ -120,9 +115,7 @@ def input_file(content: bytes, endpoint: str) -> list[tuple[str, Document]] | li
             models.add(entry["body"]["model"])
             requests.append((name, entry["body"]))
     if len(models) > 1:
-        wrong.append(
-            {"code": "mismatched_model", "message": "more than one model", "param": None, "line": None}
-        )
+        wrong.append({"code": "mismatched_model", "message": "more than one model", "param": None, "line": None})
     if not lines or len(lines) > MOST_LINES or len(content) > MOST_BYTES:
         wrong.append({"code": "invalid_size", "message": f"{len(lines)} lines", "param": None, "line": None})
     return wrong or requests

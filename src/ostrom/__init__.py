@@ -42,19 +42,7 @@ ASKED = ("compare", "gate", "power", "replicate")
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ostrom.api import (
-        Game,
-        Measure,
-        Run,
-        Strategy,
-        Study,
-        commands,
-        game,
-        open_run,
-        play,
-        play_async,
-        study,
-    )
+    from ostrom.api import Game, Measure, Run, Strategy, Study, commands, game, open_run, play, play_async, study
     from ostrom.features.environments import environment
     from ostrom.ground.results import CommandResult
 

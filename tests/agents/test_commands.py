@@ -64,9 +64,7 @@ def test_a_command_that_cannot_be_shown_as_it_is_is_refused(command: Any, line: 
 
 
 @pytest.mark.parametrize("variable", ["LAB_KEY", "LAB_TOKEN", "LAB_SECRET"])
-def test_a_command_with_a_key_is_not_played_and_says_no_key(
-    variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_with_a_key_is_not_played_and_says_no_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["sh", "--key", "open-sesame-open"]
     monkeypatch.setenv(variable, "open-sesame-open")
     with pytest.raises(OstromError, match=r"s\.yaml: agent\.mcp: .* must not hold a key") as refused:
@@ -156,9 +154,7 @@ asyncio.run(main())
 
 def test_what_a_command_started_ends_when_ostrom_is_killed(tmp_path: Path) -> None:
     command = python(tmp_path, PARENT + "time.sleep(600)")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, *command], capture_output=True, text=True, check=False
-    )
+    killed = subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     for pid in map(int, killed.stdout.split()):
         assert _gone(pid)

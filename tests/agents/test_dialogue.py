@@ -88,14 +88,7 @@ MECHANISMS: list[Any] = [
     {"name": "repetition", "rounds": 6, "predict": "players", "noise": 0.3},
     {"name": "cheap_talk", "rounds": 5},
     {"name": "punishment", "rounds": 5},
-    {
-        "name": "reputation",
-        "rounds": 5,
-        "window": 2,
-        "own": "memory",
-        "state": ["during"],
-        "state_as": "words",
-    },
+    {"name": "reputation", "rounds": 5, "window": 2, "own": "memory", "state": ["during"], "state_as": "words"},
     {"name": "repetition", "rounds": 4, "talk": {"turns": 2}},
     {"name": "repetition", "rounds": 4, "talk": {"when": "after", "order": "in_turn"}},
     {"name": "society", "rounds": 4, "meeting": "pair", "own": "memory"},
@@ -160,9 +153,7 @@ def test_every_message_that_the_rules_tell_stands_once_in_the_chat(memory: str, 
             view = next(d.view for d in steps[step] if d.player == player)
             chat = "\n".join(text for role, text in messages if role == "user")
             told = re.findall(r'^\{"round": (\d), .*"message": "(.*)"\}$', chat, re.M)
-            assert sorted(told) == sorted(
-                (str(m["round"]), m["text"]) for m in view.facts["talk"]["messages"]
-            )
+            assert sorted(told) == sorted((str(m["round"]), m["text"]) for m in view.facts["talk"]["messages"])
 
 
 @pytest.mark.sample(4)
@@ -300,9 +291,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(agent: dict[str, Any], why: 
 @pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("memory", ["full", "window:3"])
-@pytest.mark.parametrize(
-    "mechanism", [{"name": "repetition", "rounds": 20}, {"name": "cheap_talk", "rounds": 8}]
-)
+@pytest.mark.parametrize("mechanism", [{"name": "repetition", "rounds": 20}, {"name": "cheap_talk", "rounds": 8}])
 def test_a_forecast_counts_the_growing_chat(mechanism: Any, memory: str, tmp_path: Path) -> None:
     data = study(mechanism, memory, params={"max_tokens": 40, "temperature": 0}, framing={"words": 5})
     bound = forecast(StudyPlan(load_study(data)))

@@ -25,11 +25,7 @@ def test_an_amount_in_a_record_is_a_range_or_a_list_and_comes_back_as_it_was() -
         if isinstance(form, Number) and isinstance(found, Number):
             assert (found.low, found.high) == (form.low, form.high)
             assert form.low == form.high or found.step == form.step
-    assert (
-        is_explained(whole)
-        and not is_explained(Record("other", {"type": "object"}))
-        and not is_explained(Text())
-    )
+    assert is_explained(whole) and not is_explained(Record("other", {"type": "object"})) and not is_explained(Text())
     assert mixed(Choice(("a", "b"))) == Mixture(("a", "b"))
     said = Answer({"action": "a", "rationale": "why"}, "exact", facts={"k": 1})
     assert taken(said, Choice(("a",))).facts == {"k": 1, "rationale": "why"}

@@ -43,9 +43,7 @@ def test_uniform_takes_its_draw_from_the_given_stream() -> None:
         (Mixture(("a", "b"), caps={"a": 0}), {"a": 0, "b": 100}),
     ],
 )
-def test_uniform_mixtures_are_as_even_as_whole_percentages_allow(
-    form: Mixture, shares: dict[str, int]
-) -> None:
+def test_uniform_mixtures_are_as_even_as_whole_percentages_allow(form: Mixture, shares: dict[str, int]) -> None:
     answer = drawn(form)
     assert answer.value == shares and answer.probabilities is None
 

@@ -94,14 +94,10 @@ def test_an_end_is_forced_in_few_tokens_and_a_seed_of_the_study_stays() -> None:
 
 @pytest.mark.parametrize("game", ["prisoners_dilemma", "ultimatum"])
 @pytest.mark.parametrize("crossed", [False, True])
-def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(
-    game: str, crossed: bool
-) -> None:
+def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(game: str, crossed: bool) -> None:
     built = build_game(game)
     facts = (
-        {}
-        if built.has_table
-        else {"stage": "reply", "moves": [{"seat": 0, "stage": "offer", "value": 5}], "offer": 5}
+        {} if built.has_table else {"stage": "reply", "moves": [{"seat": 0, "stage": "offer", "value": 5}], "offer": 5}
     )
     options = built.named_actions(1)
     view = View(built, 1, "none", facts=facts)

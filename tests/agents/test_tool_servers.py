@@ -144,9 +144,7 @@ def test_looking_at_a_run_starts_no_command(tmp_path: Path) -> None:
     assert not log.exists()
 
 
-def test_a_run_is_read_alike_whatever_keys_its_reader_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_read_alike_whatever_keys_its_reader_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert played(tmp_path, [served("count", "open-sesame-open")], calling(1)).complete
     before = tables(tmp_path / "run", tmp_path / "before")
     monkeypatch.setenv("LAB_KEY", "open-sesame-open")
@@ -161,9 +159,7 @@ def test_validate_shows_the_commands_and_starts_none(tmp_path: Path) -> None:
     log, file = tmp_path / "log", tmp_path / "own.yaml"
     named = command("log", str(log))
     tools = orjson.dumps([{"mcp": {"command": named}}]).decode()
-    file.write_text(
-        f"name: own\ngame: chicken\ntypes: {{m: {{model: openai/gpt-4o-mini, tools: {tools}}}}}\n"
-    )
+    file.write_text(f"name: own\ngame: chicken\ntypes: {{m: {{model: openai/gpt-4o-mini, tools: {tools}}}}}\n")
     assert ostrom.commands.validate(str(file))["commands"] == shlex.join(named) and not log.exists()
 
 
@@ -197,9 +193,7 @@ def test_a_call_that_was_journaled_is_not_made_again(tmp_path: Path) -> None:
         pytest.param("noise", "count 1 0", False, marks=pytest.mark.slow),
     ],
 )
-def test_whatever_a_server_gives_back_is_one_bounded_answer(
-    how: str, line: str, failed: bool, tmp_path: Path
-) -> None:
+def test_whatever_a_server_gives_back_is_one_bounded_answer(how: str, line: str, failed: bool, tmp_path: Path) -> None:
     assert played(tmp_path, [served(how)], calling(2)).complete
     calls = answers(tmp_path, "tool")
     assert len(calls) == 2 and calls[0]["result"].startswith(line) and calls[0]["failed"] is failed
@@ -347,9 +341,7 @@ def test_blank_lines_before_an_answer_are_passed_over(tmp_path: Path) -> None:
         ({"batch": True}, "--batch: the commands of a study run beside its matches"),
     ],
 )
-def test_commands_run_on_this_machine_beside_their_match(
-    options: dict[str, Any], line: str, tmp_path: Path
-) -> None:
+def test_commands_run_on_this_machine_beside_their_match(options: dict[str, Any], line: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=line):
         played(tmp_path, [served("count")], calling(1), **options)
 
@@ -378,8 +370,7 @@ def test_a_forecast_allows_for_what_a_server_may_offer() -> None:
     register("caller", "[A0]")
     try:
         none, some, more = (
-            forecast(plan_of(load_study(study(tools, 1))))
-            for tools in ([], ["past"], ["past", served("count")])
+            forecast(plan_of(load_study(study(tools, 1)))) for tools in ([], ["past"], ["past", served("count")])
         )
     finally:
         unregister("caller")
@@ -430,11 +421,7 @@ def test_a_server_of_the_official_package_is_understood(tmp_path: Path) -> None:
     file.write_text(OFFICIAL)
 
     def script(request: Request) -> Reply | str:
-        calls: list[tuple[str, dict[str, Any]]] = [
-            ("roll", {"sides": 6}),
-            ("roll", {"sides": "x"}),
-            ("lose", {}),
-        ]
+        calls: list[tuple[str, dict[str, Any]]] = [("roll", {"sides": 6}), ("roll", {"sides": "x"}), ("lose", {})]
         done = len(results(request))
         return called(calls[done]) if done < len(calls) else "[A0]"
 

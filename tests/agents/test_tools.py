@@ -91,13 +91,7 @@ def test_a_look_back_tells_the_rounds_from_the_own_side() -> None:
 
 
 def test_notes_are_those_that_the_player_kept() -> None:
-    kept = {
-        "tool": "write_note",
-        "arguments": '{"text": "he defects"}',
-        "result": "",
-        "failed": False,
-        "step": 0,
-    }
+    kept = {"tool": "write_note", "arguments": '{"text": "he defects"}', "result": "", "failed": False, "step": 0}
     lost = {**kept, "arguments": '{"text": "x"}', "failed": True}
     assert use("notes", "read_notes") == "there are no notes"
     assert use("notes", "read_notes", scene(0, kept, lost, kept)) == "1. he defects\n2. he defects"
@@ -142,15 +136,11 @@ def study(tool: list[Any], rounds: int = 3, **agent: Any) -> dict[str, Any]:
 
 
 def called(*calls: tuple[str, dict[str, Any]]) -> Reply:
-    made = [
-        {"id": f"c{n}", "name": name, "arguments": json.dumps(given)} for n, (name, given) in enumerate(calls)
-    ]
+    made = [{"id": f"c{n}", "name": name, "arguments": json.dumps(given)} for n, (name, given) in enumerate(calls)]
     return Reply(tool_turn("", made).content, finish="tools", usage=Usage(10, 5))
 
 
-def played(
-    runs: Path, tool: list[str], script: Callable[[Request], Reply | str], **agent: Any
-) -> list[dict[str, Any]]:
+def played(runs: Path, tool: list[str], script: Callable[[Request], Reply | str], **agent: Any) -> list[dict[str, Any]]:
     register("caller", script)
     try:
         assert play(load_study(study(tool, **agent)), runs=runs).complete
@@ -204,15 +194,10 @@ def test_a_model_that_never_answers_is_stopped_by_the_limit(tmp_path: Path) -> N
 
 def test_tokens_of_tools_are_limited(tmp_path: Path) -> None:
     rows = played(
-        tmp_path,
-        ["calculator"],
-        lambda _: called(("calculate", {"expression": "1"})),
-        tool_limit={"tokens": 12},
+        tmp_path, ["calculator"], lambda _: called(("calculate", {"expression": "1"})), tool_limit={"tokens": 12}
     )
     acts = sum(row["kind"] == "act" and row["agent"] == "m" for row in rows)
-    assert (
-        sum(row["kind"] == "tool" for row in rows) == acts * 2 * 2
-    )  # two calls of 5 tokens, in each of two tries
+    assert sum(row["kind"] == "tool" for row in rows) == acts * 2 * 2  # two calls of 5 tokens, in each of two tries
 
 
 PLAY = """
@@ -282,9 +267,7 @@ def test_tools_that_make_no_sense_are_refused(agent: dict[str, Any], line: str, 
     try:
         with pytest.raises(OstromError, match=line):
             play(
-                load_study(
-                    {**study([]), "types": {"m": {"model": "scripted/caller", **agent}, "t": "tit_for_tat"}}
-                ),
+                load_study({**study([]), "types": {"m": {"model": "scripted/caller", **agent}, "t": "tit_for_tat"}}),
                 runs=tmp_path,
             )
     finally:

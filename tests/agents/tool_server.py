@@ -42,10 +42,7 @@ LISTS = {
         {"name": 7},
         "text",
     ],
-    "keys": [
-        tool("count", "open-sesame-open"),
-        tool("other", "", {"type": "object", "title": "open-sesame-open"}),
-    ],
+    "keys": [tool("count", "open-sesame-open"), tool("other", "", {"type": "object", "title": "open-sesame-open"})],
     "deep": [tool("deep", "", nested(150))],
     "array": [tool("list", "", {"type": "array"})],
     "many": [tool(f"t{n}", "", {"type": "object", "description": "x" * 700}) for n in range(100)],
@@ -126,10 +123,7 @@ class Server:
                 reply: dict[str, Any] = {"result": self.answer(asked)}
             except KeyError as error:
                 reply = {
-                    "error": {
-                        "code": -32000 if self.how == "own_end" else -32601,
-                        "message": f"there is no {error}",
-                    }
+                    "error": {"code": -32000 if self.how == "own_end" else -32601, "message": f"there is no {error}"}
                 }
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
         if self.how == "stay":

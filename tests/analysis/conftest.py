@@ -24,16 +24,8 @@ def study(**changes: Any) -> StudyFile:
             "name": "small",
             "game": "prisoners_dilemma",
             "mechanism": {"name": "repetition", "rounds": 10},
-            "types": {
-                "kind": "cooperator",
-                "coin": "random:0.5",
-                "mostly": "random:0.9",
-                "tft": "tit_for_tat",
-            },
-            "vary": {
-                "game": ["prisoners_dilemma", "stag_hunt"],
-                "k": {"set": "agent.memory.k", "to": [1, 4, 16]},
-            },
+            "types": {"kind": "cooperator", "coin": "random:0.5", "mostly": "random:0.9", "tft": "tit_for_tat"},
+            "vary": {"game": ["prisoners_dilemma", "stag_hunt"], "k": {"set": "agent.memory.k", "to": [1, 4, 16]}},
             "agent": {"memory": {"name": "window", "k": 1}},
             "seeds": 3,
             **changes,

@@ -23,9 +23,7 @@ from ostrom.studies.run import open_run, play
 
 
 @contextmanager
-def played(
-    runs: Path, game: Any, types: dict[str, str], mechanism: Any = "none", **more: Any
-) -> Iterator[RunData]:
+def played(runs: Path, game: Any, types: dict[str, str], mechanism: Any = "none", **more: Any) -> Iterator[RunData]:
     study = {"name": "run", "game": game, "mechanism": mechanism, "types": types, "seating": "seats", **more}
     assert play(load_study(study), runs=runs).complete
     with open_run("run", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:

@@ -63,11 +63,7 @@ def test_what_is_planted_is_not_taken(first: str, tmp_path: Path) -> None:
 def test_reciprocity_is_a_slope_at_each_stage_on_the_mean_of_what_the_others_named(tmp_path: Path) -> None:
     fell = {"a": [0, 4, 2], "b": [2, 8, 2], "c": [6, 4, 8]}
     # a plants half of what b and c felled on average (4, 6, 5), c the whole of what a and b did (1, 6, 2).
-    types = {
-        "a": script(fell["a"], [2, 3, 2]),
-        "b": script(fell["b"], [5]),
-        "c": script(fell["c"], [1, 6, 2]),
-    }
+    types = {"a": script(fell["a"], [2, 3, 2]), "b": script(fell["b"], [5]), "c": script(fell["c"], [1, 6, 2])}
     with played(tmp_path, "grove", types, {"name": "repetition", "rounds": 3}) as data:
         found = values(data, "reciprocity_slope", "agent", "stage")
     assert found == {
@@ -82,9 +78,7 @@ def test_rounds_that_a_collapse_took_away_pay_nothing_in_a_branch_too(tmp_path: 
     with played(tmp_path, "grove", types, {"name": "repetition", "rounds": 6}):
         pass
     with open_run("run", tmp_path) as parent:
-        done = branch(
-            parent, 0, 2, ['strategy={"name": "constant", "action": {"fell": 3, "plant": 0}}'], runs=tmp_path
-        )
+        done = branch(parent, 0, 2, ['strategy={"name": "constant", "action": {"fell": 3, "plant": 0}}'], runs=tmp_path)
         with open_run(done.folder) as made:
             rows = continuations(parent, made, done.origin)
     # Bare after round 2: 10 in one of the five rounds from there on. The branch fells 9 a round: 30, 21, 12, 3, bare.

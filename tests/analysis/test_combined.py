@@ -44,11 +44,7 @@ def played(exact: bool = False, apart: bool = False) -> Observations:
     ],
 )
 def test_a_combination_is_the_sum_of_weights_times_means(weights: Mapping[Any, float], value: float) -> None:
-    for exact, apart, n in (
-        (False, False, 3),
-        (False, True, 3 * len(weights)),
-        (True, False, 3 * len(weights)),
-    ):
+    for exact, apart, n in ((False, False, 3), (False, True, 3 * len(weights)), (True, False, 3 * len(weights))):
         data = replace(played(exact, apart), shared=not exact)
         (found,) = combined(data, played().measure, "k", weights)
         assert found.value == pytest.approx(value) and found.n == n
@@ -86,8 +82,7 @@ def test_a_difference_of_estimates_adds_what_both_rest_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "needed"),
-    [(1.0, 2.0, math.inf), (-1.0, 0.0, math.inf), (0.0, 1.0, 0.0), (-1.0, 2.0, 0.0)],
+    ("low", "high", "needed"), [(1.0, 2.0, math.inf), (-1.0, 0.0, math.inf), (0.0, 1.0, 0.0), (-1.0, 2.0, 0.0)]
 )
 def test_a_range_that_holds_all_needs_nothing_and_one_that_holds_none_never_does(
     low: float, high: float, needed: float
@@ -114,12 +109,7 @@ def penalty(agent: str, game: str, cost: float) -> Penalty:
 
 
 def test_the_worst_game_of_an_agent_is_named_where_reasoning_costs_anything() -> None:
-    some = [
-        penalty("a", "pd", 0.1),
-        penalty("a", "trust", 0.3),
-        penalty("b", "pd", -0.1),
-        penalty("c", "pd", 0.2),
-    ]
+    some = [penalty("a", "pd", 0.1), penalty("a", "trust", 0.3), penalty("b", "pd", -0.1), penalty("c", "pd", 0.2)]
     found = worst_penalties(some, ["undecided", "yes", "no", "no"])
     assert [(w.agent, w.game, w.cost, w.above) for w in found] == [
         ("a", "trust", 0.3, "decided"), ("c", "pd", 0.2, "refuted"),
@@ -156,13 +146,7 @@ def test_an_interval_is_at_ninety_five_per_cent_unless_told_otherwise() -> None:
     [(5, 20, 5, [5, 10, 15, 20]), (5, 12, 5, [5, 10, 12]), (2, 2, 1, [2]), (4, 5, 9, [4, 5])],
 )
 def test_looks_of_a_stopping_rule(at_least: int, at_most: int, every: int, looks: list[int]) -> None:
-    base = {
-        "measure": "cooperation",
-        "contrast": "k=a-b",
-        "at_least": at_least,
-        "at_most": at_most,
-        "every": every,
-    }
+    base = {"measure": "cooperation", "contrast": "k=a-b", "at_least": at_least, "at_most": at_most, "every": every}
     assert StopRule(**base, width=0.1).looks == looks
     assert StopRule(**base, width=0.1).rule == "interval at most 0.1 wide (0.95)"
     assert StopRule(**base, bayes_factor=3).rule == "Bayes factor at least 3 for or against a difference"

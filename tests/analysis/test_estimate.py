@@ -11,17 +11,7 @@ from typing import Any
 import pytest
 from tests.analysis.conftest import PlayedRun
 
-from ostrom.analysis.estimate import (
-    Estimate,
-    Query,
-    _pooled,
-    contrast,
-    estimate,
-    estimated,
-    fixed,
-    minus,
-    trend,
-)
+from ostrom.analysis.estimate import Estimate, Query, _pooled, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.analysis.measure import Measure, measures
@@ -98,9 +88,7 @@ def test_noise_or_a_length_by_chance_is_no_determinism(play_run: PlayedRun) -> N
 
 
 def test_all_alike_is_not_certainty_for_players_by_chance(play_run: PlayedRun) -> None:
-    run = play_run(
-        types={"nearly": "random:0.999"}, vary={}, seeds=8, mechanism={"name": "repetition", "rounds": 2}
-    )
+    run = play_run(types={"nearly": "random:0.999"}, vary={}, seeds=8, mechanism={"name": "repetition", "rounds": 2})
     one = estimate(run, "cooperation")[0]
     assert one.value == 1.0 and one.low is None and one.note == "all 8 alike" and one.bound_high == 1.0
     assert one.bound_low is not None and one.bound_low < 0.7
@@ -114,9 +102,7 @@ def test_seeds_are_labels_unless_they_share_something(small: RunData) -> None:
     assert (paired.method, paired.n) == ("paired t", 3) and paired.value == pytest.approx(found["coin"].value)
     assert dict(found["coin"].key) == {"agent": "coin", "k": "16 - 1"}
     assert found["kind"].method == "exact" and found["kind"].value == 0
-    levels = {
-        one.key["k"]: one.value for one in estimate(small, "cooperation", ["k"], where={"agent": "coin"})
-    }
+    levels = {one.key["k"]: one.value for one in estimate(small, "cooperation", ["k"], where={"agent": "coin"})}
     assert found["coin"].value == pytest.approx(levels[16] - levels[1])
     turned = by_agent(contrast(small, "cooperation", "k", (1, 16), ["agent"]))["coin"]
     assert turned.value == pytest.approx(-found["coin"].value)
@@ -162,15 +148,9 @@ def test_trends_are_least_squares_slopes(small: RunData) -> None:
 def test_players_of_one_match_count_at_their_own_levels(play_run: PlayedRun) -> None:
     types = {
         name: {"strategy": strategy, "attributes": {"size": size}}
-        for name, strategy, size in (
-            ("kind", "cooperator", 1),
-            ("mean", "defector", 3),
-            ("coin", "random:0.5", 4),
-        )
+        for name, strategy, size in (("kind", "cooperator", 1), ("mean", "defector", 3), ("coin", "random:0.5", 4))
     }
-    run = play_run(
-        seating="unordered", types=types, vary={"game": ["prisoners_dilemma", "stag_hunt"]}, seeds=2
-    )
+    run = play_run(seating="unordered", types=types, vary={"game": ["prisoners_dilemma", "stag_hunt"]}, seeds=2)
     fixed_ones = {"opponents": ["kind", "mean"], "agent": ["kind", "mean"]}
     (slope,) = trend(run, "cooperation", "size", where=fixed_ones)
     assert (slope.value, slope.method) == (-0.5, "exact")
@@ -321,12 +301,7 @@ def test_weights_and_units_of_a_measure(small: RunData) -> None:
 
 @pytest.mark.parametrize(
     ("by", "noted"),
-    [
-        (["agent"], True),
-        (["agent", "agent_memory"], False),
-        (["agent", "agent_id"], False),
-        (["game"], False),
-    ],
+    [(["agent"], True), (["agent", "agent_memory"], False), (["agent", "agent_id"], False), (["game"], False)],
 )
 def test_memories_are_pooled_where_agents_are_told_apart_by_name_alone(by: list[str], noted: bool) -> None:
     rows = [SimpleNamespace(columns={"agent_memory": memory}) for memory in ("full", "window:1")]
@@ -337,9 +312,7 @@ def test_memories_are_pooled_where_agents_are_told_apart_by_name_alone(by: list[
 @pytest.mark.slow
 def test_unequal_memories_of_one_agent_are_not_pooled_in_silence(play_run: PlayedRun) -> None:
     run = play_run()
-    rows = measure(
-        "SELECT match, player, cooperation AS value, 'window:' || player AS agent_memory FROM matches"
-    )
+    rows = measure("SELECT match, player, cooperation AS value, 'window:' || player AS agent_memory FROM matches")
     found = by_agent(estimate(run, rows, ["agent"]))
     assert "different memories" in found["coin"].note
     apart = estimate(run, rows, ["agent", "agent_memory"])
@@ -391,9 +364,7 @@ def test_seeds_of_different_runs_are_different_pairs() -> None:
     (one,) = contrast(found, "cooperation", "k", "1 - 0")
     assert one.n == 6 and one.method.startswith("paired") and one.value == pytest.approx(0.2)
     sides = [[row for row in rows if row["k"] == k] for k in (1, 0)]
-    assert sorted(comparison(found, sides[0], sides[1], "k", ()).pairs()[1]) == pytest.approx(
-        [0.1] * 3 + [0.5] * 3
-    )
+    assert sorted(comparison(found, sides[0], sides[1], "k", ()).pairs()[1]) == pytest.approx([0.1] * 3 + [0.5] * 3)
     (apart,) = contrast(replace(found, shared=False), "cooperation", "k", "1 - 0")
     assert apart.n == 12 and apart.method.startswith("Welch") and apart.value == pytest.approx(0.2)
 

@@ -65,17 +65,15 @@ def test_welch_is_scipys_on_means_per_match(run: RunData) -> None:
 @pytest.mark.parametrize(
     "question", [("cooperation", "game"), ("payoff", "k"), ("score", "agent"), ("cooperation", "k")]
 )
-def test_a_test_without_a_method_gives_the_numbers_of_estimate(
-    run: RunData, question: tuple[str, str]
-) -> None:
+def test_a_test_without_a_method_gives_the_numbers_of_estimate(run: RunData, question: tuple[str, str]) -> None:
     made = tested(run, *question)
     for row in made.results["comparisons"]:
         first, second = row["comparison"].split(" - ")
         (one,) = contrast(run, *question, f"{first} - {second}")
         numbers = (one.value, one.low, one.high, one.p_value, one.bound_low, one.bound_high, one.n)
-        assert [
-            row[name] for name in ("difference", "low", "high", "p", "bound_low", "bound_high", "n")
-        ] == list(numbers)
+        assert [row[name] for name in ("difference", "low", "high", "p", "bound_low", "bound_high", "n")] == list(
+            numbers
+        )
 
 
 def test_three_levels_are_compared_in_pairs_with_holm(run: RunData) -> None:
@@ -121,9 +119,7 @@ def test_anova_of_two_factors_is_statsmodels(run: RunData) -> None:
     theirs = anova_lm(ols("y ~ C(k) * C(game)", pd.DataFrame(rows)).fit(), typ=2)
     found = {line["source"]: line for line in made.results["sources"]}
     for ours, name in (("k", "C(k)"), ("game", "C(game)"), ("k x game", "C(k):C(game)")):
-        assert (found[ours]["f"], found[ours]["p"]) == pytest.approx(
-            (theirs["F"][name], theirs["PR(>F)"][name])
-        )
+        assert (found[ours]["f"], found[ours]["p"]) == pytest.approx((theirs["F"][name], theirs["PR(>F)"][name]))
     assert "unbalanced, Type II" in made.design and "with interaction" in made.design
     assert [(c["factor"], c["comparison"]) for c in made.results["comparisons"]] == [
         ("k", "1 - 4"), ("k", "1 - 16"), ("k", "4 - 16"), ("game", "prisoners_dilemma - stag_hunt"),
@@ -150,12 +146,7 @@ def test_a_permutation_moves_clusters_or_stays_within_them(run: RunData) -> None
     within = tested(run, "cooperation", "game", "permutation", cluster="seed")
     assert within.results["comparisons"][0]["note"] == "swaps within clusters"
     whole = tested(
-        run,
-        "cooperation",
-        "game",
-        "permutation",
-        cluster="seed",
-        where="seed + (game = 'stag_hunt')::INT IN (1, 3)",
+        run, "cooperation", "game", "permutation", cluster="seed", where="seed + (game = 'stag_hunt')::INT IN (1, 3)"
     )
     assert "clusters by seed" in whole.design
     assert whole.results["comparisons"][0]["note"] == "whole clusters swap levels"
@@ -184,18 +175,16 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
     total = (facts["variance_between"] + facts["variance_within"]) ** 0.5
     assert line["standardised"] == pytest.approx(own.value / total)
     assert line["standardised_low"] == pytest.approx(line["low"] / total)
-    assert (
-        mixed.results["coefficients"][0]["standardised"] is mixed.results["coefficients"][0]["bf10"] is None
-    )
+    assert mixed.results["coefficients"][0]["standardised"] is mixed.results["coefficients"][0]["bf10"] is None
     assert line["bf10"] > 0 and any(a.startswith("bf10: JZS") for a in mixed.assumptions)
     assert any(a.startswith("standardised: in standard deviations") for a in mixed.assumptions)
 
     firsts = {(r["match"], r["player"]): r["value"] for r in FIRST.rows(run)}
     y = np.array([firsts[row["match"], row["player"]] for row in rows], dtype=float)
     gee = tested(run, FIRST, "agent", "gee")
-    theirs = sm.GEE(
-        y, x, groups=groups, family=sm.families.Binomial(), cov_struct=sm.cov_struct.Exchangeable()
-    ).fit(maxiter=200, ctol=1e-8)
+    theirs = sm.GEE(y, x, groups=groups, family=sm.families.Binomial(), cov_struct=sm.cov_struct.Exchangeable()).fit(
+        maxiter=200, ctol=1e-8
+    )
     line = gee.results["coefficients"][1]
     assert (line["estimate"], line["se"]) == pytest.approx((theirs.params[1], theirs.bse[1]), rel=1e-5)
 
@@ -204,11 +193,7 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
         "ORDER BY match"
     )
     alone = Measure(
-        "own",
-        "Own",
-        "share",
-        "First action of the first player.",
-        f"SELECT * FROM ({FIRST.values}) WHERE player = 1",
+        "own", "Own", "share", "First action of the first player.", f"SELECT * FROM ({FIRST.values}) WHERE player = 1"
     )
     glm = tested(run, alone, "agent", "glm", where="opponents = agent")
     theirs = sm.GLM(
@@ -250,10 +235,7 @@ def test_wrong_questions_are_refused(run: RunData, play_run: PlayedRun) -> None:
 
 
 def test_a_condition_is_levels_or_sql_and_cannot_leave_the_table(run: RunData, tmp_path: Any) -> None:
-    assert condition([run], "cooperation", ["k=1, 4", "game=stag_hunt"]) == {
-        "k": [1, 4],
-        "game": ["stag_hunt"],
-    }
+    assert condition([run], "cooperation", ["k=1, 4", "game=stag_hunt"]) == {"k": [1, 4], "game": ["stag_hunt"]}
     assert condition([run], "cooperation", ["k >= 4"]) == "(k >= 4)"
     assert condition([run], "cooperation", []) is None
     with pytest.raises(UsageError, match="no level 'stag_hnt', did you mean 'stag_hunt'"):

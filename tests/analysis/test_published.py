@@ -33,12 +33,7 @@ CELLS = [
         ({}, {"game": "Stag_Hunt", "memory": "window"}, None, 20.0),
         ({}, {"game": ["chicken", "stag_hunt"], "k": "1", "memory": "window"}, None, 30.0),
         ({}, {"game": "lost"}, None, None),
-        (
-            {"minus": {"memory": "none"}},
-            {"game": "stag_hunt", "memory": "window"},
-            None,
-            6.0,
-        ),  # k = 3 has no partner
+        ({"minus": {"memory": "none"}}, {"game": "stag_hunt", "memory": "window"}, None, 6.0),  # k = 3 has no partner
         ({"minus": {"memory": "none"}}, {"game": "chicken", "memory": "window"}, None, None),
         ({"over": "k"}, {"game": "stag_hunt", "memory": "window"}, None, 10.0),
         ({"over": "k"}, {"memory": "window"}, None, 10.0),  # "all" is no number
@@ -55,9 +50,7 @@ def test_the_figure_of_a_paper(
 
 
 def test_a_cell_that_several_tables_print_counts_once() -> None:
-    once = _once(
-        [CELLS[0], CELLS[0], cell("stag-hunt", "window", "1", 20.0), cell("stag-hunt", "window", "1", 9, "N")]
-    )
+    once = _once([CELLS[0], CELLS[0], cell("stag-hunt", "window", "1", 20.0), cell("stag-hunt", "window", "1", 9, "N")])
     assert [(one.model, one.value) for one in once] == [("M", 15.0), ("N", 9)]
     assert _picked(COLUMNS, CELLS, {}) == CELLS and _slope([[(1.0, 5.0)]], False) is None
 
@@ -69,9 +62,7 @@ class Papers(dict[str, Any]):
         return self[name]
 
 
-def test_figures_stand_beside_a_group_by_its_name_and_none_that_is_in_doubt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_figures_stand_beside_a_group_by_its_name_and_none_that_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = [replace(CELLS[0], value=99.0, doubts=("x",)), replace(CELLS[0], value=1.0, word="high")]
     pooled = cell("chicken", "window", "1", 70.0, None)
     paper = SimpleNamespace(columns=COLUMNS, citation="A (2026)", published=lambda: [*CELLS, *odd, pooled])

@@ -101,13 +101,7 @@ SEEDS = RunDeviation("seeds", "5 registered, 6 in the run")
     ],
 )
 def test_only_the_registered_question_is_confirmatory(more: Any, asked: Any, label: str) -> None:
-    question = {
-        "measure": "cooperation",
-        "contrast": "k=2-1",
-        "where": {"game": ["pd"]},
-        "level": 0.95,
-        **asked,
-    }
+    question = {"measure": "cooperation", "contrast": "k=2-1", "where": {"game": ["pd"]}, "level": 0.95, **asked}
     assert run(**more).label(None, AskedContrast(**question)) == label  # type: ignore[arg-type]
     looked = run(**more)
     looked.registration.sample.interval = "anytime"  # type: ignore[misc]

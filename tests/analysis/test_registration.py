@@ -39,12 +39,7 @@ from ostrom.ground.errors import StudyError, UsageError
 )
 def test_a_stated_contrast(text: str, contrast: str, direction: str, where: dict[str, list[str]]) -> None:
     made = read_contrast(text, "--primary", 0.1)
-    assert (made.measure, made.contrast, made.direction, made.where) == (
-        "cooperation",
-        contrast,
-        direction,
-        where,
-    )
+    assert (made.measure, made.contrast, made.direction, made.where) == ("cooperation", contrast, direction, where)
     sign = {"less": "<", "greater": ">", "different": "!="}[direction]
     said = "" if not where else ", where game a or b, style c"
     assert made.words == f"cooperation, k: {contrast[2:]} {sign} 0{said}"
@@ -96,9 +91,7 @@ def test_a_registration_comes_before_its_run(kind: str, created: str, words: str
         check_for_new_run(one, "f")
 
 
-def test_a_file_that_is_too_large_or_no_mapping_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_too_large_or_no_mapping_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration, "MOST_BYTES", 10)
     file = tmp_path / "r.yaml"
     file.write_bytes(b"#" * 10)
@@ -117,6 +110,4 @@ def test_the_model_of_a_study_stands_for_any_eligible_one() -> None:
     study = {"types": {"a/b": {"model": "a/b"}}, "k": "a/bc"}
     assert same_but_model(study, ("a/b",))["types"] == {ELIGIBLE: {"model": ELIGIBLE}}
     assert same_but_model(study, ("a/b", "c/d")) is study
-    assert changed_prompts({"a.txt": "1", "b.txt": "2"}, {"a.txt": "1", "b.txt": "3"}) == [
-        "b.txt is another text"
-    ]
+    assert changed_prompts({"a.txt": "1", "b.txt": "2"}, {"a.txt": "1", "b.txt": "3"}) == ["b.txt is another text"]

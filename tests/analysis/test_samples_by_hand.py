@@ -49,12 +49,7 @@ ROWS = (one(1.0, 0, 1), one(3.0, 0, 1), one(4.0, 1, 1), one(6.0, 2, 2), one(7.0,
 def test_players_of_a_match_are_one_value_and_missing_levels_are_counted() -> None:
     sample = sample_of(found(*ROWS), ["k"])
     assert sample.levels == {"k": [2, 1]} and sample.missing == 1 and sample.repeated == 1
-    assert [(row.levels, row.value) for row in sample.rows] == [
-        ((2,), 6.0),
-        ((2,), 7.0),
-        ((1,), 2.0),
-        ((1,), 4.0),
-    ]
+    assert [(row.levels, row.value) for row in sample.rows] == [((2,), 6.0), ((2,), 7.0), ((1,), 2.0), ((1,), 4.0)]
     assert sample.groups() == [
         {"k": 2, "matches": 2, "mean": 6.5, "sd": pytest.approx(math.sqrt(0.5))},
         {"k": 1, "matches": 2, "mean": 3.0, "sd": pytest.approx(math.sqrt(2.0))},
@@ -89,15 +84,9 @@ def test_exact_and_weighted_values_are_said() -> None:
     ("rows", "words"),
     [
         ((), "no finished match that is asked for has a value of plain"),
-        (
-            (one(1.0, 0, 1), one(2.0, 1, 1)),
-            r"factor k: a test needs at least 2 levels with values \(found 1\)",
-        ),
+        ((one(1.0, 0, 1), one(2.0, 1, 1)), r"factor k: a test needs at least 2 levels with values \(found 1\)"),
         ((one(1.0, 0, None),), r"\(found none\)"),
-        (
-            (one(1.0, 0, 1, exact=True), one(2.0, 1, 2, exact=True)),
-            "all values come from deterministic players",
-        ),
+        ((one(1.0, 0, 1, exact=True), one(2.0, 1, 2, exact=True)), "all values come from deterministic players"),
     ],
 )
 def test_a_sample_without_a_comparison_is_refused(rows: tuple[Observation, ...], words: str) -> None:
@@ -147,9 +136,7 @@ def test_estimates_in_standard_deviations_of_the_outcome() -> None:
     assert scale.sd == 2.0
     assert scale.of(line) == {"standardised": 0.5, "standardised_low": 0.25, "standardised_high": None}
     assert set(scale.of(Estimate({"term": "intercept"}, 1.0, 0.5, 2.0, 4, "match", "t")).values()) == {None}
-    assert (
-        set(OutcomeScale(0.0, "").of(line).values()) == {None} and standard_scale("glm", {}).sd == LOGISTIC_SD
-    )
+    assert set(OutcomeScale(0.0, "").of(line).values()) == {None} and standard_scale("glm", {}).sd == LOGISTIC_SD
 
 
 def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> None:
@@ -180,21 +167,13 @@ def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> N
 
 
 @pytest.mark.parametrize(("certain", "exact"), [(3, True), (1, False), (0, False)])
-def test_a_cell_is_exact_where_all_its_matches_are(
-    certain: int, exact: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_is_exact_where_all_its_matches_are(certain: int, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary, "Determinism", lambda _: lambda match: match < certain)
     facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0,
              "opponents": "b"}  # fmt: skip
     played = [{**facts, "match": match, "cooperation": float(match != 1)} for match in range(3)]
     plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}, key="", players=(), kind="match"))
-    rows: Any = SimpleNamespace(
-        plan=plan, matches=lambda: [*played, {**played[0], "match": 7, "state": "failed"}]
-    )
+    rows: Any = SimpleNamespace(plan=plan, matches=lambda: [*played, {**played[0], "match": 7, "state": "failed"}])
     (cell,) = summary.summarise(rows)
     assert (cell.exact, cell.matches) == (exact, 3) and cell.cooperation == pytest.approx(2 / 3)
-    assert (cell.interval_text == "exact") is exact and cell.factors == {
-        "game": "pd",
-        "mechanism": "none",
-        "k": 1,
-    }
+    assert (cell.interval_text == "exact") is exact and cell.factors == {"game": "pd", "mechanism": "none", "k": 1}

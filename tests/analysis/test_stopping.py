@@ -26,24 +26,14 @@ from ostrom.ground.errors import RunError
 
 
 def rule(**more: Any) -> StopRule:
-    fields = {
-        "measure": "cooperation",
-        "contrast": "k=2-1",
-        "width": 0.5,
-        "at_least": 3,
-        "at_most": 10,
-        "every": 3,
-    }
+    fields = {"measure": "cooperation", "contrast": "k=2-1", "width": 0.5, "at_least": 3, "at_most": 10, "every": 3}
     return StopRule(**{name: value for name, value in {**fields, **more}.items() if value is not None})
 
 
 @pytest.mark.parametrize(
-    ("sizes", "looks"),
-    [((3, 10, 3), [3, 6, 9, 10]), ((3, 9, 3), [3, 6, 9]), ((4, 4, 1), [4]), ((3, 5, 9), [3, 5])],
+    ("sizes", "looks"), [((3, 10, 3), [3, 6, 9, 10]), ((3, 9, 3), [3, 6, 9]), ((4, 4, 1), [4]), ((3, 5, 9), [3, 5])]
 )
-def test_looks_are_taken_every_so_many_seeds_and_once_at_the_end(
-    sizes: tuple[int, int, int], looks: list[int]
-) -> None:
+def test_looks_are_taken_every_so_many_seeds_and_once_at_the_end(sizes: tuple[int, int, int], looks: list[int]) -> None:
     least, most, every = sizes
     assert rule(at_least=least, at_most=most, every=every).looks == looks
 
@@ -95,9 +85,7 @@ def replace_limits(limits: Any, low: float, high: float) -> Any:
         ((0.25, 0.75), 10, True, MET),
     ],
 )
-def test_an_interval_as_wide_as_allowed_is_enough(
-    ends: tuple[float, float], seeds: int, stop: bool, why: str
-) -> None:
+def test_an_interval_as_wide_as_allowed_is_enough(ends: tuple[float, float], seeds: int, stop: bool, why: str) -> None:
     look = decide(rule(), sides(*ends), seeds)
     assert (look.stop, look.why) == (stop, why) and look.criterion == pytest.approx(ends[1] - ends[0])
     assert (look.seeds, look.n, look.value, look.low, look.high) == (seeds, 4, 0.5, *ends)

@@ -96,14 +96,7 @@ PLAYERS: list[dict[str, Any]] = [
 
 def test_a_value_of_a_match_has_what_its_seated_players_share() -> None:
     whole = join_players({"match": 0, "value": 1, "weight": 2, "round": 4}, PLAYERS)
-    assert whole == {
-        "player": "1 + 2",
-        "seat": "1 + 2",
-        "agent": "a + b",
-        "k": 1,
-        "opponents": "a + b",
-        "round": 4,
-    }
+    assert whole == {"player": "1 + 2", "seat": "1 + 2", "agent": "a + b", "k": 1, "opponents": "a + b", "round": 4}
     own = join_players({"match": 0, "value": 1, "player": 2}, PLAYERS)
     assert own == PLAYERS[1] and join_players({"match": 0, "player": 4}, PLAYERS) is None
     observers = join_players({"match": 0}, PLAYERS[2:])
@@ -137,11 +130,7 @@ def test_columns_without_a_common_level_confound_unless_they_go_with_the_factor(
 
 @pytest.mark.parametrize(
     ("balance", "weights"),
-    [
-        ([], [1, 1, 1, 1]),
-        (["game"], [1 / 6, 1 / 6, 1 / 6, 1 / 2]),
-        (["game", "agent"], [1 / 8, 1 / 8, 1 / 4, 1 / 2]),
-    ],
+    [([], [1, 1, 1, 1]), (["game"], [1 / 6, 1 / 6, 1 / 6, 1 / 2]), (["game", "agent"], [1 / 8, 1 / 8, 1 / 4, 1 / 2])],
 )
 def test_all_levels_of_a_balanced_column_count_the_same(balance: list[str], weights: list[float]) -> None:
     cells = [("pd", "a"), ("pd", "a"), ("pd", "b"), ("stag", "a")]
@@ -150,22 +139,14 @@ def test_all_levels_of_a_balanced_column_count_the_same(balance: list[str], weig
 
 
 def test_units_in_common_pair_and_what_seeds_share_decides_which_they_are() -> None:
-    rows = [
-        one(0.9, 1, seed=0, k=1),
-        one(0.8, 2, seed=1, k=1),
-        one(0.1, 3, seed=0, k=2),
-        one(0.2, 4, seed=1, k=2),
-    ]
+    rows = [one(0.9, 1, seed=0, k=1), one(0.8, 2, seed=1, k=1), one(0.1, 3, seed=0, k=2), one(0.2, 4, seed=1, k=2)]
     found = sample(*rows)
     labels = comparison(found, rows[:2], rows[2:], "k", ())
     assert not labels.paired and labels.n == 4 and labels.inference().method == "Welch's t"
     seeds = comparison(replace(found, shared=True), rows[:2], rows[2:], "k", ())
     assert seeds.paired and seeds.n == 2 and seeds.pairs() == ([0.9, 0.8], [0.1, 0.2])
     assert seeds.inference().method == "paired t" and seeds.inference().value == pytest.approx(0.7)
-    together = [
-        *rows[:2],
-        *(replace(row, columns={**row.columns, "match": row["match"] - 2}) for row in rows[2:]),
-    ]
+    together = [*rows[:2], *(replace(row, columns={**row.columns, "match": row["match"] - 2}) for row in rows[2:])]
     assert comparison(sample(*together), together[:2], together[2:], "k", ()).paired  # players of one match
     other = [*rows, one(0.0, 5, seed=0, k=2, game="sh")]
     left = comparison(sample(*other), other[:2], other[2:], "k", ())
@@ -182,20 +163,15 @@ def test_matches_that_could_not_differ_are_one() -> None:
     made = figure(sample(*rows), [(1.0, rows)], ())
     limits = made.inference().limits()
     assert made.n == 1 and made.note == "5 matches, 1 distinct"
-    assert (
-        limits.method == "exact at temperature 0" and limits.low is None and made.inference().bounds() is None
-    )
+    assert limits.method == "exact at temperature 0" and limits.low is None and made.inference().bounds() is None
     games = [
-        replace(row, columns={**row.columns, "game": f"g{n}"}, twin=n, value=0.1 * n)
-        for n, row in enumerate(rows)
+        replace(row, columns={**row.columns, "game": f"g{n}"}, twin=n, value=0.1 * n) for n, row in enumerate(rows)
     ]
     several = figure(sample(*games), [(1.0, [*games, *games])], ()).inference()
     assert several.limits().low is not None and "conditions are the units" in several.limits().note
 
 
-@pytest.mark.parametrize(
-    ("certain", "value"), [((True, True), 0.5), ((False, True), 0.5), ((True, False), 0.5)]
-)
+@pytest.mark.parametrize(("certain", "value"), [((True, True), 0.5), ((False, True), 0.5), ((True, False), 0.5)])
 def test_a_side_without_chance_is_subtracted_as_it_is(certain: tuple[bool, bool], value: float) -> None:
     first = [one(v, m, seed=m, k=1, exact=certain[0]) for m, v in enumerate((0.7, 0.9))]
     second = [one(v, m + 9, seed=m, k=2, exact=certain[1]) for m, v in enumerate((0.2, 0.4))]
@@ -276,9 +252,7 @@ def test_a_question_in_words(fields: dict[str, Any], words: str) -> None:
 
 
 def test_the_model_takes_its_place_in_a_question_and_conditions_are_listed() -> None:
-    asked = Query(
-        measure="cooperation", where={"agent": ["{model}", "b"], "k": 1}, contrast="agent={model}-b"
-    )
+    asked = Query(measure="cooperation", where={"agent": ["{model}", "b"], "k": 1}, contrast="agent={model}-b")
     named = asked.of("m")
     assert (named.where, named.contrast) == ({"agent": ["m", "b"], "k": 1}, "agent=m-b")
     assert named.matches == "agent m or b, k 1" and Query(measure="c", where=" k = 1 ").matches == "k = 1"

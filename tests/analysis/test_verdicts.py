@@ -16,9 +16,7 @@ from ostrom.ground.errors import UsageError
 
 def of(inference: Inference, n: int = 10) -> Estimate:
     found = inference.limits()
-    return Estimate(
-        {}, found.value, found.low, found.high, n, "match", found.method, found.note, 0.95, inference
-    )
+    return Estimate({}, found.value, found.low, found.high, n, "match", found.method, found.note, 0.95, inference)
 
 
 def around(centre: float, n: int = 10) -> Estimate:
@@ -86,8 +84,7 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "adjusted"),
-    [("none", [0.0, 1.0, 0.0]), ("bonferroni", [0.0, 1.0, 0.0]), ("holm", [0.0, 1.0, 0.0])],
+    ("control", "adjusted"), [("none", [0.0, 1.0, 0.0]), ("bonferroni", [0.0, 1.0, 0.0]), ("holm", [0.0, 1.0, 0.0])]
 )
 def test_exact_values_are_decided_by_any_control(control: Any, adjusted: list[float]) -> None:
     sure, even, under = (of(exactly(value)) for value in (0.9, 0.5, 0.1))

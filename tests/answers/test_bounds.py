@@ -86,9 +86,7 @@ def test_bounds_of_mixtures() -> None:
             {"C": shares[0], "D": shares[1]}, "exact", {"C": shares[0] / 100, "D": shares[1] / 100}
         )
     for wrong in ((101, -1), (50, 51), (50, 49), (0, 0)):
-        assert isinstance(
-            read_mixture(json.dumps(dict(zip(("A0", "A1"), wrong, strict=True))), LABELS), Invalid
-        )
+        assert isinstance(read_mixture(json.dumps(dict(zip(("A0", "A1"), wrong, strict=True))), LABELS), Invalid)
     for caps in ({"C": 0}, {"C": 100}, {"C": 40, "D": 60}):
         assert isinstance(read(Mixture(("C", "D"), caps), '{"A0": 0, "A1": 100}', LABELS), Answer) == (
             caps != {"C": 40, "D": 60}
@@ -125,9 +123,7 @@ def test_whose_token_it_is() -> None:
     labels = Labels({"C": "A1", "D": "A10", "E": "Invest", "F": "*"})
     assert owners_of("A1", labels) == ["C", "D"] and owners_of("A1]", labels) == ["C"]
     assert owners_of("A10", labels) == ["D"] and owners_of("A11", labels) == []
-    assert (
-        owners_of("I", labels) == [] and owners_of("In", labels) == ["E"] and owners_of("Inx", labels) == []
-    )
+    assert owners_of("I", labels) == [] and owners_of("In", labels) == ["E"] and owners_of("Inx", labels) == []
     assert owners_of("*", labels) == ["F"] and owners_of("[", labels) == []
     assert owners_of("A10" + " " * 253, labels) == ["D"] and owners_of("A10" + " " * 254, labels) == []
     assert owners_of("I", Labels({"C": "I", "D": "F"})) == ["C"]
@@ -144,11 +140,7 @@ def test_whose_token_it_is() -> None:
             [[True], [True, True]],
             [[], [True] * 3, [1]],
         ),
-        (
-            {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
-            [[1, 2], []],
-            [[1, 1], [1, 1.0]],
-        ),
+        ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, [[1, 2], []], [[1, 1], [1, 1.0]]),
         (
             {"type": "array", "items": {"type": "object"}, "uniqueItems": True},
             [[{"a": 1}, {"a": 2}]],
@@ -169,9 +161,7 @@ def test_whose_token_it_is() -> None:
         ),
     ],
 )
-def test_every_rule_of_a_schema_holds_on_both_sides(
-    schema: dict[str, Any], good: list[Any], bad: list[Any]
-) -> None:
+def test_every_rule_of_a_schema_holds_on_both_sides(schema: dict[str, Any], good: list[Any], bad: list[Any]) -> None:
     outer = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
     for value in good:
         assert isinstance(read_record(json.dumps({"v": value}), outer), Answer), value
@@ -239,7 +229,5 @@ def test_a_mixture_is_held_to_all_its_options_and_no_other() -> None:
 
 
 def test_the_tokens_of_a_usual_answer_follow_from_its_form() -> None:
-    fields = Record(
-        "deal", {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
-    )
+    fields = Record("deal", {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}})
     assert (answer_tokens(fields), answer_tokens(Text(words=100))) == (62, 140)

@@ -87,9 +87,7 @@ def test_the_value_is_the_key_of_the_option_even_when_labels_and_keys_are_crosse
     assert read_choice("[A1]", {"A0": "A1", "A1": "A0"}) == Answer("A0", "exact")
 
 
-@pytest.mark.parametrize(
-    "labels", [{}, {"C": ""}, {"C": " x"}, {"C": "a\nb"}, {"C": "x", "D": "x"}, {"C": "x" * 201}]
-)
+@pytest.mark.parametrize("labels", [{}, {"C": ""}, {"C": " x"}, {"C": "a\nb"}, {"C": "x", "D": "x"}, {"C": "x" * 201}])
 def test_labels_that_cannot_be_read_back_are_refused(labels: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"^labels: .*$"):
         check_labels(labels)

@@ -98,10 +98,7 @@ def test_no_complete_object_is_overlooked(text: str) -> None:
         ('{"a": "}{", "b": {"c": "\\"}"}}', {"a": "}{", "b": {"c": '"}'}}),
         ('[{"A0": 1}, {"A0": 2}]', {"A0": 2}),
         ("{}", {}),
-        (
-            '{"a": 1.5e3, "b": -0, "c": [true, false, null, []]}',
-            {"a": 1500.0, "b": 0, "c": [True, False, None, []]},
-        ),
+        ('{"a": 1.5e3, "b": -0, "c": [true, false, null, []]}', {"a": 1500.0, "b": 0, "c": [True, False, None, []]}),
     ],
 )
 def test_the_last_complete_object_counts(text: str, value: dict[str, Any]) -> None:
@@ -219,12 +216,7 @@ def test_random_lists_keep_to_their_bounds() -> None:
         "minItems": 1,
         "maxItems": 2,
     }
-    schema = {
-        "type": "object",
-        "properties": {"keep": items},
-        "required": ["keep"],
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": {"keep": items}, "required": ["keep"], "additionalProperties": False}
     rng = np.random.default_rng(0)
     kept = [random_answer(Record("kept", schema), rng).value["keep"] for _ in range(40)]
     assert {len(one) for one in kept} == {1, 2} and all(len(set(one)) == len(one) for one in kept)
@@ -264,25 +256,7 @@ def test_a_misfit_names_its_path(text: str, reason: str) -> None:
 
 
 values: st.SearchStrategy[Any] = st.sampled_from(
-    [
-        "C",
-        "D",
-        "",
-        "abcdef",
-        0,
-        1,
-        3.0,
-        3.5,
-        -4,
-        True,
-        False,
-        None,
-        [1],
-        [1, 1],
-        [1, 2, 3],
-        {"C": 1, "D": 2},
-        {"C": 1},
-    ]
+    ["C", "D", "", "abcdef", 0, 1, 3.0, 3.5, -4, True, False, None, [1], [1, 1], [1, 2, 3], {"C": 1, "D": 2}, {"C": 1}]
 )
 
 
@@ -297,17 +271,11 @@ def test_a_record_is_accepted_exactly_when_the_reference_validator_accepts_it(va
     [
         ({}, "schema: type None is not supported"),
         ({"type": "null"}, "schema: type 'null' is not supported"),
-        (
-            {"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}},
-            "schema.a: keyword 'pattern'",
-        ),
+        ({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}}, "schema.a: keyword 'pattern'"),
         ({"type": "object", "$ref": "#"}, r"schema: keyword '\$ref'"),
         ({"type": "object", "minimum": 1}, "schema: keyword 'minimum'"),
         ({"type": "object", "required": ["a"]}, "schema: required key 'a'"),
-        (
-            {"type": "object", "additionalProperties": {"type": "string"}},
-            "additionalProperties must be true or false",
-        ),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "additionalProperties must be true or false"),
         ({"type": "array"}, "schema: an array needs items"),
         ({"type": "array", "items": {"type": "any"}}, r"schema\[\]: type 'any'"),
         ({"type": "string", "maxLength": "5"}, "maxLength must be a number"),

@@ -19,11 +19,7 @@ from tests.sizes import size
 from ostrom.answers import Answer, Invalid, Text, read_choice, read_mixture, read_record, read_text
 
 LABELS = {"C": "A0", "D": "A1"}
-SCHEMA = {
-    "type": "object",
-    "properties": {"action": {"type": "string", "enum": ["C", "D"]}},
-    "required": ["action"],
-}
+SCHEMA = {"type": "object", "properties": {"action": {"type": "string", "enum": ["C", "D"]}}, "required": ["action"]}
 PIECES = [
     "[", "]", "[A0", "[A0]", "A0 ", "A0. ", "{", "}", "{}", "{{}", '{"', '{"a":', '{"a":{}', '{"a":[',
     '["', '"{', "[{", '{"{": ', '{"a":"{', '{"a": 1}', '{"A0":100,"A1":0}', '"', "'", "\\", '\\"',

@@ -9,18 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.answers import (
-    Answer,
-    Choice,
-    Form,
-    Invalid,
-    Mixture,
-    Record,
-    Text,
-    constraint_of,
-    read,
-    read_logprobs,
-)
+from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, constraint_of, read, read_logprobs
 from ostrom.ground.errors import UsageError
 
 LETTERS = {"C": "J", "D": "F"}

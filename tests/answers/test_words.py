@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.answers import (
-    Answer,
-    Invalid,
-    read_choice,
-)
+from ostrom.answers import Answer, Invalid, read_choice
 from ostrom.answers.labels import Labels
 from ostrom.answers.naming import kind_of, mentions, unknown
 from ostrom.answers.reading import final_part, last_sentence
@@ -45,16 +41,12 @@ def test_what_is_opposed_is_not_chosen(words: str) -> None:
     assert why(f"I go {words} A1.").startswith("the last sentence is negated")
 
 
-@pytest.mark.parametrize(
-    "word", ["than", "over", "against", "except", "without", "unlike", "versus", "vs", "but"]
-)
+@pytest.mark.parametrize("word", ["than", "over", "against", "except", "without", "unlike", "versus", "vs", "but"])
 def test_what_is_compared_with_is_not_chosen(word: str) -> None:
     assert why(f"All {word} A1.").startswith("the last sentence only compares")
 
 
-@pytest.mark.parametrize(
-    "word", ["if", "unless", "whether", "suppose", "supposing", "when", "whenever", "If"]
-)
+@pytest.mark.parametrize("word", ["if", "unless", "whether", "suppose", "supposing", "when", "whenever", "If"])
 def test_what_is_supposed_is_not_chosen(word: str) -> None:
     assert why(f"{word} I choose A1").startswith("the last sentence only supposes")
     assert chosen(f"{word} they choose well, I choose A1") == "D"  # the supposition has ended
@@ -70,9 +62,7 @@ def test_a_negation_before_a_consequence_does_not_reach_it(word: str) -> None:
 @pytest.mark.parametrize("word", ["because", "since", "as"])
 def test_a_negation_in_the_reason_does_not_reach_back(word: str) -> None:
     assert chosen(f"I choose A1 {word} they are not nice.") == "D"
-    assert why(f"{word.capitalize()} they are nice I do not choose A1.").startswith(
-        "the last sentence is negated"
-    )
+    assert why(f"{word.capitalize()} they are nice I do not choose A1.").startswith("the last sentence is negated")
 
 
 @pytest.mark.parametrize(
@@ -90,9 +80,7 @@ def test_what_another_one_does_is_not_chosen(who: str) -> None:
     "choose chooses choosing chose chosen pick picks picked play plays played playing select selects selected took"
     " take takes pursue pursues go goes went".split(),
 )
-@pytest.mark.parametrize(
-    "between", ["", "will ", "would ", "to ", "always ", "probably ", "has ", "is ", "might "]
-)
+@pytest.mark.parametrize("between", ["", "will ", "would ", "to ", "always ", "probably ", "has ", "is ", "might "])
 def test_however_another_one_does_it(act: str, between: str) -> None:
     assert "another player" in why(f"I guess they {between}{act} A1")
 
@@ -137,9 +125,7 @@ def test_an_abbreviation_ends_no_sentence(short: str) -> None:
     assert why(f"I never play, {short}. A1").startswith("the last sentence is negated")
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"), [("1. A0", "1. A0"), ("999. A0", "999. A0"), ("1000. A0", "A0")]
-)
+@pytest.mark.parametrize(("line", "sentence"), [("1. A0", "1. A0"), ("999. A0", "999. A0"), ("1000. A0", "A0")])
 def test_the_number_of_a_list_item_ends_no_sentence(line: str, sentence: str) -> None:
     assert last_sentence(line, bool) == sentence
 
@@ -228,9 +214,7 @@ WORDS = {"C": "cooperate", "D": "defect"}
 def test_a_word_in_marks_is_named_wherever_it_stands(marks: str) -> None:
     assert chosen(f"Today {marks[0]}defect{marks[1]} seems fair", WORDS) == "D"
     assert chosen(f"Today {marks[0]}defect.{marks[1]}", WORDS) == "D"
-    assert read_choice(f"{marks[0]}defect{marks[1]}", WORDS) == Answer(
-        "D", "loose" if marks == "><" else "exact"
-    )
+    assert read_choice(f"{marks[0]}defect{marks[1]}", WORDS) == Answer("D", "loose" if marks == "><" else "exact")
     assert isinstance(read_choice(f"Today {marks[0]}defect seems fair", WORDS), Invalid)
 
 

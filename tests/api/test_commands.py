@@ -35,9 +35,7 @@ def commands() -> dict[str, list[Any]]:
         for name, command in group.commands.items():
             if name == "more":  # what it lists is at the top by its old name too
                 assert set(command.commands) < set(group.commands)
-            elif hasattr(
-                command, "commands"
-            ):  # `ostrom people RUN list`: what the group takes, its commands take
+            elif hasattr(command, "commands"):  # `ostrom people RUN list`: what the group takes, its commands take
                 walk(command, f"{head}{name}_", command.params)
             else:
                 found[f"{head}{name}".replace("-", "_")] = [command.help, *above, *command.params]

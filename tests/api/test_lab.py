@@ -98,14 +98,8 @@ def test_a_branch_is_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_inside_a_loop_stops_cleanly_and_the_same_call_goes_on(
-    tmp_path: Path,
-) -> None:
-    data = {
-        **STUDY,
-        "types": {"m": {"model": "scripted/slow"}},
-        "mechanism": {"name": "repetition", "rounds": 6},
-    }
+def test_an_interrupt_inside_a_loop_stops_cleanly_and_the_same_call_goes_on(tmp_path: Path) -> None:
+    data = {**STUDY, "types": {"m": {"model": "scripted/slow"}}, "mechanism": {"name": "repetition", "rounds": 6}}
     data |= {"agent": {"style": "direct", "constrain": "never"}, "seating": "self"}
     code = """
 import asyncio, os, signal, sys, threading

@@ -78,9 +78,7 @@ def test_a_player_of_the_axelrod_library_is_named_by_its_class() -> None:
 
     player = type("Player", (), {"__module__": "axelrod.player"})
     own = type("Cautious", (player,), {"__module__": "axelrod.strategies.cautious"})
-    assert plain({"types": {"x": own, "y": own()}}) == {
-        "types": {"x": "axelrod:Cautious", "y": "axelrod:Cautious"}
-    }
+    assert plain({"types": {"x": own, "y": own()}}) == {"types": {"x": "axelrod:Cautious", "y": "axelrod:Cautious"}}
 
 
 def test_a_model_given_to_study_and_its_failures(tmp_path: Path) -> None:
@@ -152,9 +150,7 @@ def test_where_all_matches_fail_play_raises_and_the_run_can_be_opened(tmp_path: 
         asked.append(1)
         return "[A0]" if len(asked) < 3 else "hello"
 
-    with pytest.raises(
-        RunError, match="run duel: no match was finished, all 1 failed; match 0: no valid answer"
-    ):
+    with pytest.raises(RunError, match="run duel: no match was finished, all 1 failed; match 0: no valid answer"):
         ostrom.play({**BASE, "seating": "self"}, models=[late], runs=tmp_path, progress=False)
     run = ostrom.open_run("duel", tmp_path)
     assert set(run.matches["state"]) == {"failed"}
@@ -173,11 +169,7 @@ def splitting() -> FunctionGame:
 
 def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
     known = ostrom.study(
-        {
-            **BASE,
-            "game": build_game({"name": "ultimatum", "stake": 20}),
-            "types": {"a": "random", "b": "random"},
-        }
+        {**BASE, "game": build_game({"name": "ultimatum", "stake": 20}), "types": {"a": "random", "b": "random"}}
     )
     spec = known.plan.study.model_dump()["game"]
     assert (spec["name"], spec["stake"]) == ("ultimatum", 20)

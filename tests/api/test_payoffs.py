@@ -21,19 +21,14 @@ def test_a_square_matrix_is_the_first_players_and_transposed_the_seconds() -> No
     assert _tensor(three)[0].shape == (2, 2, 2, 3)
 
 
-@pytest.mark.parametrize(
-    "payoffs", [[1, 2], [[1, 2, 3]], np.zeros((2, 2, 3)), np.zeros((2, 2, 2, 2)), 3, "text"]
-)
+@pytest.mark.parametrize("payoffs", [[1, 2], [[1, 2, 3]], np.zeros((2, 2, 3)), np.zeros((2, 2, 2, 2)), 3, "text"])
 def test_other_shapes_are_refused(payoffs: Any) -> None:
     with pytest.raises(UsageError, match="payoffs"):
         _tensor(payoffs)
 
 
 def test_names_of_actions_by_seat() -> None:
-    assert _by_seat(["C", "D"], 2) == [["C", "D"]] * 2 and _by_seat([["C"], ["L", "R"]], 2) == [
-        ["C"],
-        ["L", "R"],
-    ]
+    assert _by_seat(["C", "D"], 2) == [["C", "D"]] * 2 and _by_seat([["C"], ["L", "R"]], 2) == [["C"], ["L", "R"]]
 
 
 class Option:
@@ -61,12 +56,6 @@ class Option:
         (Option("as"), {"as_": "m"}, "m"),
     ],
 )
-def test_arguments_become_words_of_the_command_line(
-    option: Option, given: dict[str, Any], value: Any
-) -> None:
+def test_arguments_become_words_of_the_command_line(option: Option, given: dict[str, Any], value: Any) -> None:
     assert _value(option, given) == value
-    assert (
-        _python("--dry-run") == "dry_run"
-        and _python("models check") == "models_check"
-        and _text(1.5) == "1.5"
-    )
+    assert _python("--dry-run") == "dry_run" and _python("models check") == "models_check" and _text(1.5) == "1.5"

@@ -12,13 +12,7 @@ from ostrom.analysis.estimate import trend
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import MOST_ROWS, CommandResult, TableRows, html_of, html_table
 
-STUDY = {
-    "name": "<s>",
-    "game": "chicken",
-    "types": {"<i>a": "random", "b": "grim"},
-    "seating": "ordered",
-    "seeds": 2,
-}
+STUDY = {"name": "<s>", "game": "chicken", "types": {"<i>a": "random", "b": "grim"}, "seating": "ordered", "seeds": 2}
 
 
 def test_runs_forecasts_and_transcripts_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,9 +27,9 @@ def test_runs_forecasts_and_transcripts_are_tables(tmp_path: Path, monkeypatch: 
     assert isinstance(said, TableRows) and "<table>" in said._repr_html_()
     result = ostrom.commands.estimate(["s", "cooperation"], by="agent")
     assert isinstance(result, CommandResult) and result.measure == "cooperation" and result["by"] == ["agent"]
-    assert [row["agent"] for row in result.estimates] == ["<i>a", "b"] and result.source[
-        0
-    ].n == result.estimates[0]["n"]
+    assert [row["agent"] for row in result.estimates] == ["<i>a", "b"] and result.source[0].n == result.estimates[0][
+        "n"
+    ]
     assert "&lt;i&gt;a" in result._repr_html_() and "<i>" not in result._repr_html_()
     tested = ostrom.commands.test(["s", "cooperation"], factor="agent")
     assert tested.factor == "agent" and tested.runs == ["s"]
@@ -81,9 +75,7 @@ ASKED = {
 }
 
 
-def test_questions_are_functions_of_the_package_with_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_questions_are_functions_of_the_package_with_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = ostrom.play(ASKED, progress=False)
     other = ostrom.play({**ASKED, "seeds": 4}, name="fewer", progress=False)

@@ -64,9 +64,7 @@ def test_a_study_is_shown_with_its_size_and_what_it_varies() -> None:
 
 
 def test_changes_that_cannot_be_read_are_one_line() -> None:
-    with pytest.raises(
-        UsageError, match=r"^set: must be a mapping or a list of KEY=VALUE \(found 'seeds=2'\)$"
-    ):
+    with pytest.raises(UsageError, match=r"^set: must be a mapping or a list of KEY=VALUE \(found 'seeds=2'\)$"):
         ostrom.study(STUDY, set="seeds=2")
     with pytest.raises(OstromError, match="facts"):
         ostrom.study(STUDY, set={"agent.facts": {"x": {1, 2}}})
@@ -109,9 +107,7 @@ def test_a_run_is_asked_for_its_tables_state_and_files(tmp_path: Path) -> None:
     assert len(files["matches"].read_text(encoding="utf-8").splitlines()) == 6
     with run.data() as data, open_folder(run.path) as opened:
         written = export_rows(opened.rows, "csv", tmp_path / "c" / "d", tables=["matches"])
-        assert {name: (path.name, count) for name, (path, count) in written.items()} == {
-            "matches": ("matches.csv", 6)
-        }
+        assert {name: (path.name, count) for name, (path, count) in written.items()} == {"matches": ("matches.csv", 6)}
         assert data.planned == 4
     with pytest.raises(UsageError, match="as_ and reference need as_paper=True"):
         run.report(reference="x")

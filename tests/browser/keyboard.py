@@ -26,11 +26,7 @@ def reach(page: Page, what: str, found: Callable[[], bool]) -> None:
 
 def press(page: Page, name: str) -> None:
     """Reach a button or a link and press it."""
-    reach(
-        page,
-        f"button {name!r}",
-        lambda: page.evaluate("(document.activeElement.innerText || '').trim()") == name,
-    )
+    reach(page, f"button {name!r}", lambda: page.evaluate("(document.activeElement.innerText || '').trim()") == name)
     page.keyboard.press("Enter")
 
 

@@ -10,9 +10,7 @@ from tests.people.served import served
 from tests.people.test_amounts import amounts_study
 
 
-def test_an_amount_is_named_within_its_bounds(
-    tmp_path: Path, visit: Visit, axe: Axe, screenshots: Path
-) -> None:
+def test_an_amount_is_named_within_its_bounds(tmp_path: Path, visit: Visit, axe: Axe, screenshots: Path) -> None:
     with served(tmp_path, amounts_study()) as server:
         page = visit(server.link(1))
         press(page, "Begin")

@@ -35,13 +35,10 @@ VISITED = {
         "test_view_bundle.py::test_search_and_side_by_side_on_the_server",
     ),
     **dict.fromkeys(
-        ("view/login", "view/beside_choose", "view/strip"),
-        "test_every_page.py::test_the_other_pages_of_the_viewer",
+        ("view/login", "view/beside_choose", "view/strip"), "test_every_page.py::test_the_other_pages_of_the_viewer"
     ),
     **dict.fromkeys(("admin", "login"), "test_people_admin.py::test_a_study_goes_from_recruiting_to_payment"),
-    **dict.fromkeys(
-        ("start", "text", "sheet", "match", "end"), "test_people_states.py::test_every_state_of_a_visit"
-    ),
+    **dict.fromkeys(("start", "text", "sheet", "match", "end"), "test_people_states.py::test_every_state_of_a_visit"),
     **dict.fromkeys(("wait", "leave"), "test_people_states.py::test_the_lobby_messages_and_leaving"),
 }
 """Every kind of page: a template, or a page that a command writes; and the test that visits it."""
@@ -89,9 +86,7 @@ def attributed(runs: Path) -> None:
 
 def test_the_other_pages_of_the_viewer(tmp_path: Path, visit: Visit, screenshots: Path, axe: Axe) -> None:
     """A list of 28 runs, the choice of a second run, an attribution, and the form for the password."""
-    about = (
-        "Does a longer visible history help or hurt cooperation between agents that play the same dilemma? "
-    )
+    about = "Does a longer visible history help or hurt cooperation between agents that play the same dilemma? "
     update(apart(talk, tmp_path, title="Memory length and cooperation", about=about))
     for number in range(25):
         shutil.copytree(tmp_path / "talk", tmp_path / f"talk-{number}")
@@ -117,9 +112,7 @@ def test_the_other_pages_of_the_viewer(tmp_path: Path, visit: Visit, screenshots
 def test_a_long_question_stands_inside_its_frame(visit: Visit, width: int) -> None:
     page = visit("about:blank", width=width)
     css = files("ostrom").joinpath("web/static/style.css").read_text(encoding="utf-8")
-    page.set_content(
-        f"<style>{css}</style><fieldset><legend>{LONG}</legend><div class=choice>2</div></fieldset>"
-    )
+    page.set_content(f"<style>{css}</style><fieldset><legend>{LONG}</legend><div class=choice>2</div></fieldset>")
     frame, legend, answer = (page.locator(of).bounding_box() for of in ("fieldset", "legend", ".choice"))
     assert legend["y"] >= frame["y"] and legend["height"] > 30
     assert answer["y"] >= legend["y"] + legend["height"] and answer["x"] < legend["x"] + 40
@@ -130,9 +123,7 @@ def test_every_kind_of_page_is_visited() -> None:
     names = [part.name for part in folder.iterdir()] + [
         f"view/{part.name}" for part in folder.joinpath("view").iterdir()
     ]
-    templates = {
-        name.removesuffix(".html") for name in names if name.endswith(".html") and "/_" not in f"/{name}"
-    }
+    templates = {name.removesuffix(".html") for name in names if name.endswith(".html") and "/_" not in f"/{name}"}
     assert templates - PARTS == set(VISITED) - {"report", "profile", "power", "replicate", "paper"}
     assert templates >= PARTS
     for named in VISITED.values():

@@ -95,12 +95,7 @@ def test_a_study_goes_from_recruiting_to_payment(
     bar(page, "declined", 1)
     bar(page, "at the start", 1)
     order = page.locator(".bars th").all_inner_texts()
-    assert (
-        order.index("at the start")
-        < order.index("playing")
-        < order.index("finished")
-        < order.index("declined")
-    )
+    assert order.index("at the start") < order.index("playing") < order.index("finished") < order.index("declined")
     looker.look("people")
 
     page.get_by_role("button", name="Close recruiting").click()
@@ -129,10 +124,7 @@ def test_a_study_goes_from_recruiting_to_payment(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy these links").click()
     page.get_by_role("button", name="Copied").wait_for()
-    assert (
-        page.evaluate("navigator.clipboard.readText()").split()
-        == page.locator("#links").input_value().split()
-    )
+    assert page.evaluate("navigator.clipboard.readText()").split() == page.locator("#links").input_value().split()
     looker.look("results")
     owed = page.get_by_text("Owed:").inner_text()
     assert "to 3 people" in owed and sideways(page) == 0

@@ -22,9 +22,7 @@ CONTROLS = "a\0b\x1b[2J\x07c\ufffe"
 EVIL = {"script": SCRIPT, "link": LINK, "style": STYLE, "turned": TURNED, "long": LONG, "marks": MARKS,
         "emoji": EMOJI, "controls": CONTROLS}  # fmt: skip
 """What two people write to each other, two texts a round."""
-TEXT = "\n\n".join(
-    ["# Hello <script>", *EVIL.values(), f"- {LONG}", f"| a | b |\n|---|---|\n| {LONG} | {MARKS} |"]
-)
+TEXT = "\n\n".join(["# Hello <script>", *EVIL.values(), f"- {LONG}", f"| a | b |\n|---|---|\n| {LONG} | {MARKS} |"])
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +52,7 @@ def check(page: Page, screenshots: Path, name: str) -> None:
         assert made.evaluate_all("found => found.map((one) => one.outerHTML.slice(0, 200))") == [], name
         assert page.locator("a[href^='javascript' i]").count() == 0
         assert sideways(page) <= 0, (name, look)
-        painted = page.locator(".words").evaluate_all(
-            "all => all.map((one) => getComputedStyle(one).overflowY)"
-        )
+        painted = page.locator(".words").evaluate_all("all => all.map((one) => getComputedStyle(one).overflowY)")
         assert set(painted) <= {"clip"}, (name, look)  # accents stay within the words that have them
         page.screenshot(path=str(screenshots / f"people-hostile-{name}-{look}.png"), full_page=True)
         hidden = page.evaluate(
@@ -75,9 +71,7 @@ def press(page: Page, button: str) -> None:
 
 
 def test_hostile_words_are_text_on_the_pages_of_both(server: Served, visit: Visit, screenshots: Path) -> None:
-    pages = [
-        visit(f"{server.base}/?PROLIFIC_PID=h{n}&SESSION_ID=s", width=w) for n, w in enumerate((390, 1280))
-    ]
+    pages = [visit(f"{server.base}/?PROLIFIC_PID=h{n}&SESSION_ID=s", width=w) for n, w in enumerate((390, 1280))]
     for page in pages:
         page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
         press(page, "form[action='/join'] button")

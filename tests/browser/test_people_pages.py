@@ -14,10 +14,7 @@ from tests.people.studies import whole_study
 
 @pytest.fixture(scope="module")
 def server(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    study = whole_study(
-        time={"decision": 600, "accommodation": [1, "none"]},
-        languages=["en"],
-    )
+    study = whole_study(time={"decision": 600, "accommodation": [1, "none"]}, languages=["en"])
     with served(tmp_path_factory.mktemp("pages"), study) as made:
         yield made
 
@@ -32,12 +29,8 @@ def start(server: Served, visit: Visit, person: str, **more: object) -> Page:
     return visit(f"{server.base}/?PROLIFIC_PID={person}&SESSION_ID=s", **more)
 
 
-@pytest.mark.parametrize(
-    "reply", [{"status": 500}, {"status": 204}, {"body": "<p>", "content_type": "text/html"}]
-)
-def test_a_stream_that_a_proxy_breaks_is_made_up_for(
-    server: Served, visit: Visit, reply: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("reply", [{"status": 500}, {"status": 204}, {"body": "<p>", "content_type": "text/html"}])
+def test_a_stream_that_a_proxy_breaks_is_made_up_for(server: Served, visit: Visit, reply: dict[str, Any]) -> None:
     page = start(server, visit, f"proxy{sorted(reply)[-1]}{reply.get('status', 200)}")
     page.context.route("**/events", lambda route: route.fulfill(**reply))
     press(page, "Begin")

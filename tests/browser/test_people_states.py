@@ -24,8 +24,7 @@ PAIR_LOOKS = [("en", "light", 320), ("de", "dark", 1280)]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     study = whole_study(
-        languages=["en", "de"],
-        time={"decision": 600, "reveal": [0, 0], "accommodation": [1, 2, "none"]},
+        languages=["en", "de"], time={"decision": 600, "reveal": [0, 0], "accommodation": [1, 2, "none"]}
     )
     study["people"]["texts"] |= GERMAN
     with served(tmp_path_factory.mktemp("states"), study) as made:
@@ -79,9 +78,7 @@ def test_every_state_of_a_visit(
     server: Served, visit: Visit, axe: Axe, screenshots: Path, language: str, scheme: str, width: int
 ) -> None:
     name = f"{language}-{scheme}-{width}"
-    page = visit(
-        f"{server.base}/?PROLIFIC_PID={name}&SESSION_ID=s&lang={language}", width=width, scheme=scheme
-    )
+    page = visit(f"{server.base}/?PROLIFIC_PID={name}&SESSION_ID=s&lang={language}", width=width, scheme=scheme)
     looker = Looker(page, axe, screenshots, name)
     looker.look("start")
     looker.send("form[action='/join'] button")

@@ -97,8 +97,7 @@ def test_strips_and_tries_in_a_copy_are_shown_as_on_the_server(copied: Path, vis
         drawn = page.evaluate("signs => lanes([...signs])", signs)
         assert [tuple(one) for one in drawn] == lanes(signs), signs
     names = {
-        signs: page.evaluate("signs => strip(signs).getAttribute('aria-label')", signs)
-        for signs in ("CD", "C" * 61)
+        signs: page.evaluate("signs => strip(signs).getAttribute('aria-label')", signs) for signs in ("CD", "C" * 61)
     }
     assert names == {"CD": "C D", "C" * 61: "61 rounds"}
     for part, source in product(
@@ -119,10 +118,7 @@ def test_only_lines_that_the_last_prompt_did_not_have_are_marked(copied: Path, v
     )
     assert [kind for kind, _ in made] == ["DETAILS", "", "", "INS", ""]
     assert made[3][1] == "R3\nnow 4\n" and made[0][1].startswith("7 lines as in the last prompt")
-    assert (
-        made[0][1].removeprefix("7 lines as in the last prompt") + "".join(text for _, text in made[1:])
-        == new
-    )
+    assert made[0][1].removeprefix("7 lines as in the last prompt") + "".join(text for _, text in made[1:]) == new
 
 
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:

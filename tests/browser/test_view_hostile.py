@@ -58,9 +58,7 @@ def server(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def harmless(page: Page) -> str:
     """Nothing that was written became markup; gives the text of the page."""
-    assert (
-        page.locator("main :is(script, img, iframe, style, object, embed, [onload], [onerror])").count() == 0
-    )
+    assert page.locator("main :is(script, img, iframe, style, object, embed, [onload], [onerror])").count() == 0
     assert page.locator("main b:text-is('bold')").count() == 0 and page.title() != "owned"
     text: str = page.inner_text("main")
     assert not any(sign in text for sign in "\x1b\x07\u202e\u202c") and sideways(page) <= 0

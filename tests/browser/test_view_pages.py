@@ -101,14 +101,7 @@ def test_a_match_is_walked_by_keys(server: Viewed, visit: Visit) -> None:
     assert page.url.endswith("step=0&player=2")
     page.go_back()
     at("1.2")
-    for key in (
-        "ArrowLeft",
-        "ArrowDown",
-        "ArrowDown",
-        "j",
-        "k",
-        "j",
-    ):  # faster than the answers: no key is lost
+    for key in ("ArrowLeft", "ArrowDown", "ArrowDown", "j", "k", "j"):  # faster than the answers: no key is lost
         page.keyboard.press(key)
     at("3.2")
     page.keyboard.press("?")

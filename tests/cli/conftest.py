@@ -23,9 +23,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run ``ostrom`` with arguments; stdout and stderr apart. Starting Python anew would cost most of the time."""
 
-    def run(
-        *arguments: str, input: str = "", env: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, input: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         out, err = _Stream(), _Stream()
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         with monkeypatch.context() as patch:

@@ -43,10 +43,7 @@ def study(log: Path, **types: Any) -> dict[str, Any]:
         "name": "own",
         "game": "prisoners_dilemma",
         "mechanism": {"name": "repetition", "rounds": 1},
-        "agent": {
-            "tools": [served("log", str(log), timeout=3600)],
-            "constrain": "never",
-        },
+        "agent": {"tools": [served("log", str(log), timeout=3600)], "constrain": "never"},
         "types": types or {"m": {"model": "scripted/any"}, "s": {"strategy": "grim", "tools": []}},
         "seating": "seats",
     }
@@ -62,9 +59,7 @@ def test_every_command_that_plays_takes_it() -> None:
         for name, (*_, found) in every_command().items()
     }
     lacking = {
-        name
-        for name, options in playing.items()
-        if "--budget-usd" in options and "--allow-command" not in options
+        name for name, options in playing.items() if "--budget-usd" in options and "--allow-command" not in options
     }
     assert lacking - {"validate"} == ASK_MODELS
 

@@ -84,11 +84,7 @@ def test_facts_of_a_game_name_what_each_seat_can_secure_and_what_survives() -> N
         ("run", "r", "a run is shown by its report: `ostrom report r`"),
         ("replication", "nobody", "unknown replication 'nobody'"),
         ("strategy", "nobody", "unknown strategy 'nobody'"),
-        (
-            "prompt",
-            "nothing_like_it",
-            "there is no prompt file 'nothing_like_it' (see `ostrom list prompts`)",
-        ),
+        ("prompt", "nothing_like_it", "there is no prompt file 'nothing_like_it' (see `ostrom list prompts`)"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> None:
@@ -126,12 +122,7 @@ def test_lists_name_what_matters_first_and_count_the_rest(capsys: pytest.Capture
         list_parts("measures", family="all")
     assert len(list_parts("games", family="tragic").document) == 8
     kinds = dict.fromkeys(row["kind"] for row in list_parts("prompts").document)
-    assert list(kinds)[:3] == ["stories", "layouts", "payoffs"] and {
-        "goals",
-        "hints",
-        "personas",
-        "names",
-    } < set(kinds)
+    assert list(kinds)[:3] == ["stories", "layouts", "payoffs"] and {"goals", "hints", "personas", "names"} < set(kinds)
     assert {"name": "anthropic/<model>"} in list_parts("models").document
 
 
@@ -169,9 +160,7 @@ def test_a_python_file_says_which_parts_it_holds(tmp_path: Path) -> None:
         "file": str(file), "kind": "Python file", "memories": "parts.py:lately", "strategies": "parts.py:mirror",
     }  # fmt: skip
     file.write_text("def helper(x): return x\n")
-    with pytest.raises(
-        UsageError, match=r"parts\.py: holds no part of a study: a memory is a function of `rounds`"
-    ):
+    with pytest.raises(UsageError, match=r"parts\.py: holds no part of a study: a memory is a function of `rounds`"):
         check_file(file)
 
 
@@ -237,11 +226,7 @@ def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(("verbose", "seen"), [(0, 0), (1, 1), (2, 2), (9, 2)])
 def test_a_log_says_more_the_more_is_asked_for(
-    verbose: int,
-    seen: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    verbose: int, seen: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logger = logging.getLogger("ostrom")
     level, passed = logger.level, logger.propagate
@@ -251,11 +236,7 @@ def test_a_log_says_more_the_more_is_asked_for(
         logger.info("two\nlines sk-0123456789abcdef")
         logger.debug("every call")
         written = (tmp_path / "log").read_text().splitlines()
-        assert (
-            len(written) == 2
-            and written[1].endswith("DEBUG ostrom: every call")
-            and "sk-0123" not in written[0]
-        )
+        assert len(written) == 2 and written[1].endswith("DEBUG ostrom: every call") and "sk-0123" not in written[0]
         assert len(capsys.readouterr().err.splitlines()) == seen
         logs.set_up(0)
         assert not [h for h in logger.handlers if isinstance(h.formatter, logs._Plain)]
@@ -263,7 +244,5 @@ def test_a_log_says_more_the_more_is_asked_for(
         logs.set_up(0)
         logger.setLevel(level)
         logger.propagate = passed
-    with pytest.raises(
-        UsageError, match=r"^--log-file .*none/log: cannot be written \(No such file or directory\)$"
-    ):
+    with pytest.raises(UsageError, match=r"^--log-file .*none/log: cannot be written \(No such file or directory\)$"):
         logs.set_up(0, tmp_path / "none" / "log")

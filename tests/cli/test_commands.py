@@ -41,17 +41,7 @@ def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Pa
 @pytest.mark.slow
 def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -> None:
     with LoopbackServer(latency=120) as server:
-        arguments = [
-            sys.executable,
-            "-m",
-            "ostrom",
-            "run",
-            "memory",
-            "--preset",
-            "smoke",
-            "--model",
-            server.model,
-        ]
+        arguments = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model]
         process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         while server.count < 8:
             time.sleep(0.01)
@@ -78,9 +68,7 @@ class Whole:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "command"), [("typer", ["--help"]), ("numpy", ["show", "game", "chicken"])]
-)
+@pytest.mark.parametrize(("module", "command"), [("typer", ["--help"]), ("numpy", ["show", "game", "chicken"])])
 def test_ctrl_c_in_the_first_moments_of_a_command_is_one_line(
     tmp_path: Path, ostrom_process: Command, module: str, command: list[str]
 ) -> None:
@@ -92,25 +80,17 @@ def test_ctrl_c_in_the_first_moments_of_a_command_is_one_line(
 @pytest.mark.slow
 def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom_process: Command) -> None:
     (tmp_path / "numpy.py").write_text(INTERRUPTED + "raise ImportError('went on')")
-    done = ostrom_process(
-        "show", "game", "chicken", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
-    )
+    done = ostrom_process("show", "game", "chicken", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     assert done.returncode == 70 and "went on" in done.stderr
 
 
 @pytest.mark.slow
-def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
-    tmp_path: Path, ostrom: Command
-) -> None:
+def test_a_journal_without_its_manifest_is_not_taken_for_another_study(tmp_path: Path, ostrom: Command) -> None:
     with LoopbackServer() as server:
         arguments = ("run", "memory", "--preset", "smoke", "--model")
         assert ostrom(*arguments, server.model).returncode == 0
         (tmp_path / "runs/memory/run.json").unlink()
-        for command in (
-            (*arguments, f"{server.url}#another"),
-            ("export", "memory"),
-            ("report", "runs/memory"),
-        ):
+        for command in ((*arguments, f"{server.url}#another"), ("export", "memory"), ("report", "runs/memory")):
             refused = ostrom(*command)
             assert refused.returncode == 1, refused.stdout
             assert refused.stderr.count("\n") == 1 and "holds a journal but no run.json" in refused.stderr

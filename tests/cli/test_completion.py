@@ -34,9 +34,7 @@ def test_a_shell_completes(call: Call, monkeypatch: pytest.MonkeyPatch, line: st
     assert set(done.out.split()) == words and done.err == ""
 
 
-def test_the_script_is_printed_and_the_help_names_its_option(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_script_is_printed_and_the_help_names_its_option(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--install-completion" in call("--help").out
     monkeypatch.setenv("_OSTROM_COMPLETE", "source_zsh")
     assert "_OSTROM_COMPLETE=complete_zsh" in call().out

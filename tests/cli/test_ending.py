@@ -72,8 +72,7 @@ def test_the_first_failures_and_what_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("complete", "interrupted", "code"),
-    [(True, False, 0), (True, True, 0), (False, True, 130), (False, False, 1)],
+    ("complete", "interrupted", "code"), [(True, False, 0), (True, True, 0), (False, True, 130), (False, False, 1)]
 )
 def test_the_exit_code(complete: bool, interrupted: bool, code: int) -> None:
     result: Any = SimpleNamespace(complete=complete, interrupted=interrupted)
@@ -128,10 +127,7 @@ def test_p_values_and_bayes_factors_keep_three_digits(column: str, value: Any, t
 
 
 def test_wrong_use_of_estimate_is_refused() -> None:
-    assert _split(["r", "s", "cooperation"]) == (["r", "s"], "cooperation") and _columns(" a,, b ") == [
-        "a",
-        "b",
-    ]
+    assert _split(["r", "s", "cooperation"]) == (["r", "s"], "cooperation") and _columns(" a,, b ") == ["a", "b"]
     assert _split(["r", "cooperation"]) == (["r"], "cooperation")
     _one_of(json=True, csv=False)
     with pytest.raises(UsageError, match="--json and --csv exclude each other"):

@@ -85,15 +85,9 @@ def test_a_wrong_study_file_is_named_with_key_and_reason(ostrom: Command, tmp_pa
 @pytest.mark.parametrize(
     ("report", "said"),
     [
-        (
-            "{panels: [cooperation, costs]}",
-            "study.yaml: report.panels: unknown panel 'costs' (did you mean cost?",
-        ),
+        ("{panels: [cooperation, costs]}", "study.yaml: report.panels: unknown panel 'costs' (did you mean cost?"),
         ("{panels: [{title: x}]}", "study.yaml: report.panels: needs a 'name'"),
-        (
-            "{reference: coopevil}",
-            "study.yaml: report.reference: unknown reference 'coopevil' (did you mean coopeval?",
-        ),
+        ("{reference: coopevil}", "study.yaml: report.reference: unknown reference 'coopevil' (did you mean coopeval?"),
     ],
 )
 def test_what_only_the_report_would_miss_is_found_by_validate(

@@ -20,9 +20,7 @@ from ostrom.ground.commands import GROUPED, MORE, OURS, built, command_names, co
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import refresh
 
-STUDY = (
-    "{name: s, game: chicken, types: {a: random}, seating: self, mechanism: {name: repetition, rounds: 3}}"
-)
+STUDY = "{name: s, game: chicken, types: {a: random}, seating: self, mechanism: {name: repetition, rounds: 3}}"
 
 
 @pytest.fixture
@@ -112,10 +110,7 @@ def test_a_broken_or_ambiguous_command_harms_no_other(outside: Path, call: Call)
 def test_names_that_are_gone_are_forgotten(call: Call) -> None:
     assert "tally" not in command_names()
     done = call("xyzzy")
-    assert (
-        done.code == 2
-        and done.err == "ostrom: there is no command 'xyzzy': `ostrom --help` lists the commands\n"
-    )
+    assert done.code == 2 and done.err == "ostrom: there is no command 'xyzzy': `ostrom --help` lists the commands\n"
     assert "did you mean `ostrom estimate`?" in call("estimat").err
     assert "did you mean `ostrom more judge`?" in call("juge").err
 
@@ -124,9 +119,7 @@ def test_the_help_is_one_screen_of_whole_lines(call: Call) -> None:
     lines = call("--help").out.splitlines()
     assert 24 <= len(lines) <= 40 and max(map(len, lines)) <= 80
     assert not [
-        line
-        for line in lines
-        if line.endswith("...") and line[2:].split("  ")[0] not in ("new", "list", "show")
+        line for line in lines if line.endswith("...") and line[2:].split("  ")[0] not in ("new", "list", "show")
     ]
     for group, entries in GROUPED.items():
         if group != MORE:

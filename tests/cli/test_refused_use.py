@@ -27,10 +27,7 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("pool a b --chart x.gif", "--chart x.gif: must end in .svg, .png or .html"),
         ("pool a b --chart x.SVG", "a: there is no such run (there are no runs in runs)"),
         ("compare a b --as x", "two runs are compared with each other: leave --as and --reference out"),
-        (
-            "compare a b --reference x",
-            "two runs are compared with each other: leave --as and --reference out",
-        ),
+        ("compare a b --reference x", "two runs are compared with each other: leave --as and --reference out"),
         ("compare a b --margin 0", "--margin must be a positive number (found 0)"),
         ("compare a b --margin -1", "--margin must be a positive number (found -1)"),
         ("compare a b --margin inf", "--margin must be a positive number (found inf)"),
@@ -51,14 +48,8 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("more evolve r --safe", "--safe is for the CSV files in --out"),
         ("more evolve r --out o --safe --format parquet", "--safe is for the CSV files in --out"),
         ("more evolve a b", "give one run, or any number of payoff files and folders, not both"),
-        (
-            "more evolve r --discount 0.5",
-            "--discount and --seats are for payoff files; the scores of a run are its",
-        ),
-        (
-            "more evolve r --seats 2",
-            "--discount and --seats are for payoff files; the scores of a run are its",
-        ),
+        ("more evolve r --discount 0.5", "--discount and --seats are for payoff files; the scores of a run are its"),
+        ("more evolve r --seats 2", "--discount and --seats are for payoff files; the scores of a run are its"),
         ("more evolve r --start {", "--start is not JSON: "),
         ("more evolve r --start '{\"a\": true}'", "--start '{\"a\": true}': every share must be a number"),
         ("more evolve r --start a=1,a=2", f"--start 'a=1,a=2' {START}"),
@@ -68,36 +59,21 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
             "play public_goods --against grim --seat 4",
             "public_goods has 3 seats: name 2 others with --against, --seat 1 to 3",
         ),
-        (
-            "play public_goods --against grim --against grim --against grim",
-            "public_goods has 3 seats: name 2 others",
-        ),
+        ("play public_goods --against grim --against grim --against grim", "public_goods has 3 seats: name 2 others"),
         ("replicate", f"name a paper: {PAPERS}"),
         ("replicate coopeval", "give either --model (to play) or --runs (runs that exist)"),
-        (
-            "replicate coopeval --model a --runs r",
-            "give either --model (to play) or --runs (runs that exist)",
-        ),
+        ("replicate coopeval --model a --runs r", "give either --model (to play) or --runs (runs that exist)"),
         ("replicate coopeval --runs r --dry-run", "--runs plays nothing: leave --dry-run and --preset out"),
         ("replicate coopeval --runs r --preset p", "--runs plays nothing: leave --dry-run and --preset out"),
         ("replicate coopeval --model scripted/x --model scripted/x", "--model: a model is named twice"),
-        (
-            "replicate coopeval --model scripted/x --preset nope",
-            "unknown preset 'nope' (known: paper, small, smoke)",
-        ),
+        ("replicate coopeval --model scripted/x --preset nope", "unknown preset 'nope' (known: paper, small, smoke)"),
         ("power s --within 0", "--within must be more than 0"),
         ("power s --effect 0", "--effect must not be 0: nothing could be found"),
         ("power s --effect 0.2 --within 0.2", "--effect 0.2: must lie within the margin of 0.2"),
         ("power s --effect -0.2 --within 0.2", "--effect -0.2: must lie within the margin of 0.2"),
         ("power s --effect -0.19 --within 0.2", UNKNOWN),
-        (
-            "power s --seeds 0",
-            "--seeds must be whole numbers from 1 to 10000, separated by commas (found '0')",
-        ),
-        (
-            "power s --seeds x",
-            "--seeds must be whole numbers from 1 to 10000, separated by commas (found 'x')",
-        ),
+        ("power s --seeds 0", "--seeds must be whole numbers from 1 to 10000, separated by commas (found '0')"),
+        ("power s --seeds x", "--seeds must be whole numbers from 1 to 10000, separated by commas (found 'x')"),
         (
             "power s --seeds 1,10001",
             "--seeds must be whole numbers from 1 to 10000, separated by commas (found '1,10001')",
@@ -107,27 +83,15 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("more batches r --ask --cancel", ONE),
         ("more batches r --cancel --forget", ONE),
         ("more batches r --ask --forget", ONE),
-        (
-            "register --check f --primary x",
-            "--check: takes a registration and perhaps a run, and no --primary",
-        ),
+        ("register --check f --primary x", "--check: takes a registration and perhaps a run, and no --primary"),
         ("register --check f --seeds 3", "--check: takes a registration and perhaps a run, and no --seeds"),
-        (
-            "register s",
-            "--primary is needed: the contrast that the study is about, `MEASURE: FACTOR A - B < 0`",
-        ),
+        ("register s", "--primary is needed: the contrast that the study is about, `MEASURE: FACTOR A - B < 0`"),
         ("register --primary x", "name a study, or with --played a run that was played"),
         ("register s --played r --primary x", "name a study, or with --played a run that was played"),
         ("register s --primary x --out none/r.yaml", "none/r.yaml: there is no folder none"),
         ("register s --primary x --out r.txt", "r.txt: must end in .yaml"),
-        (
-            "register s --primary x --out g.yaml",
-            "g.yaml: is there already; a registration is never written over",
-        ),
-        (
-            "register s --primary x --out h.yaml",
-            "h.html: is there already; a registration is never written over",
-        ),
+        ("register s --primary x --out g.yaml", "g.yaml: is there already; a registration is never written over"),
+        ("register s --primary x --out h.yaml", "h.html: is there already; a registration is never written over"),
         (f"{FIRST} --level 0.79", "--level must lie between 0.8 and 1 (found 0.79)"),
         (f"{FIRST} --level 1", "--level must lie between 0.8 and 1 (found 1)"),
         (f"{FIRST} --level 0.8", UNKNOWN),
@@ -147,10 +111,7 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("new x y", "unknown kind 'x'"),
         ("new study a/b", "NAME must be letters, digits, '-', '_' and '.' (found 'a/b')"),
         (f"new study {'a' * 101}", "NAME must be letters, digits, '-', '_' and '.' (found 'aaa"),
-        (
-            "new study x --paper p",
-            "--paper is for `ostrom new prompts`; begin with a built-in part with --like",
-        ),
+        ("new study x --paper p", "--paper is for `ostrom new prompts`; begin with a built-in part with --like"),
         ("new prompts g.yaml", "g.yaml exists already: choose another name"),
         (
             "run repeated-games-people",
@@ -164,13 +125,8 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("view none", "none: is no folder (give the folder of all runs, or a run)"),
     ],
 )
-def test_wrong_use_is_one_line(
-    words: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, text in (
-        ("g.yaml", "gates: [{name: a, measure: cooperation, at_least: 0.5}]\n"),
-        ("h.html", ""),
-    ):
+def test_wrong_use_is_one_line(words: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("g.yaml", "gates: [{name: a, measure: cooperation, at_least: 0.5}]\n"), ("h.html", "")):
         (tmp_path / name).write_text(text)
     before = sorted(tmp_path.iterdir())
     done = caller(monkeypatch, tmp_path)(*shlex.split(words))

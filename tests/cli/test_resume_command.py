@@ -46,14 +46,10 @@ def test_a_run_goes_on_without_its_options_from_any_folder(
         monkeypatch.chdir(tmp_path / "elsewhere")
         stopped = ostrom("resume", str(tmp_path / "runs" / "own"), "--cache", "../cache.db")
         assert stopped.code == 1 and "budget" in stopped.err
-        done = ostrom(
-            "resume", "own", "--runs", "../runs", "--budget-calls", "100", "--cache", "../cache.db", "--json"
-        )
+        done = ostrom("resume", "own", "--runs", "../runs", "--budget-calls", "100", "--cache", "../cache.db", "--json")
         told = json.loads(done.out)
         assert done.code == 0 and told["complete"] and told["calls"] == 16, done.err
-        more = ostrom(
-            "resume", str(tmp_path / "runs" / "own"), "--seeds", "5", "--cache", "../cache.db", "--json"
-        )
+        more = ostrom("resume", str(tmp_path / "runs" / "own"), "--seeds", "5", "--cache", "../cache.db", "--json")
         assert json.loads(more.out)["matches"]["done"] == 5
     session = json.loads((tmp_path / "runs" / "own" / "session.json").read_text())
     assert session["max_connections"] == 1 and session["cache"] == str(tmp_path / "cache.db")
@@ -82,17 +78,8 @@ def test_what_leads_out_of_the_run_folder_is_used_only_when_it_is_given(ostrom: 
         begun(ostrom, server)
         file = tmp_path / "runs" / "own" / "session.json"
         written = json.loads(file.read_text())
-        for name, value in (
-            ("cache", "/etc/passwd"),
-            ("prices", "/etc/my prices"),
-            ("ray_address", "evil:1"),
-        ):
-            session = {
-                **written,
-                "cache": None,
-                "executor": "ray" if name == "ray_address" else "local",
-                name: value,
-            }
+        for name, value in (("cache", "/etc/passwd"), ("prices", "/etc/my prices"), ("ray_address", "evil:1")):
+            session = {**written, "cache": None, "executor": "ray" if name == "ray_address" else "local", name: value}
             file.write_text(json.dumps(session))
             done = ostrom("resume", "own", "--budget-calls", "100")
             option = f"--{name.replace('_', '-')} {shlex.quote(value)}"

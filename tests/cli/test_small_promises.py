@@ -87,9 +87,7 @@ def test_a_beginning_is_enough_to_be_told_a_name(call: Call, tmp_path: Path) -> 
 
 def test_a_match_is_named_by_its_number(call: Call, tmp_path: Path) -> None:
     (tmp_path / "v.yaml").write_text(
-        yaml.safe_dump(
-            {"name": "v", "game": "chicken", "types": {"a": "tit_for_tat"}, "seating": "self", "seeds": 3}
-        )
+        yaml.safe_dump({"name": "v", "game": "chicken", "types": {"a": "tit_for_tat"}, "seating": "self", "seeds": 3})
     )
     assert call("run", "v.yaml").code == 0
     assert ", match 2, " in call("transcript", "v", "2").out == call("transcript", "v", "--match", "2").out
@@ -123,8 +121,6 @@ def test_a_measure_that_gives_nothing_says_that(call: Call, tmp_path: Path) -> N
     (tmp_path / "v.yaml").write_text(yaml.safe_dump(study))
     assert call("run", "v.yaml").code == 0
     with open_run("v", tmp_path / "runs") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        empty = Measure(
-            "empty", "Empty", "number", "Nothing.", "SELECT match, player, NULL AS value FROM matches"
-        )
+        empty = Measure("empty", "Empty", "number", "Nothing.", "SELECT match, player, NULL AS value FROM matches")
         with pytest.raises(UsageError, match=r"empty: gives no number \(NULL\) in all of its 2 rows"):
             some(estimate(data, empty), empty, [data])

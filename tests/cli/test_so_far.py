@@ -107,9 +107,7 @@ def test_a_test_says_it_among_its_warnings(call: Call) -> None:
 
 
 def test_a_gate_neither_passes_nor_fails_on_a_run_that_is_being_played(call: Call, tmp_path: Path) -> None:
-    done = gate(
-        call, KIND, CRUEL, options=("--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m"))
-    )
+    done = gate(call, KIND, CRUEL, options=("--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m")))
     assert done.code == 3
     assert f"undecided: 0 of 2 passed, 2 undecided ({FAR}, being played)" in done.out
     assert "undecided, so far" in done.out
@@ -128,10 +126,7 @@ def test_a_gate_neither_passes_nor_fails_on_a_run_that_is_being_played(call: Cal
 def test_what_a_gate_allows_to_be_missing_does_not_make_a_look_at_a_growing_run_final(call: Call) -> None:
     done = gate(call, {**KIND, "missing": 0.9}, options=("--json",))
     told = json.loads(done.out)
-    assert done.code == 3 and (told["judged"][0]["answer"], told["judged"][0]["so_far"]) == (
-        "undecided",
-        "pass",
-    )
+    assert done.code == 3 and (told["judged"][0]["answer"], told["judged"][0]["so_far"]) == ("undecided", "pass")
 
 
 @pytest.mark.slow

@@ -32,11 +32,7 @@ seeds: {seeds}
 
 
 def start(
-    folder: Path,
-    server: LoopbackServer,
-    *more: str,
-    seeds: int = 4,
-    before: Callable[[], object] | None = None,
+    folder: Path, server: LoopbackServer, *more: str, seeds: int = 4, before: Callable[[], object] | None = None
 ) -> subprocess.Popen[str]:
     (folder / "study.yaml").write_text(STUDY.format(model=server.model, seeds=seeds))
     command = [sys.executable, "-m", "ostrom", "run", "study.yaml", "--json", *more]
@@ -68,9 +64,7 @@ def test_a_signal_stops_cleanly_and_what_was_under_way_is_kept(tmp_path: Path, s
 @pytest.mark.slow
 def test_nohup_is_honoured(tmp_path: Path) -> None:
     with LoopbackServer(latency=0.01) as server:
-        process = start(
-            tmp_path, server, seeds=1, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        )
+        process = start(tmp_path, server, seeds=1, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         wait_for_calls(server, 10)
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=600)

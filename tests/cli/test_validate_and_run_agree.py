@@ -94,8 +94,7 @@ def test_any_value_anywhere_is_taken_or_refused_alike(
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "- a\n", "3\n", "name: [", "a: !!python/object:os.system {}\n", "\x00", "x: &a [*a]\n", "ü: 1\n"],
+    "text", ["", "- a\n", "3\n", "name: [", "a: !!python/object:os.system {}\n", "\x00", "x: &a [*a]\n", "ü: 1\n"]
 )
 def test_what_is_no_study_is_refused_alike(ostrom: Call, tmp_path: Path, text: str) -> None:
     (tmp_path / "own.yaml").write_text(text, encoding="utf-8")

@@ -76,9 +76,7 @@ def part_of(name: str, usd: float, **sizes: Any) -> SizedPart[StudyPart]:
         (25.0, {"b"}, [0, 12]),
     ],
 )
-def test_all_parts_grow_by_the_same_share_of_their_most(
-    budget: float, kept: set[str], seeds: list[int]
-) -> None:
+def test_all_parts_grow_by_the_same_share_of_their_most(budget: float, kept: set[str], seeds: list[int]) -> None:
     parts = [part_of("a", 1.0, least=2, most=10), part_of("b", 2.0, least=1, most=20)]
     assert [one.seeds for one in battery._grown(parts, kept, budget, None)] == seeds
 
@@ -125,15 +123,11 @@ def test_a_battery_is_cut_to_its_budget_part_after_part(tmp_path: Path) -> None:
 
 def test_a_battery_needs_prices_and_studies_that_can_be_read(tmp_path: Path) -> None:
     parts = parts_in(tmp_path)
-    with pytest.raises(
-        UsageError, match=r"^no price is known for openai/gpt-other: give one with --prices FILE"
-    ):
+    with pytest.raises(UsageError, match=r"^no price is known for openai/gpt-other: give one with --prices FILE"):
         battery.sized(parts, [["openai/gpt-other"]], tmp_path, None, PlayOptions(prices=PRICES))
     free = {"openai/gpt-test": {"input": 0, "output": 0}}
     found = battery.sized(parts, [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=free))
-    assert [one.seeds for one in found] == [one.part.most for one in found], (
-        "what costs nothing needs no budget"
-    )
+    assert [one.seeds for one in found] == [one.part.most for one in found], "what costs nothing needs no budget"
     lost = parts[0].model_copy(update={"set": ["no_such_key=1"]})
     with pytest.raises(OstromError, match="no_such_key"):
         battery.sized([lost], [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=PRICES))

@@ -10,16 +10,7 @@ from typing import Any
 import pytest
 
 from ostrom.agents.config import AgentConfig
-from ostrom.costs.forecast import (
-    CORRECTION,
-    CostSum,
-    Forecast,
-    PerCall,
-    add_up,
-    assumptions,
-    forecast,
-    verdicts,
-)
+from ostrom.costs.forecast import CORRECTION, CostSum, Forecast, PerCall, add_up, assumptions, forecast, verdicts
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.costs.measured import Measured, measured_of
 from ostrom.costs.rehearsing import CHARACTERS
@@ -144,12 +135,7 @@ def test_sums_of_ten_calls_by_hand() -> None:
         "usd": pytest.approx(retried),
     }  # fmt: skip
     usd, calls, tokens = verdicts(told, Budget(usd=1, calls=1, tokens=1))
-    assert (usd.likely, usd.most, calls.likely, calls.most) == (
-        told.likely_usd,
-        told.usd_with_retries,
-        10,
-        20,
-    )
+    assert (usd.likely, usd.most, calls.likely, calls.most) == (told.likely_usd, told.usd_with_retries, 10, 20)
     assert tokens.likely == told.likely_tokens_in + 200 and tokens.most == 3500 + 10 * CORRECTION
     (in_batches,) = verdicts(told, Budget(usd=1), batch=True)
     assert (in_batches.likely, in_batches.most) == (told.likely_batch_usd, told.batch_usd_with_retries)
@@ -182,9 +168,7 @@ def test_means_of_a_run_by_hand(tmp_path: Path) -> None:
         scripted.unregister(name)
     assert means is not None and (means.calls, means.again) == (12, 1.5)
     played = means.played(unit)
-    assert played is not None and played.calls == pytest.approx(
-        2
-    )  # two questions a match, however often asked
+    assert played is not None and played.calls == pytest.approx(2)  # two questions a match, however often asked
     models = ("scripted/quick", "scripted/slow", "scripted/other")
     replies = [means.reply(AgentConfig(model=model, style="direct")) for model in models]
     assert replies == [1.0, 2.0, pytest.approx(20 / 12)]

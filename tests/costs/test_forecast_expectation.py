@@ -98,9 +98,7 @@ def test_one_prediction_for_each_of_several_others() -> None:
 
 def test_notes_are_counted_in_the_rounds_in_which_they_are_due() -> None:
     memory = {"name": "summary", "keep": 2, "every": 3, "words": 20}
-    told = forecast(
-        plan_of(mechanism={"name": "repetition", "rounds": 12}, agent={"memory": memory}, seeds=1)
-    )
+    told = forecast(plan_of(mechanism={"name": "repetition", "rounds": 12}, agent={"memory": memory}, seeds=1))
     # 11 rounds lie behind the last decision, 9 of them are old: a note after every 3.
     assert told.calls == told.likely_calls == 2 * (12 + 3)
 
@@ -135,17 +133,13 @@ def test_a_server_counts_what_was_forecast(changes: dict[str, Any], tmp_path: Pa
     bounds = [told.at_most[name] for name in ("calls", "tokens_in", "tokens_out")]
     assert all(bound is not None and n <= bound for n, bound in zip(spent, bounds, strict=True))
     assert told.likely_calls == pytest.approx(spent[0], rel=0.15)
-    assert [again.likely_calls, again.likely_tokens_in, again.likely_tokens_out] == pytest.approx(
-        spent, rel=0.15
-    )
+    assert [again.likely_calls, again.likely_tokens_in, again.likely_tokens_out] == pytest.approx(spent, rel=0.15)
 
 
 def test_replies_of_a_run_lengthen_the_chat_that_holds_them(tmp_path: Path) -> None:
     rules = {"name": "repetition", "rounds": 8}
     with CountingServer("I think of what the others would do next. " * 4 + "\n") as server:
-        plan = plan_of(
-            server.model, mechanism=rules, seeds=1, agent={"conversation": "dialogue", "style": "reasoned"}
-        )
+        plan = plan_of(server.model, mechanism=rules, seeds=1, agent={"conversation": "dialogue", "style": "reasoned"})
         play(plan.study, runs=tmp_path, name="run")
         spent = list(server.spent)
     told = forecast(plan, None, measure("run", tmp_path))
@@ -182,9 +176,7 @@ def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert "likely suffices" in shown.err and "likely: every reply can be read" in shown.err
 
 
-def test_hours_stand_beside_money_and_batches_only_where_they_are_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_hours_stand_beside_money_and_batches_only_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     from ostrom.cli.ending import forecast_text
     from ostrom.cli.output import show
     from ostrom.engine.plan import Budget

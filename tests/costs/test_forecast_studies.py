@@ -151,10 +151,7 @@ def _characters(body: dict[str, Any]) -> int:
     tools = len(json.dumps(body["tools"], separators=(",", ":"))) if body.get("tools") else 0
     return tools + sum(
         len(message.get("content") or "")
-        + sum(
-            len(call["function"]["name"] + call["function"]["arguments"])
-            for call in message.get("tool_calls") or ()
-        )
+        + sum(len(call["function"]["name"] + call["function"]["arguments"]) for call in message.get("tool_calls") or ())
         for message in body["messages"]
     )
 
@@ -218,10 +215,7 @@ def test_what_is_likely_is_met_where_the_end_is_known(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("disarmament", "dialogue", "negotiation") else pytest.param(name, marks=slow)
-        for name in OWN
-    ],
+    [name if name in ("disarmament", "dialogue", "negotiation") else pytest.param(name, marks=slow) for name in OWN],
 )
 def test_replies_of_the_stated_length_are_what_is_likely(name: str, tmp_path: Path) -> None:
     """Where what is asked depends on the players, one who played before says how often they are asked."""

@@ -20,9 +20,7 @@ STUDY = {
 }
 
 
-def test_a_dry_run_names_adapter_folders_that_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_names_adapter_folders_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = caller(monkeypatch, tmp_path)
     (tmp_path / "tuned.yaml").write_text(json.dumps(STUDY))
     (tmp_path / "made").mkdir()

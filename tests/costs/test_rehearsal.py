@@ -26,9 +26,7 @@ def test_what_is_forecast_is_what_is_asked(study: str, tmp_path: Path) -> None:
         told = forecast(StudyPlan(loaded))
         play(loaded, runs=tmp_path, name="run")
     with open_run(tmp_path / "run") as run:
-        prompts = [
-            run.journal.prompt(call["id"]) or [] for call in run.rows.calls() if "try0" in call["part"]
-        ]
+        prompts = [run.journal.prompt(call["id"]) or [] for call in run.rows.calls() if "try0" in call["part"]]
     characters = sum(len(content) for prompt in prompts for _, content in prompt)
     assert told.calls >= len(prompts)
     mean, forecast_mean = characters / len(prompts), told.tokens_in * CHARACTERS_PER_TOKEN / told.calls

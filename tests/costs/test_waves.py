@@ -40,19 +40,12 @@ def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
-    [
-        {"name": "none"},
-        {"name": "repetition", "rounds": 5},
-        {"name": "cheap_talk", "rounds": 2},
-    ],
+    [{"name": "none"}, {"name": "repetition", "rounds": 5}, {"name": "cheap_talk", "rounds": 2}],
     ids=lambda mechanism: mechanism["name"],
 )
 def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path) -> None:
     with BatchServer() as server:
-        types = {
-            "model": {"model": server.model, "settings": {"abilities": ["schema"]}},
-            "tft": "tit_for_tat",
-        }
+        types = {"model": {"model": server.model, "settings": {"abilities": ["schema"]}}, "tft": "tit_for_tat"}
         plan = study(mechanism=mechanism, types=types)
         told = forecast(plan).waves
         assert told is not None

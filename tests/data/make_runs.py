@@ -78,10 +78,7 @@ def steady(request: Request) -> str:
     if request.constraint is not None and request.constraint.choices:
         body["guided_choice"] = list(request.constraint.choices)
     elif request.constraint is not None and request.constraint.schema is not None:
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"schema": dict(request.constraint.schema)},
-        }
+        body["response_format"] = {"type": "json_schema", "json_schema": {"schema": dict(request.constraint.schema)}}
     return answer(body)
 
 
@@ -250,12 +247,7 @@ RUNS = (
         ("tree foretold.yaml --yes --budget-calls 4",),
         ("tree foretold.yaml --yes", "run foretold.yaml"),
     ),
-    Kept(
-        "stories",
-        "Stories by a model, not all of them written yet.",
-        (f"{AUTHOR} --budget-calls 2",),
-        (AUTHOR,),
-    ),
+    Kept("stories", "Stories by a model, not all of them written yet.", (f"{AUTHOR} --budget-calls 2",), (AUTHOR,)),
     Kept(
         "people",
         "Visits of simulated people, of whom some drop out and some miss decisions, with their register.",
@@ -273,13 +265,7 @@ RUNS = (
         (),
         {"estimate.json": "estimate rounds cooperation --by agent --json"},
     ),
-    Kept(
-        "profile",
-        "A battery of studies with its record.",
-        (PROFILE,),
-        (),
-        {"profile.json": f"{PROFILE} --json"},
-    ),
+    Kept("profile", "A battery of studies with its record.", (PROFILE,), (), {"profile.json": f"{PROFILE} --json"}),
     Kept(
         "worded",
         "A prompt set beside the study and a folder of prompts; stopped on the way.",
@@ -306,11 +292,7 @@ TURNS = Kept(
 JOINED = Kept(
     "joined",
     "Shards and the run that lists them; one shard is not complete.",
-    (
-        "run parts.yaml --shard 1/2",
-        "run parts.yaml --shard 2/2 --limit 1",
-        "join parts parts.1-of-2 parts.2-of-2",
-    ),
+    ("run parts.yaml --shard 1/2", "run parts.yaml --shard 2/2 --limit 1", "join parts parts.1-of-2 parts.2-of-2"),
     ("resume parts.1-of-2", "resume parts.2-of-2"),
 )
 REGISTERED = Kept(
@@ -378,9 +360,7 @@ def _tables(folder: Path) -> dict[str, str]:
         for name in ("matches", "decisions", "calls", *(("visits",) if run.rows.people else ())):
             rows: list[Mapping[str, Any]] = list(getattr(run.rows, name)())
             columns = dict.fromkeys(column for row in rows for column in row)
-            texts[name] = _csv(
-                list(columns), ([_plain(row.get(column)) for column in columns] for row in rows)
-            )
+            texts[name] = _csv(list(columns), ([_plain(row.get(column)) for column in columns] for row in rows))
     return texts
 
 

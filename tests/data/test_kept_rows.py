@@ -46,9 +46,7 @@ def tables(rows: Rows, *, kept: bool) -> list[str]:
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("kept", RUNS, ids=lambda kept: kept.name)
-def test_rows_that_were_left_are_those_of_a_replay(
-    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_were_left_are_those_of_a_replay(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / kept.name
     home.mkdir()
     if (STUDIES / kept.name).is_dir():
@@ -75,10 +73,7 @@ LONG = "I would rather think about it for a while. " * 8
 CHANCE = {"types": {"a": "random:0.3", "b": "random:0.7"}, "seating": "ordered"}
 VARIED: dict[str, dict[str, Any]] = {
     **{name: {"mechanism": spec} for name, (spec, _) in KNOWN.items()},
-    "asked twice": {
-        "agent": {"style": "social"},
-        "mechanism": {"name": "reputation", "rounds": 3, "window": 2},
-    },
+    "asked twice": {"agent": {"style": "social"}, "mechanism": {"name": "reputation", "rounds": 3, "window": 2}},
     "mixtures": {"agent": {"answer": "mixture"}},
     "explained": {"agent": {"answer": "explained"}, "mechanism": {"name": "repetition", "rounds": 3}},
     "a dialogue": {"agent": {"conversation": "dialogue"}, "mechanism": {"name": "repetition", "rounds": 3}},

@@ -35,9 +35,7 @@ def _models(_no_keys: None) -> Iterator[None]:
 
 def expected(version: str, kept: Kept) -> dict[str, str]:
     """The tables of a kept folder, of its finished runs where they were unfinished."""
-    return {
-        path.name: path.read_text() for path in sorted((HOME / version / kept.name / "expected").iterdir())
-    }
+    return {path.name: path.read_text() for path in sorted((HOME / version / kept.name / "expected").iterdir())}
 
 
 @pytest.mark.sample(8)

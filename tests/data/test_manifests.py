@@ -53,9 +53,7 @@ def other(**parts: Any) -> dict[str, Any]:
         ),
     ],
 )  # fmt: skip
-def test_manifests_differ_in_the_keys_that_are_listed(
-    new: dict[str, Any], rows: list[tuple[str, str, str]]
-) -> None:
+def test_manifests_differ_in_the_keys_that_are_listed(new: dict[str, Any], rows: list[tuple[str, str, str]]) -> None:
     assert list(changes(new, RUN)) == rows
 
 
@@ -66,8 +64,7 @@ def test_more_models_are_differences_key_by_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "same"),
-    [({"name": "b"}, True), ({"seed": 8}, True), ({"seeds": 4}, True), ({"game": "sh"}, False)],
+    ("study", "same"), [({"name": "b"}, True), ({"seed": 8}, True), ({"seeds": 4}, True), ({"game": "sh"}, False)]
 )
 def test_a_study_has_one_hash_whatever_its_name_and_seeds(study: dict[str, Any], same: bool) -> None:
     new = other(study={**RUN["study"], **study})
@@ -86,10 +83,7 @@ def test_settings_are_what_runs_of_one_study_may_have_otherwise() -> None:
 def test_names_are_replaced_the_longest_first_and_values_are_cut() -> None:
     assert renamed(("p/m p/m-2", {"p/m": [1]}), {"p/m": "A", "p/m-2": "B"}) == ["A B", {"A": [1]}]
     assert [is_allowed(key, ["a.b"]) for key in ("a.b", "a.b.c", "a.bc", "a")] == [True, True, False, False]
-    assert (shown("x" * MOST_SHOWN), shown("x" * MOST_SHOWN + "y")) == (
-        "x" * MOST_SHOWN,
-        "x" * MOST_SHOWN + "...",
-    )
+    assert (shown("x" * MOST_SHOWN), shown("x" * MOST_SHOWN + "y")) == ("x" * MOST_SHOWN, "x" * MOST_SHOWN + "...")
 
 
 @pytest.mark.parametrize(
@@ -145,9 +139,7 @@ def test_a_look_that_was_written_by_something_else_is_refused(wrong: object, tmp
     [(None, True), ("[]", True), ("{", True), ("3", True), ('[{"stop": true}, {"stop": false}]', True),
      ('[{"stop": false}, {"stop": true}]', False)],
 )  # fmt: skip
-def test_a_sequential_design_goes_on_until_its_last_look_says_stop(
-    text: str | None, on: bool, tmp_path: Path
-) -> None:
+def test_a_sequential_design_goes_on_until_its_last_look_says_stop(text: str | None, on: bool, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / DECIDED).write_text(text)
     assert goes_on(tmp_path) == on
@@ -173,11 +165,7 @@ def test_parts_that_a_manifest_lacks_are_empty_and_keys_are_sorted() -> None:
     ],
 )
 def test_a_look_at_an_open_registered_run_is_recorded_once(
-    states: str,
-    manifest: dict[str, Any],
-    shard: str | None,
-    recorded: tuple[int, int, int] | None,
-    tmp_path: Path,
+    states: str, manifest: dict[str, Any], shard: str | None, recorded: tuple[int, int, int] | None, tmp_path: Path
 ) -> None:
     class Planned:
         planned = 4

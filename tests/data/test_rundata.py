@@ -59,8 +59,7 @@ def test_answers_are_typed_even_when_they_are_empty(tmp_path: Path) -> None:
 
     with played(tmp_path) as data:
         frame = data.query(
-            "SELECT match, agent, score, invalid "
-            "FROM matches JOIN decisions USING (match, agent) WHERE match > ?",
+            "SELECT match, agent, score, invalid FROM matches JOIN decisions USING (match, agent) WHERE match > ?",
             10_000,
         )
     assert frame.schema == {
@@ -148,9 +147,7 @@ def test_tables_that_cannot_be_trusted_are_made_again(tmp_path: Path, spoil: str
         assert data.query("SELECT count(*) FROM matches").item() == 32
 
 
-def test_a_folder_that_cannot_be_written_gives_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_gives_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played(tmp_path).close()
     folder = tmp_path / "small"
     (folder / "tables.json").unlink()
@@ -178,14 +175,8 @@ def test_traces_stream_with_the_columns_of_their_match(tmp_path: Path) -> None:
         traces = list(data.traces("match", "agent", "game", "k", "step", "player"))
         assert len(traces) == 4 * 4 * 2
         assert traces[0] == ((0, "m", "stag_hunt", 3, 0, 1), "they were kind\n\n[A0]")
-        assert [key for key, _ in traces] == sorted(
-            (key for key, _ in traces), key=lambda k: (k[0], k[4], k[5])
-        )
-        one = list(
-            data.traces(
-                "player", where="k = ? AND step = 0 AND game = 'chicken'", params=[0], text="reasoning"
-            )
-        )
+        assert [key for key, _ in traces] == sorted((key for key, _ in traces), key=lambda k: (k[0], k[4], k[5]))
+        one = list(data.traces("player", where="k = ? AND step = 0 AND game = 'chicken'", params=[0], text="reasoning"))
         assert one == [((1,), "they were kind"), ((2,), "they were kind")]
         assert all(isinstance(key[0], int) for key, _ in data.traces())
 
@@ -193,17 +184,12 @@ def test_traces_stream_with_the_columns_of_their_match(tmp_path: Path) -> None:
 def test_a_forced_ending_is_no_trace_of_its_own(tmp_path: Path) -> None:
     scripted.register("vague", lambda request: "[A0]" if request.constraint else "Hard to say.")
     try:
-        data = played(
-            tmp_path, types={"m": {"model": "scripted/vague", "constrain": "auto"}}, seeds=1, vary={}
-        )
+        data = played(tmp_path, types={"m": {"model": "scripted/vague", "constrain": "auto"}}, seeds=1, vary={})
     finally:
         scripted.unregister("vague")
     with data:
         assert data.query("SELECT count(*) FROM calls WHERE reply = '[A0]'").item() == 8
-        assert data.query("SELECT player, count(*) FROM calls GROUP BY 1 ORDER BY 1").rows() == [
-            (1, 8),
-            (2, 8),
-        ]
+        assert data.query("SELECT player, count(*) FROM calls GROUP BY 1 ORDER BY 1").rows() == [(1, 8), (2, 8)]
         assert [text for _, text in data.traces()] == ["Hard to say."] * 8
 
 
@@ -251,8 +237,6 @@ def test_a_condition_of_a_stranger_is_one_condition_and_reads_matches_alone(tmp_
 
 def test_a_condition_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.data.rundata.SLOWEST", 0.2)
-    endless = (
-        "(WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT count(*) FROM t WHERE i = 2) > 0"
-    )
+    endless = "(WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT count(*) FROM t WHERE i = 2) > 0"
     with played(tmp_path) as data, pytest.raises(UsageError, match=r"takes more than 0\.2 s"):
         data.picked(endless)

@@ -180,11 +180,7 @@ def test_the_size_of_a_frame_follows_from_its_rows() -> None:
 
 
 def test_lines_are_counted_in_every_format(tmp_path: Path) -> None:
-    assert (
-        write_jsonl(tmp_path / "t.jsonl", rows(3), TYPES)
-        == 3
-        == write_csv(tmp_path / "t.csv", rows(3), TYPES)
-    )
+    assert write_jsonl(tmp_path / "t.jsonl", rows(3), TYPES) == 3 == write_csv(tmp_path / "t.csv", rows(3), TYPES)
     assert len((tmp_path / "t.jsonl").read_bytes().splitlines()) == 3
 
 

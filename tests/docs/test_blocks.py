@@ -61,10 +61,7 @@ def lines(content: str) -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(path, marks=[pytest.mark.slow] if path.stem in SECONDS else [], id=path.stem)
-        for path in TUTORIALS
-    ],
+    [pytest.param(path, marks=[pytest.mark.slow] if path.stem in SECONDS else [], id=path.stem) for path in TUTORIALS],
 )
 def test_a_tutorial_runs_from_its_first_block_to_its_last(
     path: Path,
@@ -109,17 +106,13 @@ def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_run
                     assert study(data, models=["openai/gpt-4o-mini"]).name == data["name"]
                 elif {"vary", "agent", "mechanism"} & set(data) and set(data) <= set(StudyFile.model_fields):
                     part = {**AROUND, **data}
-                    assert StudyPlan(
-                        load_study(part, models=[] if "types" in data else ["openai/gpt-4o-mini"])
-                    )
+                    assert StudyPlan(load_study(part, models=[] if "types" in data else ["openai/gpt-4o-mini"]))
         if language == "python":
             code = compile(content, str(path), "exec")
             if path not in TUTORIALS and not NOT_RUN.search(before):
                 exec(code, {"__name__": "__main__"})
         for line in lines(content):
-            words = log_options_first(
-                shlex.split(line.partition("|")[0].partition(" > ")[0], comments=True)[1:]
-            )
+            words = log_options_first(shlex.split(line.partition("|")[0].partition(" > ")[0], comments=True)[1:])
             words = [word for word in words if word not in ("-v", "-vv", "...")]
             if not words or words[0].startswith("-") or words[0].isupper():
                 continue
@@ -137,9 +130,7 @@ def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_run
 
 
 def test_the_study_that_the_page_on_python_begins_with_can_be_played() -> None:
-    first = next(
-        text for kind, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text()) if kind == "python"
-    )
+    first = next(text for kind, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text()) if kind == "python")
     stated = first[: first.index("run = ")]
     names: dict[str, Any] = {}
     exec(stated, names)

@@ -18,9 +18,7 @@ from ostrom.studies.run import play
 from ostrom.testing.small_run import tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
-STUDY = (
-    "{name: study, game: prisoners_dilemma, types: {a: tit_for_tat, b: random}, seating: ordered, seeds: 3}"
-)
+STUDY = "{name: study, game: prisoners_dilemma, types: {a: tit_for_tat, b: random}, seating: ordered, seeds: 3}"
 
 
 @pytest.fixture
@@ -53,10 +51,7 @@ def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None
     first, last = map(int, given["array"].split("-"))
     (tmp_path / "shards.sh").write_text(script)
     assert f"shards={last} " in script and first == 1
-    for task in [
-        *range(first, last + 1),
-        last,
-    ]:  # the last one is put back into the queue, and finds its copy
+    for task in [*range(first, last + 1), last]:  # the last one is put back into the queue, and finds its copy
         own = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_JOB_ID": "7"}
         done = subprocess.run(
             ["bash", "shards.sh"], cwd=tmp_path, env={**environment, **own}, capture_output=True, text=True, timeout=300

@@ -55,10 +55,7 @@ MODEL = ["openai/gpt-4o-mini"]
 PREPARED: dict[str, dict[str, Any]] = {
     "demo": {"source": "memory", "models": MODEL, "changes": ["mechanism.rounds=21"]},
     "memory": {"models": MODEL, "changes": ["mechanism.rounds=6"]},
-    "mechanisms-controls": {
-        "preset": "small",
-        "changes": ["types={openai/gpt-4o-mini: {strategy: tit_for_tat}}"],
-    },
+    "mechanisms-controls": {"preset": "small", "changes": ["types={openai/gpt-4o-mini: {strategy: tit_for_tat}}"]},
     "mechanisms": {
         "preset": "small",
         "changes": [
@@ -157,9 +154,7 @@ def _save_files(page: Path, folder: Path) -> None:
     """The files that a page shows (first line: their name) and the folders that its commands name."""
     if "new prompts my-prompts" not in page.read_text("utf-8"):
         shutil.copytree(ROOT / "src" / "ostrom" / "framing" / "prompts", folder / "my-prompts")
-    for name, content in re.findall(
-        r"^```yaml\n# (\w+\.yaml)(.*?)^```", page.read_text("utf-8"), re.M | re.S
-    ):
+    for name, content in re.findall(r"^```yaml\n# (\w+\.yaml)(.*?)^```", page.read_text("utf-8"), re.M | re.S):
         for place in (folder, folder / "harbour"):
             place.mkdir(exist_ok=True)
             (place / name).write_text(f"# {content}")

@@ -54,9 +54,7 @@ def test_the_declared_game_is_the_same_game_too(tmp_path: Path) -> None:
     (tmp_path / "snowdrift.yaml").write_text(block("yaml", "snowdrift"))
     assert (build().payoffs == build_game(str(tmp_path / "snowdrift.yaml")).payoffs).all()
     check_game(build)
-    with pytest.raises(
-        GameError, match=r"needs benefit > cost > 0 \(found benefit=5, cost=6\); strict=False lifts"
-    ):
+    with pytest.raises(GameError, match=r"needs benefit > cost > 0 \(found benefit=5, cost=6\); strict=False lifts"):
         build(cost=6)
 
 
@@ -84,11 +82,7 @@ def test_imports_that_earlier_editions_printed_still_work() -> None:
     from ostrom.mechanisms.parameters import amount
 
     assert import_module("ostrom.games.bimatrix").symmetric_2x2 is symmetric_2x2
-    assert (number("audit", "fine", 3), whole("well", "rain", 3.0, least=0, most=9), amount("fine", 2)) == (
-        3.0,
-        3,
-        2.0,
-    )
+    assert (number("audit", "fine", 3), whole("well", "rain", 3.0, least=0, most=9), amount("fine", 2)) == (3.0, 3, 2.0)
     with pytest.raises(GameError, match="game well: rain must be a whole number from 0 to 9, found 10"):
         whole("well", "rain", 10, least=0, most=9)
 

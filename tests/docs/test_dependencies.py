@@ -24,9 +24,7 @@ def test_every_package_stands_there_with_its_extras() -> None:
     for extra, lines in {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}.items():
         for line in lines if extra not in ("bench", "dev") else []:
             extras.setdefault(re.split(r"[^\w-]", line)[0], []).append(extra)
-    assert {name: row[0].strip() for name, row in ROWS.items()} == {
-        name: ", ".join(of) for name, of in extras.items()
-    }
+    assert {name: row[0].strip() for name, row in ROWS.items()} == {name: ", ".join(of) for name, of in extras.items()}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -36,9 +34,7 @@ def test_the_licence_is_the_one_that_the_package_states(name: str) -> None:
     except PackageNotFoundError:
         pytest.skip("is not installed here")
     # What a package states as a whole; the text of a licence may speak of others that it leaves alone.
-    stated_as = " ".join(
-        [*(stated.get_all("License-Expression") or []), *(stated.get_all("Classifier") or [])]
-    )
+    stated_as = " ".join([*(stated.get_all("License-Expression") or []), *(stated.get_all("Classifier") or [])])
     text = stated_as + " " + " ".join(stated.get_all("License") or [])
     own, theirs = (
         {family for family in ("MIT", "BSD", "Apache", "Mozilla|MPL") if re.search(family, words)}

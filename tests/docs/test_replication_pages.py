@@ -64,7 +64,4 @@ def test_the_page_of_the_memory_paper_counts_the_doubts_of_its_figures() -> None
     doubtful = sum(bool(doubts_in(note)) for note in notes)
     text = " ".join((PAGES[0].parent / "memory-curse.md").read_text(encoding="utf-8").split())
     assert f"Of {len(notes):,} printed figures {contradicted} are contradicted" in text
-    assert (
-        f"and {doubtful - contradicted} more look wrong" in text
-        and f"marks these {doubtful} as doubts" in text
-    )
+    assert f"and {doubtful - contradicted} more look wrong" in text and f"marks these {doubtful} as doubts" in text

@@ -19,20 +19,13 @@ MADE = {"changelog.md", "gallery/index.md", *(f"reference/{name}.md" for name in
 def test_the_menu_holds_every_page_and_nothing_else() -> None:
     settings = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     named = set(re.findall(r"'([\w/.-]+\.md)'", repr(settings["nav"])))
-    assert named == MADE | {
-        path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")
-    }
+    assert named == MADE | {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert settings["theme"]["font"] is False and "repo_url" not in settings  # both would ask other servers
 
 
 def test_the_reference_names_every_command_and_part() -> None:
     pages = reference.pages()
-    for command in (
-        "ostrom run",
-        "ostrom people RUN bonuses",
-        "ostrom models check",
-        "ostrom more judge",
-    ):
+    for command in ("ostrom run", "ostrom people RUN bonuses", "ostrom models check", "ostrom more judge"):
         assert f"## {command}\n" in pages["commands"]
     assert "| `--budget-usd` |" in pages["commands"] and "### Run.estimate" in pages["python"]
     assert "| `prisoners_dilemma` |" in pages["games"] and "| `tit_for_tat` |" in pages["strategies"]

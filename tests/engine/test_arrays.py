@@ -42,9 +42,7 @@ GAMES = ["prisoners_dilemma:preset=coopeval", "trust", "stag_hunt:5.1,3.3,0.7"]
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("game", GAMES)
-def test_arrays_and_generators_agree_to_the_last_bit(
-    small: Small, tmp_path: Path, rules: str, game: str
-) -> None:
+def test_arrays_and_generators_agree_to_the_last_bit(small: Small, tmp_path: Path, rules: str, game: str) -> None:
     pure = [name for name in FINITE if name not in ("zd_extortion", "generous_tit_for_tat")]
     # All pairs take long: a quick run plays a part of them under each of the rules, and every strategy under some.
     parts = size(whole=1, quick=4)

@@ -43,11 +43,6 @@ def test_books_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_books_that_do_not_agree(
-    requests: list[str],
-    answered: str,
-    tries: str,
-    killed: bool,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
+    requests: list[str], answered: str, tries: str, killed: bool, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert said in compared(monkeypatch, requests, answered, tries, killed)[1]

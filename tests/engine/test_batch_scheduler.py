@@ -92,11 +92,7 @@ class Desk(BatchEndpoint):
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
         return found.input == wanted.file
 
-    async def page(
-        self,
-        after: str | None = None,
-        count: int = 100,
-    ) -> tuple[list[BatchStatus], str | None]:
+    async def page(self, after: str | None = None, count: int = 100) -> tuple[list[BatchStatus], str | None]:
         answer = self._next("page", self.shelf)
         return answer if isinstance(answer, tuple) else (answer, None)
 
@@ -171,13 +167,7 @@ LISTED = BatchStatus("b7", False, "in_progress", input="file")
     ],
 )  # fmt: skip
 def test_a_batch_is_made_once(
-    ledger: Bench,
-    monkeypatch: pytest.MonkeyPatch,
-    errors: list[Any],
-    listed: Any,
-    gives: Any,
-    state: str,
-    asked: str,
+    ledger: Bench, monkeypatch: pytest.MonkeyPatch, errors: list[Any], listed: Any, gives: Any, state: str, asked: str
 ) -> None:
     async def at_once(_: float) -> None: ...
 
@@ -190,9 +180,7 @@ def test_a_batch_is_made_once(
     requests = [BatchRequest(batch.request_id(key(1)), b"{}")]
     flushed = count_flushes(ledger, monkeypatch)
     assert ledger.run(service.make(batch, requests)) == gives
-    assert flushed == list(range(1, len(flushed) + 1)) and len(flushed) == (2 if gives else 3), (
-        "durable step by step"
-    )
+    assert flushed == list(range(1, len(flushed) + 1)) and len(flushed) == (2 if gives else 3), "durable step by step"
     assert ("void" if batch.void else batch.id, " ".join(desk.asked)) == (state, asked)
     assert batch.found == (state == "b7") and pauses == [e.retry_after for e in errors if e.retry_after]
 
@@ -239,9 +227,7 @@ def test_without_a_file_the_newest_batch_that_was_there_before_is_noted(ledger: 
     assert (batch.since, batch.file) == (5.0, None)
 
 
-@pytest.mark.parametrize(
-    ("others", "refuted", "id"), [([], [], "b7"), (["b7"], [], None), ([], ["b7"], None)]
-)
+@pytest.mark.parametrize(("others", "refuted", "id"), [([], [], "b7"), (["b7"], [], None), ([], ["b7"], None)])
 def test_a_listed_batch_is_taken_unless_it_is_another_of_the_run_or_refuted(
     ledger: Bench, others: list[str], refuted: list[str], id: str | None
 ) -> None:
@@ -345,9 +331,7 @@ def test_results_are_read_until_they_are_whole_or_can_bring_no_more(
     assert parts == ([1] if len(readings) == 3 else []) and len(desk.says["results"]) == (how == "failed")
 
 
-def test_results_that_lag_are_announced_once_and_then_seldom(
-    ledger: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_results_that_lag_are_announced_once_and_then_seldom(ledger: Bench, caplog: pytest.LogCaptureFixture) -> None:
     desk, batch = Desk(), ledger.plan("m", [key(1), key(2)])
     desk.says["results"] = [lines(batch, "1 reply")] * 5 + [lines(batch, "1 reply", "2 reply")]
     assert len(ledger.run(served(ledger, desk).read(batch, DONE, lambda _: None))) == 2
@@ -447,9 +431,7 @@ def test_the_ledger_reads_what_it_wrote(ledger: Bench) -> None:
         ("created", {"id": "a?b"}), ("refuted", {}), ("ended", {}), ("ended", {"how": "x", "silent": [9]}),
     ],
 )  # fmt: skip
-def test_an_entry_of_a_batch_that_cannot_be_read_is_named(
-    ledger: Bench, event: str, entry: dict[str, Any]
-) -> None:
+def test_an_entry_of_a_batch_that_cannot_be_read_is_named(ledger: Bench, event: str, entry: dict[str, Any]) -> None:
     ledger.plan("m", [key(1)])
     ledger.journal.batch(1, 0.0, event, entry, b"")
     ledger.run(ledger.flush())
@@ -514,17 +496,9 @@ def portions(desk: Desk) -> list[int]:
 
 @pytest.mark.parametrize(
     ("requests", "size", "sent"),
-    [
-        (100, 100_000, [4]),
-        (3, 100_000, [3, 1]),
-        (100, 4 * 257, [4]),
-        (100, 4 * 257 - 1, [3, 1]),
-        (1, 1, [1] * 4),
-    ],
+    [(100, 100_000, [4]), (3, 100_000, [3, 1]), (100, 4 * 257, [4]), (100, 4 * 257 - 1, [3, 1]), (1, 1, [1] * 4)],
 )
-def test_a_wave_is_cut_where_a_batch_is_full(
-    ledger: Bench, requests: int, size: int, sent: list[int]
-) -> None:
+def test_a_wave_is_cut_where_a_batch_is_full(ledger: Bench, requests: int, size: int, sent: list[int]) -> None:
     desk = Desk(requests, size)
     assert ledger.run(Wave(ledger, desk).ask(*"abcd")) == ["a", "b", "c", "d"]
     assert portions(desk) == sent and all(batch.settled for batch in ledger.batches.values())
@@ -629,10 +603,7 @@ def test_a_batch_that_was_another_is_looked_for_anew_and_else_sent_again(ledger:
     desk.says["create"], desk.shelf = [BROKEN], [LISTED]
     desk.says["results"] = [[ResultLine("strange", "reply", "no")] for _ in range(2)]
     assert ledger.run(Wave(ledger, desk).ask("a")) == ["a"]
-    assert ledger.batches[1].refuted == {"b7"} and [b.state for b in ledger.batches.values()] == [
-        "void",
-        "settled",
-    ]
+    assert ledger.batches[1].refuted == {"b7"} and [b.state for b in ledger.batches.values()] == ["void", "settled"]
 
 
 def test_a_budget_that_covers_one_call_sends_one(ledger: Bench) -> None:

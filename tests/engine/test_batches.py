@@ -33,10 +33,7 @@ def batched(**more: Any) -> PlayOptions:
 
 
 def types_of(model: str, **settings: Any) -> dict[str, Any]:
-    return {
-        "model": {"model": model, "settings": settings} if settings else {"model": model},
-        "tft": "tit_for_tat",
-    }
+    return {"model": {"model": model, "settings": settings} if settings else {"model": model}, "tft": "tit_for_tat"}
 
 
 def both(server: BatchServer, study: StudyFile, runs: Path) -> tuple[Result, Path, Path]:
@@ -95,9 +92,7 @@ def stop_when(seen: Callable[[], bool]) -> Any:
 @pytest.mark.slow
 def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, runs: Path, wire: str) -> None:
     with BatchServer(batch_faults=BatchFaults(seconds=0.4)) as server:
-        study = study_for(
-            wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
-        )
+        study = study_for(wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2})
         watch = stop_when(lambda: bool(server.batches.batches))
         stopped = play(study, runs=runs, options=batched(), watch=watch)
         assert not stopped.complete and stopped.interrupted
@@ -125,9 +120,7 @@ sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).c
 def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs: Path, wire: str) -> None:
     """The server makes the batch and the client is dead before it hears of that."""
     with BatchServer() as server:
-        study = study_for(
-            wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
-        )
+        study = study_for(wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2})
         file = runs.with_suffix(".yaml")
         file.write_text(study.model_dump_json(exclude_unset=True))
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(file), str(runs)])
@@ -150,9 +143,7 @@ PRICES = {"input": 1000, "output": 1000, "batch": 0.5}
 def test_waves_keep_to_the_budget(small: Small, runs: Path, budget: dict[str, Any]) -> None:
     with BatchServer() as server:
         prices = {server.model: PRICES}
-        study = study_for(
-            "openai", server, small, seeds=4, agent={"style": "direct", "params": {"max_tokens": 60}}
-        )
+        study = study_for("openai", server, small, seeds=4, agent={"style": "direct", "params": {"max_tokens": 60}})
         study = study.model_copy(update={"budget": study.budget.model_copy(update=budget)})
         result = play(study, runs=runs, options=batched(prices=prices))
         tally = result.tally

@@ -84,13 +84,9 @@ def test_requests_that_all_failed_without_a_file_go_into_the_next_batch(
     monkeypatch.setattr(Draws, "line_fails", lambda _: len(service.store.batches) == 1)
     shown, spoiled = OpenAI._shown, Store.spoiled
     monkeypatch.setattr(
-        OpenAI,
-        "_shown",
-        lambda self, batch: shown(self, batch) | ({"error_file_id": None} if batch.failed else {}),
+        OpenAI, "_shown", lambda self, batch: shown(self, batch) | ({"error_file_id": None} if batch.failed else {})
     )
-    monkeypatch.setattr(
-        Store, "spoiled", lambda self, batch, *of: None if batch.failed else spoiled(self, batch, *of)
-    )
+    monkeypatch.setattr(Store, "spoiled", lambda self, batch, *of: None if batch.failed else spoiled(self, batch, *of))
     assert play(study_of(small, wire, rounds=1, seeds=1), runs=runs, options=options()).complete
     assert billed_once(service, runs / "small") and len(service.store.batches) >= 2
 

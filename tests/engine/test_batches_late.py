@@ -115,9 +115,7 @@ def test_a_session_that_ends_while_results_lag_sends_nothing_again(
 
 def sendings(service: Service) -> Counter[str]:
     """How often each request was sent, by the key of its call."""
-    return Counter(
-        name.partition("-")[2] for batch in service.store.batches.values() for name, _ in batch.requests
-    )
+    return Counter(name.partition("-")[2] for batch in service.store.batches.values() for name, _ in batch.requests)
 
 
 def test_a_line_that_can_never_be_read_is_asked_for_twice(
@@ -149,9 +147,7 @@ def test_a_refuted_batch_is_looked_for_anew_and_never_taken_again(
         answer = create(self, asked)
         if not strangers:
             (mine,) = self.store.batches.values()
-            other = self.store.add(
-                "msgbatch_other", [(f"x-{n}", body) for n, (_, body) in enumerate(mine.requests)]
-            )
+            other = self.store.add("msgbatch_other", [(f"x-{n}", body) for n, (_, body) in enumerate(mine.requests)])
             strangers.append(other)
             mine.listed = time.monotonic() + 0.1
             return as_json({"error": {"type": "api_error", "message": "something broke"}}, 500)

@@ -92,9 +92,7 @@ def test_a_batch_that_the_service_does_not_know_is_never_asked_again(
 
 
 @pytest.mark.slow
-def test_a_batch_that_is_too_large_for_any_queue_ends_with_a_line(
-    service: Service, small: Small, runs: Path
-) -> None:
+def test_a_batch_that_is_too_large_for_any_queue_ends_with_a_line(service: Service, small: Small, runs: Path) -> None:
     service.begin_faults(Plan(tokens=10))
     result = play(study_of(small, "openai", seeds=1), runs=runs, options=options(tries=2, failures=3))
     assert not result.complete and not service.store.billed
@@ -125,13 +123,7 @@ def test_the_journal_names_each_batch_before_it_is_awaited(
     [("openai", 405, r"lists no batches \(405\)"), ("anthropic", 404, r"has no batch endpoint \(404\)")],
 )
 def test_a_server_that_lists_no_batches_is_refused(
-    wire: str,
-    status: int,
-    said: str,
-    service: Service,
-    small: Small,
-    runs: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    wire: str, status: int, said: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one that speaks Anthropic's wire for messages alone."""
     error = as_json({"error": {"message": "method not allowed"}}, status)

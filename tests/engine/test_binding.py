@@ -56,9 +56,7 @@ def test_a_manifest_beside_the_journal_of_another_study_is_refused(
         play(small(**other), name="one", runs=runs)
 
 
-def test_what_may_change_between_sessions_does_not_part_a_journal_from_its_study(
-    small: Small, runs: Path
-) -> None:
+def test_what_may_change_between_sessions_does_not_part_a_journal_from_its_study(small: Small, runs: Path) -> None:
     play(small(), runs=runs)
     result = play(small(seeds=3, title="new", budget={"calls": 9}), runs=runs)
     assert result.complete and result.tally.done == 24 and result.tally.resumed == 16
@@ -127,9 +125,7 @@ def test_scores_that_the_rules_no_longer_give_are_refused_with_player_and_versio
     play(small(), runs=runs, options=PlayOptions(arrays=False))
     before = rows_of(runs / "small")
     pays = TensorGame.payoff
-    monkeypatch.setattr(
-        TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile))
-    )
+    monkeypatch.setattr(TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile)))
     with pytest.raises(RunError) as caught:
         rows_of(runs / "small")
     text = str(caught.value)
@@ -146,9 +142,7 @@ def test_a_session_that_goes_on_refuses_changed_rules_before_it_plays(
     play(small(), runs=runs, options=PlayOptions(arrays=arrays, limit=3))
     entries = Folder(runs / "small").open_journal().entries
     pays = TensorGame.payoff
-    monkeypatch.setattr(
-        TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile))
-    )
+    monkeypatch.setattr(TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile)))
     with pytest.raises(RunError, match="the scores differ"):
         play(small(), runs=runs)
     assert Folder(runs / "small").open_journal().entries == entries
@@ -181,10 +175,7 @@ def test_a_decision_of_another_kind_or_form_is_refused_with_both(
     asks = Rounds.ask
 
     def renamed(rounds: Rounds, number: int, *rest: Any) -> list[Decision]:
-        return [
-            replace(asked, kind="vote" if number == 2 else asked.kind)
-            for asked in asks(rounds, number, *rest)
-        ]
+        return [replace(asked, kind="vote" if number == 2 else asked.kind) for asked in asks(rounds, number, *rest)]
 
     monkeypatch.setattr(Rounds, "ask", renamed)
     with pytest.raises(RunError, match=r'match 0, step 1, player 1: .*journaled \["act".*rebuilt \["vote"'):
@@ -213,12 +204,8 @@ def test_moves_that_a_strategy_no_longer_makes_are_refused(
     from ostrom.agents.strategies import strategies
 
     get = type(strategies).get
-    monkeypatch.setattr(
-        type(strategies), "get", lambda self, name: get(self, "defector" if name == "grim" else name)
-    )
-    with pytest.raises(
-        RunError, match=r"step 0, player \d: the strategy decides otherwise.*'cooperate'.*'defect'"
-    ):
+    monkeypatch.setattr(type(strategies), "get", lambda self, name: get(self, "defector" if name == "grim" else name))
+    with pytest.raises(RunError, match=r"step 0, player \d: the strategy decides otherwise.*'cooperate'.*'defect'"):
         rows_of(runs / "small")
 
 

@@ -54,8 +54,7 @@ class Waiting:
 
 
 @pytest.mark.parametrize(
-    ("budget", "tally"),
-    [(Budget(tokens=100), Tally(tokens_in=12, tokens_out=8)), (Budget(usd=10.0), Tally(usd=2.0))],
+    ("budget", "tally"), [(Budget(tokens=100), Tally(tokens_in=12, tokens_out=8)), (Budget(usd=10.0), Tally(usd=2.0))]
 )
 def test_calls_under_way_are_reserved_at_what_they_may_take_at_most(budget: Budget, tally: Tally) -> None:
     made = gate(budget, tally)
@@ -137,9 +136,7 @@ def test_a_call_without_a_reply_that_may_be_billed_stays_reserved(how: str) -> N
     tally = made.tally
     assert (tally.assumed, tally.assumed_tokens, tally.tokens_in + tally.tokens_out) == (2, 20, 0)
     assert tally.assumed_usd == pytest.approx(2.0) and tally.calls == 2
-    with pytest.raises(
-        BudgetSpent, match=r"20 spent, with an upper estimate for 2 calls; one call may take 10"
-    ):
+    with pytest.raises(BudgetSpent, match=r"20 spent, with an upper estimate for 2 calls; one call may take 10"):
         made.try_acquire("m", TEN)
 
 
@@ -290,9 +287,7 @@ def test_a_budget_in_money_needs_a_price_before_the_first_call() -> None:
         (Budget(calls=9, tokens=50, usd=9.0), Tally(calls=1, tokens_in=50), True),
     ],
 )
-def test_a_budget_is_spent_when_it_does_not_cover_one_more_call(
-    budget: Budget, tally: Tally, spent: bool
-) -> None:
+def test_a_budget_is_spent_when_it_does_not_cover_one_more_call(budget: Budget, tally: Tally, spent: bool) -> None:
     made = gate(budget, tally)
     if spent:
         with pytest.raises(BudgetSpent):

@@ -44,9 +44,7 @@ USAGES: dict[str, Any] = {
 class Bill:
     """A server's own count of what it bills: a token for four bytes."""
 
-    def __init__(
-        self, usage: Any = "true", text: Callable[[int, str], str] | None = None, cut: bool = False
-    ) -> None:
+    def __init__(self, usage: Any = "true", text: Callable[[int, str], str] | None = None, cut: bool = False) -> None:
         self.usage, self.text, self.cut = usage, text or (lambda _, said: said), cut
         self.calls = self.tokens = 0
 
@@ -99,9 +97,7 @@ def test_a_budget_holds_whatever_usage_says(small: Small, runs: Path, kind: str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["true", "none"])
-def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(
-    small: Small, runs: Path, kind: str
-) -> None:
+def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(small: Small, runs: Path, kind: str) -> None:
     bill = Bill(USAGES.get(kind, "true"))
     with BatchServer(bill) as server:
         for tokens in (6000, 6000, 12_000, 12_000):
@@ -203,9 +199,7 @@ def test_money_holds_without_usage_where_prices_are_known(small: Small, runs: Pa
         assert again.why == result.why and bill.tokens * 1e-4 <= 0.9
 
 
-def test_replies_of_a_cache_are_not_counted_when_a_run_goes_on(
-    small: Small, runs: Path, tmp_path: Path
-) -> None:
+def test_replies_of_a_cache_are_not_counted_when_a_run_goes_on(small: Small, runs: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache.db"
     with BatchServer(Bill()) as server:
         play(study_of(small, server, name="first"), runs=runs, options=options(cache=cache))

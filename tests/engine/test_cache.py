@@ -18,9 +18,7 @@ REQUEST = Request((Message("system", "s"), Message("user", "u")), {"temperature"
 
 
 def key(
-    model: dict[str, Any] = MODEL,
-    request: Request = REQUEST,
-    place: tuple[int, int, int, int, str] = PLACE,
+    model: dict[str, Any] = MODEL, request: Request = REQUEST, place: tuple[int, int, int, int, str] = PLACE
 ) -> bytes:
     return call_key(settled(model), prompt_of(request), request, place)
 

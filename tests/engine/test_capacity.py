@@ -73,9 +73,7 @@ def test_more_matches_begin_as_the_limit_grows(tmp_path: Path) -> None:
 
 def test_fewer_matches_go_on_when_the_limit_falls(tmp_path: Path) -> None:
     most: list[int] = []
-    with LoopbackServer(
-        latency=0.01, faults=Faults(first=("rate_limit",) * 72, retry_after="0.01")
-    ) as server:
+    with LoopbackServer(latency=0.01, faults=Faults(first=("rate_limit",) * 72, retry_after="0.01")) as server:
         options = PlayOptions(max_connections=24, start_connections=24)
         result = play(study(server.model, 100), runs=tmp_path, options=options, watch=counting(most))
     assert result.complete and max(most) == 48

@@ -31,14 +31,7 @@ class Log:
         self.events: list[str] = []
 
     def answer(
-        self,
-        unit: int,
-        step: int,
-        player: int,
-        part: str,
-        answer: Answer,
-        complaints: int,
-        asked: str | None = None,
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
     ) -> None:
         self.events.append(f"queued {step}.{player}{part}")
 
@@ -85,9 +78,7 @@ def match(log: Log, agents: list[Slow]) -> LiveMatch:
     def play() -> Generator[list[Decision], list[Answer], Outcome]:
         for step in range(2):
             form = Choice(("cooperate", "defect"))
-            decisions = [
-                Decision(p, "act", View(game, p, "repetition", step + 1), form) for p in range(len(agents))
-            ]
+            decisions = [Decision(p, "act", View(game, p, "repetition", step + 1), form) for p in range(len(agents))]
             yield decisions
             log.events.append(f"rules saw {step}")
         return cast("Outcome", None)
@@ -98,19 +89,10 @@ def match(log: Log, agents: list[Slow]) -> LiveMatch:
         type(
             "U",
             (),
-            {
-                "index": 0,
-                "first": 0,
-                "streams": None,
-                "mechanism": rules,
-                "game": build_game("chicken"),
-                "earlier": (),
-            },
+            {"index": 0, "first": 0, "streams": None, "mechanism": rules, "game": build_game("chicken"), "earlier": ()},
         )(),
     )
-    return LiveMatch(
-        unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally()
-    )
+    return LiveMatch(unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally())
 
 
 def test_the_rules_see_an_answer_only_after_it_is_durable() -> None:
@@ -149,9 +131,7 @@ def test_flush_waits_for_the_disk(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_the_tally_counts_only_what_was_committed_and_a_failed_journal_takes_nothing_more(
-    tmp_path: Path,
-) -> None:
+def test_the_tally_counts_only_what_was_committed_and_a_failed_journal_takes_nothing_more(tmp_path: Path) -> None:
     async def main() -> None:
         journal = Journal(tmp_path / "journal.db", create=True)
         journal.start()

@@ -288,9 +288,7 @@ def test_without_ray_one_line_says_how_to_get_it(tmp_path: Path, monkeypatch: py
     assert not list(tmp_path.iterdir())
 
 
-def test_a_cluster_that_does_not_start_in_time_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_that_does_not_start_in_time_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**options: Any) -> None:
         raise Exception("The current node timed out during startup.\nLogs: ...")  # as Ray raises it
 

@@ -32,9 +32,7 @@ def against(server: LoopbackServer, **more: object) -> dict[str, object]:
     return {"agent": agent, "types": {"model": {"model": server.model}, "tft": "tit_for_tat"}}
 
 
-def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing(
-    small: Small, runs: Path
-) -> None:
+def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing(small: Small, runs: Path) -> None:
     faults = Faults({way: 0.2 / len(WAYS) for way in WAYS})
     with LoopbackServer(faults=faults) as server:
         options = PlayOptions(retry=RetryPolicy(tries=12, first=0.001, longest=0.02))
@@ -106,11 +104,7 @@ def test_an_unreachable_server_is_named_and_what_was_played_is_kept(
 
 
 def test_no_byte_that_a_run_writes_holds_the_key(
-    small: Small,
-    runs: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    quick: PlayOptions,
+    small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quick: PlayOptions
 ) -> None:
     canary = "sk-canary-9f8e7d6c5b4a"
     monkeypatch.setenv("OSTROM_API_KEY", canary)
@@ -130,9 +124,7 @@ def test_no_byte_that_a_run_writes_holds_the_key(
     assert canary not in " ".join(f"{k}={v}" for k, v in os.environ.items() if k != "OSTROM_API_KEY")
 
 
-def test_a_budget_of_calls_is_never_exceeded_and_can_be_raised(
-    small: Small, runs: Path, quick: PlayOptions
-) -> None:
+def test_a_budget_of_calls_is_never_exceeded_and_can_be_raised(small: Small, runs: Path, quick: PlayOptions) -> None:
     with LoopbackServer(latency=0.002) as server:
         first = play(small(**against(server), budget={"calls": 30}), runs=runs, options=quick)
         assert server.count == 30
@@ -157,14 +149,10 @@ def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unread
 ) -> None:
     replies = iter(["nonsense"] * 12 + ["[A0]"] * 1000)
     with LoopbackServer(lambda body: next(replies)) as server:
-        study = small(
-            **against(server), seating="self", vary={}, seeds=1, budget={"calls": 7}, invalid={"retries": 9}
-        )
+        study = small(**against(server), seating="self", vary={}, seeds=1, budget={"calls": 7}, invalid={"retries": 9})
         play(study, runs=runs, options=PlayOptions(retry=quick.retry, max_connections=1))
         before = server.count
-        done = play(
-            study.model_copy(update={"budget": study.budget.model_copy(update={"calls": None})}), runs=runs
-        )
+        done = play(study.model_copy(update={"budget": study.budget.model_copy(update={"calls": None})}), runs=runs)
         assert done.complete
     with open_run(runs / "small") as run:
         places = [(c["step"], c["player"], c["part"]) for c in run.rows.calls()]

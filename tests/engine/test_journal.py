@@ -43,9 +43,7 @@ def test_what_is_flushed_is_there(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_what_all_matches_queue_in_a_turn_is_one_transaction(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_all_matches_queue_in_a_turn_is_one_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     commit = Writer._commit
 
@@ -147,9 +145,7 @@ def test_a_damaged_journal_is_refused_in_one_line(tmp_path: Path, damage: str) -
 def test_a_finished_journal_is_read_where_nothing_can_be_written(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True
-    ).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True).returncode:
         pytest.skip("cannot mount a small file system here")
     try:
         filled(disk / "journal.db")
@@ -164,9 +160,7 @@ def test_a_finished_journal_is_read_where_nothing_can_be_written(tmp_path: Path)
 def test_the_lock_of_a_run_is_taken_on_a_disk_without_a_byte_of_space(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)], capture_output=True
-    ).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)], capture_output=True).returncode:
         pytest.skip("cannot mount a small file system here")
     try:
         (disk / "ballast").write_bytes(bytes(4096))
@@ -219,14 +213,10 @@ def test_a_folder_that_cannot_be_written_is_one_line(small: Callable[..., StudyF
 
 
 @pytest.mark.slow
-def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
-    small: Callable[..., StudyFile], tmp_path: Path
-) -> None:
+def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(small: Callable[..., StudyFile], tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True)
     if mounted.returncode:
         pytest.skip("cannot mount a small file system here")
     try:
@@ -274,9 +264,7 @@ def test_a_changed_byte_inside_an_answer_is_noticed_and_named(tmp_path: Path) ->
     data = path.read_bytes()
     at = data.index(b'"cooperate"')
     path.write_bytes(data[: at + 1] + b"k" + data[at + 2 :])
-    with pytest.raises(
-        RunError, match=r"1 of its entries changed, first answers: unit 0, step \d+, player 0"
-    ):
+    with pytest.raises(RunError, match=r"1 of its entries changed, first answers: unit 0, step \d+, player 0"):
         Journal(path)
 
 
@@ -325,9 +313,7 @@ def test_a_lost_tally_matters_only_where_entries_may_be_missing(tmp_path: Path, 
         crashed.with_name("journal.db.tally").write_text(tally)
     with closing(Journal(tmp_path / "journal.db")) as journal:
         assert journal.entries == 10
-    with pytest.raises(
-        RunError, match=r"it holds 10 \(to go on with these, write 10 into journal.db.tally\)"
-    ):
+    with pytest.raises(RunError, match=r"it holds 10 \(to go on with these, write 10 into journal.db.tally\)"):
         Journal(crashed)
 
 

@@ -174,9 +174,7 @@ def test_a_shared_run_holds_the_tables_that_were_shared_and_nothing_else(tmp_pat
     [(1024, 1024, 976), (1024, 4096, 4048), (1024, 9999, 4048), (9000, 9999, 8952), (49, 49, 1), (-1, -1, 4096),
      (100, -1, 4048)],
 )  # fmt: skip
-def test_connections_are_what_files_are_left(
-    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, left: int
-) -> None:
+def test_connections_are_what_files_are_left(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, left: int) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
     assert connections_left() == left
@@ -184,9 +182,7 @@ def test_connections_are_what_files_are_left(
 
 def test_too_few_files_are_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (48, 48))
-    with pytest.raises(
-        RunError, match=r"only 48 files may be open at a time, .* more than 48: raise the limit"
-    ):
+    with pytest.raises(RunError, match=r"only 48 files may be open at a time, .* more than 48: raise the limit"):
         connections_left()
 
 
@@ -200,9 +196,7 @@ def test_a_query_is_bounded_until_the_structure_is_known_to_be_sound(
 ) -> None:
     for name, value in (("EVERY", 100), ("STEPS", 2000), ("STEPS_PER_BYTE", 0)):
         monkeypatch.setattr(integrity, name, value)
-    count = (
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT max(i) FROM n"
-    )
+    count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT max(i) FROM n"
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         made = integrity.guard(connection, tmp_path / "a.db")
         assert connection.execute(count.format(9)).fetchone() == (9,)

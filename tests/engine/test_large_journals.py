@@ -46,10 +46,7 @@ def test_a_whole_run_is_read_alike(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 READERS: dict[str, tuple[str, Callable[[Run], object]]] = {
-    "answers": (
-        "UPDATE answers SET complaints=7 WHERE unit=0 AND step=1",
-        lambda run: run.journal.answers(0),
-    ),
+    "answers": ("UPDATE answers SET complaints=7 WHERE unit=0 AND step=1", lambda run: run.journal.answers(0)),
     "ends": ("UPDATE units SET reason='x' WHERE unit=1", lambda run: list(run.rows.matches())),
     "an end": ("UPDATE units SET facts='{}' WHERE unit=2", lambda run: run.journal.ended(2)),
     "rows": ("UPDATE unit_rows SET refused='{\"0\":4}' WHERE unit=2", lambda run: list(run.rows.matches())),
@@ -93,9 +90,7 @@ def test_some_matches_are_replayed_and_held_against_their_rows(folder: Path) -> 
         chosen = run.journal.sample(1)[0]
         assert len(run.journal.sample(100)) == 6
     lie(folder, chosen)
-    with pytest.raises(
-        RunError, match=rf"match {chosen}, step 0, player 1: its rows say action 'defect', its replay"
-    ):
+    with pytest.raises(RunError, match=rf"match {chosen}, step 0, player 1: its rows say action 'defect', its replay"):
         open_run(folder)
 
 

@@ -56,9 +56,7 @@ def test_a_void_round_is_in_every_table(late: Small, runs: Path) -> None:
     for row in (mine[1], other[1]):
         assert (row["action"], row["cooperative"], row["payoff"]) == (None, None, 0.0)
     assert other[1]["answer"] == "cooperate", "what the other one answered stays on record"
-    assert {
-        m["agent"]: (m["rounds_played"], m["score"], m["cooperation"], m["missed_decisions"]) for m in matches
-    } == {
+    assert {m["agent"]: (m["rounds_played"], m["score"], m["cooperation"], m["missed_decisions"]) for m in matches} == {
         "late": (4, 2.25, 1.0, 1),
         "tft": (4, 2.25, 1.0, 0),
     }
@@ -68,18 +66,10 @@ def test_a_void_round_is_in_every_table(late: Small, runs: Path) -> None:
             name: {e.key["agent"]: e.value for e in estimate(data, name, by=["agent"])}["late"]
             for name in ("score", "payoff", "cooperation", "coordination", "missed")
         }
-    assert values == {
-        "score": 2.25,
-        "payoff": 2.25,
-        "cooperation": 1,
-        "coordination": 1,
-        "missed": 0.25,
-    }
+    assert values == {"score": 2.25, "payoff": 2.25, "cooperation": 1, "coordination": 1, "missed": 0.25}
 
 
-def test_a_missed_round_is_replayed_as_missed(
-    late: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missed_round_is_replayed_as_missed(late: Small, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever comes back is not asked again."""
     played = play(late(missed="mark"), runs=runs)
     assert played.complete
@@ -91,10 +81,7 @@ def test_a_missed_round_is_replayed_as_missed(
 def test_without_a_rule_nothing_is_played(late: Small, runs: Path) -> None:
     result = play(late(), runs=runs)
     assert result.tally.failed == 1
-    assert (
-        "mechanism repetition: player 1 missed a decision, and the study has no rule"
-        in result.tally.failures[0]
-    )
+    assert "mechanism repetition: player 1 missed a decision, and the study has no rule" in result.tally.failures[0]
     with open_run(runs / "small") as run:
         mine = [r for r in run.rows.decisions() if r["agent"] == "late"]
     assert [r["round"] for r in mine] == [1], "a decision without an answer is not journaled"

@@ -71,9 +71,7 @@ def test_the_time_left_follows_from_what_ended_in_this_session(monkeypatch: pyte
 
 
 def test_replies_are_added_up_and_preparations_are_no_matches() -> None:
-    tally = Tally(
-        matches=10, done=7, skipped=2, failed=1, preparations=4, prepared=Counter(done=2, skipped=1)
-    )
+    tally = Tally(matches=10, done=7, skipped=2, failed=1, preparations=4, prepared=Counter(done=2, skipped=1))
     tally.count_reply(Usage(10, 5, cached=4), 0.5)
     tally.count_reply(Usage(), None)
     tally.count_reply(Usage(1, 2), 0.0)
@@ -84,16 +82,10 @@ def test_replies_are_added_up_and_preparations_are_no_matches() -> None:
 
 
 def test_shards_have_numbers_calls_and_parts_of_their_own() -> None:
-    assert [Shard.parse(text) for text in ("1/1", "4/4", "4096/4096")] == [
-        Shard(1, 1),
-        Shard(4, 4),
-        Shard(4096, 4096),
-    ]
+    assert [Shard.parse(text) for text in ("1/1", "4/4", "4096/4096")] == [Shard(1, 1), Shard(4, 4), Shard(4096, 4096)]
     assert [Shard(n, 2).calls_before for n in (1, 2)] == [0, CALLS_APART]
     assert [holder(call, "ab") for call in (1, CALLS_APART, CALLS_APART + 1, 3 * CALLS_APART)] == list("aabb")
-    assert (
-        Shard.of_manifest({"shard": {"number": 2, "of": 3}}) == Shard(2, 3) and Shard.of_manifest({}) is None
-    )
+    assert Shard.of_manifest({"shard": {"number": 2, "of": 3}}) == Shard(2, 3) and Shard.of_manifest({}) is None
     assert Budget(7, 0, 1.5).share(Shard(2, 3)) == Budget(2, 0, 0.5)
     assert Budget(None, 8).share(Shard(2, 3)) == Budget(None, 3, None)
 
@@ -134,9 +126,7 @@ def test_a_line_is_written_again_unless_a_batch_is_waited_for(
         ("person", 2, True, "so far: 2 of 2 people, being played"),
     ],
 )
-def test_a_run_with_people_may_go_on_as_long_as_it_is_played(
-    counts: str, done: int, playing: bool, said: str
-) -> None:
+def test_a_run_with_people_may_go_on_as_long_as_it_is_played(counts: str, done: int, playing: bool, said: str) -> None:
     plan: Any = SimpleNamespace(counts=counts, preparations=0, progress=lambda _: Counted(2, done, 0, 0))
     assert Plan.so_far(plan, {}, playing=playing) == said
 
@@ -149,9 +139,7 @@ def test_a_player_is_told_by_its_type_where_its_seat_gives_it_a_name() -> None:
 def test_the_bar_of_a_terminal_begins_before_the_first_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(file=io.StringIO(), force_terminal=True, width=100)
     monkeypatch.setattr(progress, "console", lambda **_: screen)
-    runner: Any = SimpleNamespace(
-        plan=SimpleNamespace(name="mine"), tally=Tally(matches=4, done=1, skipped=2)
-    )
+    runner: Any = SimpleNamespace(plan=SimpleNamespace(name="mine"), tally=Tally(matches=4, done=1, skipped=2))
 
     async def shown() -> None:
         bar = asyncio.create_task(progress._bar(runner))

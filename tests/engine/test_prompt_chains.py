@@ -67,9 +67,7 @@ def test_a_journal_of_a_dialogue_grows_with_its_rounds(tmp_path: Path) -> None:
             with open_run(f"r{rounds}", tmp_path) as run:
                 read = [run.journal.prompt(row["id"]) for row in run.rows.calls()]
                 connection = run.journal._read
-                assert [
-                    prompt_of(connection, row["id"]) for row in run.rows.calls()
-                ] == read  # as the viewer shows it
+                assert [prompt_of(connection, row["id"]) for row in run.rows.calls()] == read  # as the viewer shows it
                 (sizes[rounds],) = connection.execute("SELECT sum(length(texts)) FROM prompts").fetchone()
             assert sorted(map(str, read)) == sorted(map(str, sent))
     finally:

@@ -13,12 +13,7 @@ import pytest
 from ostrom.answers import Answer
 from ostrom.engine.entries import TOGETHER, CallRecord, dump, load
 from ostrom.engine.executors.local import count_entry, matches_at_once, most_calls
-from ostrom.engine.folder import (
-    Folder,
-    manifest_bytes,
-    new_manifest,
-    read_manifest,
-)
+from ostrom.engine.folder import Folder, manifest_bytes, new_manifest, read_manifest
 from ostrom.engine.integrity import explain
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally
@@ -58,15 +53,7 @@ def test_every_column_of_a_call_comes_back(tmp_path: Path) -> None:
     good = record(try_=2, reply=WHOLE, usd=0.125)
     journal = journal_of(tmp_path, failed, good)
     first, second = journal.call_rows("run")
-    shared = {
-        "run": "run",
-        "match": 3,
-        "step": 2,
-        "player": 2,
-        "part": "plan",
-        "model": "m",
-        "source": "live",
-    }
+    shared = {"run": "run", "match": 3, "step": 2, "player": 2, "part": "plan", "model": "m", "source": "live"}
     assert {k: first[k] for k in shared} == {k: second[k] for k in shared} == shared
     assert (first["try"], first["error"], first["status"], first["usd"], first["reply"]) == (
         1, "ServerFailed: oops", 503, None, None,
@@ -196,18 +183,9 @@ def test_how_many_matches_are_under_way(calls: int, in_process: bool, seats: int
 
 @pytest.mark.parametrize(
     ("connections", "ceiling", "wanted", "most"),
-    [
-        (16, None, None, 256),
-        (300, None, None, 300),
-        (16, None, 8, 8),
-        (16, 4, None, 4),
-        (2, 4, 3, 3),
-        (16, 4, 9, 4),
-    ],
+    [(16, None, None, 256), (300, None, None, 300), (16, None, 8, 8), (16, 4, None, 4), (2, 4, 3, 3), (16, 4, 9, 4)],
 )
-def test_how_many_calls_are_in_flight(
-    connections: int, ceiling: int | None, wanted: int | None, most: int
-) -> None:
+def test_how_many_calls_are_in_flight(connections: int, ceiling: int | None, wanted: int | None, most: int) -> None:
     assert most_calls(connections, ceiling, wanted) == most
 
 

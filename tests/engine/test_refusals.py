@@ -96,18 +96,14 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
     from ostrom.ground.errors import StudyError
 
     with pytest.raises(
-        StudyError,
-        match=r"refused: there is no such policy, did you mean 'skip-match'.*allowed: fail, skip-match",
+        StudyError, match=r"refused: there is no such policy, did you mean 'skip-match'.*allowed: fail, skip-match"
     ):
         small(refused="skip_match")
 
 
 NOT_FOUND = (404, {"error": {"message": "The model `ghost` does not exist", "code": "model_not_found"}})
 NO_KEY = (401, {"error": {"message": "bad key"}})
-NO_PARAMETER = (
-    400,
-    {"error": {"message": "Unsupported value", "code": "unsupported_value", "param": "top_p"}},
-)
+NO_PARAMETER = (400, {"error": {"message": "Unsupported value", "code": "unsupported_value", "param": "top_p"}})
 
 
 @pytest.mark.slow
@@ -162,16 +158,8 @@ def test_a_dead_server_beside_a_good_one(small: Small, runs: Path, quick: PlayOp
 
 CASES = [
     (400, {"code": "content_filter", "message": "x"}, ContentRefused),
-    (
-        400,
-        {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"},
-        ContentRefused,
-    ),
-    (
-        400,
-        {"code": "invalid_prompt", "message": "flagged as potentially violating our usage policy"},
-        ContentRefused,
-    ),
+    (400, {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"}, ContentRefused),
+    (400, {"code": "invalid_prompt", "message": "flagged as potentially violating our usage policy"}, ContentRefused),
     (403, {"code": 403, "message": "Your input was flagged by moderation"}, ContentRefused),
     (400, {"message": "Content Exists Risk"}, ContentRefused),
     (400, {"code": "context_length_exceeded", "message": "maximum context length is 8192"}, ContextExceeded),

@@ -92,9 +92,7 @@ def test_what_replicas_may_be() -> None:
             read({"replicas": urls})
 
 
-@pytest.mark.parametrize(
-    "wrong", ["http://a/v1", [], ["http://a/v1", "http://a/v1"], ["ftp://a"], ["http://u:p@a/v1"]]
-)
+@pytest.mark.parametrize("wrong", ["http://a/v1", [], ["http://a/v1", "http://a/v1"], ["ftp://a"], ["http://u:p@a/v1"]])
 def test_addresses_that_are_none(wrong: Any) -> None:
     with pytest.raises(UsageError, match="replicas"):
         check_model("http://a/v1#m", {"replicas": wrong})
@@ -108,8 +106,7 @@ def test_a_key_goes_to_no_replica_that_was_not_allowed(monkeypatch: pytest.Monke
     ostrom.models.allow_key("LAB_KEY", "http://127.0.0.1:1")
     with pytest.raises(UsageError, match=r"LAB_KEY would be sent to http://elsewhere.example.org"):
         check_model(
-            "http://127.0.0.1:1/v1#m",
-            {"replicas": ["http://elsewhere.example.org/v1"], "key_variable": "LAB_KEY"},
+            "http://127.0.0.1:1/v1#m", {"replicas": ["http://elsewhere.example.org/v1"], "key_variable": "LAB_KEY"}
         )
     two = open_model("openai/m", replicas=["http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"], connections=3)
     assert two.connections == 6 and two.describe()["base_url"] == "http://127.0.0.1:1/v1"

@@ -80,13 +80,9 @@ def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Pa
             process.wait()
             kills += 1
 
-        assert tables(tmp_path / "killed" / "run", tmp_path / "a") == tables(
-            tmp_path / "calm" / "run", tmp_path / "b"
-        )
+        assert tables(tmp_path / "killed" / "run", tmp_path / "a") == tables(tmp_path / "calm" / "run", tmp_path / "b")
         with open_run(tmp_path / "killed" / "run") as run:
-            acknowledged = Counter(
-                (row["match"], row["step"], row["player"], row["part"]) for row in run.rows.calls()
-            )
+            acknowledged = Counter((row["match"], row["step"], row["player"], row["part"]) for row in run.rows.calls())
             sent = prompts(run)
         with open_run(tmp_path / "calm" / "run") as run:
             assert sent == prompts(run), "a dialogue that goes on sends the same messages"

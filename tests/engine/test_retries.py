@@ -27,12 +27,7 @@ REQUEST = Request((Message("user", "hi"),), {"temperature": 0})
 
 def test_the_default_patience() -> None:
     retry = RetryPolicy()
-    assert (retry.tries, retry.first, retry.longest, retry.most_asked) == (
-        8,
-        0.5,
-        60.0,
-        3600.0,
-    )
+    assert (retry.tries, retry.first, retry.longest, retry.most_asked) == (8, 0.5, 60.0, 3600.0)
 
 
 def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,11 +43,7 @@ def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: 
     assert {low for low, _ in bounds} == {0}  # full jitter: anywhere from none to all of it
     assert retry.wait(1, retry_after=7.0) == 7.5  # never sooner than asked for
     assert retry.wait(4, retry_after=7.0) == 8.0  # and at most a second later
-    assert [retry.wait(n, retry_after=0.0) for n in (1, 3, 5)] == [
-        0.5,
-        2.0,
-        3.0,
-    ]  # "at once" does not end backing off
+    assert [retry.wait(n, retry_after=0.0) for n in (1, 3, 5)] == [0.5, 2.0, 3.0]  # "at once" does not end backing off
 
 
 def test_the_waits_of_many_calls_are_spread() -> None:
@@ -108,9 +99,7 @@ def unit() -> Unit:
     return Unit(3, "key", 1, {}, build_game("prisoners_dilemma"), mechanisms.build("none"), ())
 
 
-def calling(
-    model: Scripted, retry: RetryPolicy, look: Callable[[Caller, RunGate], None] | None = None
-) -> Notes:
+def calling(model: Scripted, retry: RetryPolicy, look: Callable[[Caller, RunGate], None] | None = None) -> Notes:
     """Make one call through a caller and a real gate; ``look`` is called once the call has ended."""
     notes = Notes()
 
@@ -131,9 +120,7 @@ def calling(
     return notes
 
 
-def test_retry_after_decides_how_long_a_call_rests_and_holds_back_all_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_retry_after_decides_how_long_a_call_rests_and_holds_back_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     retry, told = Noting(), list[float | None]()
     original = Limiter.failed
 
@@ -177,14 +164,7 @@ def test_every_try_is_journaled_with_what_it_took() -> None:
     assert (failed.error, failed.status, failed.reply, failed.usd) == ("ServerFailed: oops", 503, None, None)
     assert (good.error, good.status) == (None, None) and good.reply is not None
     assert good.usd == pytest.approx((10 * 1 + 5 * 2) / 1e6)
-    assert (good.unit, good.step, good.player, good.part, good.model, good.source) == (
-        3,
-        5,
-        1,
-        "plan",
-        "m",
-        "live",
-    )
+    assert (good.unit, good.step, good.player, good.part, good.model, good.source) == (3, 5, 1, "plan", "m", "live")
     assert good.prompt == b'[["user","hi"]]' and good.params == {"temperature": 0}
 
 
@@ -200,12 +180,7 @@ class FlushedNotes(Notes):
 
 def test_an_answer_from_a_seat_is_written_down_with_the_time_that_it_took() -> None:
     async def main() -> None:
-        gate, notes, seat, before = (
-            RunGate(Tally(), Budget(), asyncio.Event()),
-            FlushedNotes(),
-            Seat(),
-            monotonic(),
-        )
+        gate, notes, seat, before = (RunGate(Tally(), Budget(), asyncio.Event()), FlushedNotes(), Seat(), monotonic())
         caller: Any = SeatCalls(Caller(notes, gate.tally, gate, gate.stopping, RetryPolicy()), seat, notes)  # type: ignore[arg-type]
         reply = await caller.call(unit(), 5, 1, "plan", seat, REQUEST)
         (record,) = notes.records

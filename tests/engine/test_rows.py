@@ -65,15 +65,8 @@ def test_rows_say_who_decided_and_how(small: Small, runs: Path) -> None:
         server.model, None, "window:2", "direct",
     )  # fmt: skip
     assert (script["model"], script["strategy"], script["agent_style"]) == (None, "tit_for_tat", None)
-    assert (model["state"], model["reason"], model["unit"], model["rounds_played"]) == (
-        "done",
-        None,
-        "match",
-        2,
-    )
-    assert (
-        model["cooperation"] == script["cooperation"] == 1.0 and model["complaints"] == model["policies"] == 0
-    )
+    assert (model["state"], model["reason"], model["unit"], model["rounds_played"]) == ("done", None, "match", 2)
+    assert model["cooperation"] == script["cooperation"] == 1.0 and model["complaints"] == model["policies"] == 0
     mine = [row for row in decisions if row["agent"] == "model" and row["match"] == model["match"]]
     assert [(r["step"], r["round"], r["kind"], r["action"], r["label"], r["reading"]) for r in mine] == [
         (0, 1, "act", "cooperate", "A0", "loose"), (1, 2, "act", "cooperate", "A0", "loose"),
@@ -83,9 +76,7 @@ def test_rows_say_who_decided_and_how(small: Small, runs: Path) -> None:
 
 
 @pytest.mark.parametrize("arrays", [True, False])
-def test_decisions_are_counted_alike_however_scripts_are_played(
-    small: Small, runs: Path, arrays: bool
-) -> None:
+def test_decisions_are_counted_alike_however_scripts_are_played(small: Small, runs: Path, arrays: bool) -> None:
     tally = play(small(vary={}), runs=runs, options=PlayOptions(arrays=arrays)).tally
     assert (tally.matches, tally.done, tally.decisions) == (8, 8, 8 * 6 * 2)
 
@@ -113,9 +104,7 @@ def test_a_replay_that_differs_says_where() -> None:
             compare_end(3, what, old, new)
         assert str(caught.value).startswith(said)
     for used in (4, 6):
-        with pytest.raises(
-            ReplayDiffers, match=f"match 3, step 4: .*journaled 5 answers, rebuilt up to here {used}"
-        ):
+        with pytest.raises(ReplayDiffers, match=f"match 3, step 4: .*journaled 5 answers, rebuilt up to here {used}"):
             compare_count(3, 4, used, 5)
 
 
@@ -126,9 +115,7 @@ def test_a_replay_that_differs_says_where() -> None:
         ([0, 1], [0, 1, 2], "0d 1d 2o"),
     ],
 )  # fmt: skip
-def test_units_that_ended_and_began_stand_in_one_order(
-    ended: list[int], begun: list[int], order: str
-) -> None:
+def test_units_that_ended_and_began_stand_in_one_order(ended: list[int], begun: list[int], order: str) -> None:
     found = _merged((UnitRecord(unit, "done") for unit in ended), begun)
     assert " ".join(f"{one.unit}{one.state[0]}" for one in found) == order
 
@@ -197,13 +184,7 @@ def test_facts_of_a_round_are_few_and_short(facts: dict[str, Any], kept: str | N
 
 def test_the_last_move_of_a_round_is_that_of_the_last_player_in_the_last_step() -> None:
     asked = [(0,), (1,)]
-    rows = [
-        (1, 1, 0, 0, 0, 0),
-        (1, 1, 1, 0, 0, 0),
-        (2, 1, 0, 0, 0, 0),
-        (3, 2, 1, 0, 0, 0),
-        (3, 2, 0, 0, None, 0),
-    ]
+    rows = [(1, 1, 0, 0, 0, 0), (1, 1, 1, 0, 0, 0), (2, 1, 0, 0, 0, 0), (3, 2, 1, 0, 0, 0), (3, 2, 0, 0, None, 0)]
     assert _last_moves(asked, rows) == ({(1, 0): 2, (1, 1): 1, (2, 1): 3}, {1: (2, 0), 2: (3, 1)})
 
 
@@ -215,9 +196,7 @@ def test_the_last_move_of_a_round_is_that_of_the_last_player_in_the_last_step() 
         ([{"model": "scripted/x"}, {"person": True}], FEW_ROWS, False),
     ],
 )  # fmt: skip
-def test_rows_are_kept_of_models_and_of_many_moves(
-    agents: list[dict[str, Any]], decisions: int, kept: bool
-) -> None:
+def test_rows_are_kept_of_models_and_of_many_moves(agents: list[dict[str, Any]], decisions: int, kept: bool) -> None:
     players = [SimpleNamespace(config=AgentConfig(**each)) for each in agents]
     unit: Any = SimpleNamespace(players=players, game=build_game("prisoners_dilemma"))
     assert keeps_rows(unit, decisions) == kept
@@ -233,9 +212,7 @@ def test_rows_are_kept_of_models_and_of_many_moves(
         ({"a": "x" * 58}, {"a": "x" * 59}, ["a: \"" + "x" * 58 + "\" -> \"" + "x" * 56 + "..."]),
     ],
 )  # fmt: skip
-def test_what_changed_in_a_study_is_a_line_each(
-    old: dict[str, Any], new: dict[str, Any], lines: list[str]
-) -> None:
+def test_what_changed_in_a_study_is_a_line_each(old: dict[str, Any], new: dict[str, Any], lines: list[str]) -> None:
     assert differences(old, new) == lines
 
 

@@ -25,15 +25,7 @@ from ostrom.engine.entries import (
     unpacked,
     whole,
 )
-from ostrom.engine.integrity import (
-    COLUMNS,
-    EVERY,
-    MOST_CELL,
-    Guard,
-    connect_read_only,
-    require_plain,
-    seal,
-)
+from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, connect_read_only, require_plain, seal
 from ostrom.engine.journal import Journal
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import OstromError, RunError
@@ -91,9 +83,7 @@ SCHEMAS: dict[str, list[str]] = {
     "another table": ["CREATE TABLE more (a)"],
     "another index": ["CREATE INDEX more ON calls (reply)"],
     "an index on an expression": ["CREATE INDEX more ON calls (hex(reply))"],
-    "a generated column": [
-        "ALTER TABLE units ADD COLUMN g GENERATED ALWAYS AS (zeroblob(900000000)) VIRTUAL"
-    ],
+    "a generated column": ["ALTER TABLE units ADD COLUMN g GENERATED ALWAYS AS (zeroblob(900000000)) VIRTUAL"],
     "another column": ["ALTER TABLE units ADD COLUMN more"],
     "no index": ["DROP INDEX calls_place"],
     "a missing table": ["DROP TABLE plays"],
@@ -107,9 +97,7 @@ SCHEMAS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("statements", SCHEMAS.values(), ids=SCHEMAS.keys())
-def test_a_journal_has_the_schema_of_a_released_format_or_is_refused(
-    statements: list[str], folder: Path
-) -> None:
+def test_a_journal_has_the_schema_of_a_released_format_or_is_refused(statements: list[str], folder: Path) -> None:
     edit(folder, *statements)
     path = folder / "journal.db"
     for read in (Journal, connect_read_only, lambda path: Journal(path, checked=False)):
@@ -177,10 +165,7 @@ def test_a_package_is_decompressed_up_to_its_bound_only(folder: Path) -> None:
     bomb = zlib.compress(b"[" + b" " * (MOST_PACKAGE + 1) + b"]", 9)
     assert len(bomb) < MOST_PACKAGE / 900
     edit(folder, "UPDATE prompts SET texts=?", values=(bomb,))
-    with (
-        open_run(folder) as run,
-        pytest.raises(RunError, match=r"package is cut off or has more than 67,108,864"),
-    ):
+    with open_run(folder) as run, pytest.raises(RunError, match=r"package is cut off or has more than 67,108,864"):
         list(transcript(run, 0))
     with closing(connect_read_only(folder / "journal.db")) as db, pytest.raises(RunError, match="67,108,864"):
         prompt_of(db, 1)
@@ -275,9 +260,7 @@ CELLS: dict[str, tuple[str, object]] = {
 
 
 @pytest.mark.parametrize(("statement", "value"), CELLS.values(), ids=CELLS.keys())
-def test_a_value_of_another_type_is_damage_whatever_its_seal_says(
-    statement: str, value: object, folder: Path
-) -> None:
+def test_a_value_of_another_type_is_damage_whatever_its_seal_says(statement: str, value: object, folder: Path) -> None:
     edit(folder, statement, values=(value,))
     with pytest.raises(RunError, match=r"entries changed, first"):
         open_run(folder)
@@ -308,10 +291,7 @@ def test_json_that_is_none_is_one_line(text: str, folder: Path) -> None:
 )
 def test_json_of_another_shape_is_one_line(statement: str, text: str, folder: Path) -> None:
     edit(folder, statement, values=(text,))
-    with (
-        open_run(folder) as run,
-        pytest.raises(RunError, match=r"the journal is damaged: .* is no (list|dict)"),
-    ):
+    with open_run(folder) as run, pytest.raises(RunError, match=r"the journal is damaged: .* is no (list|dict)"):
         for unit in range(8):
             run.journal.ended(unit), run.journal.answers(unit)
 
@@ -325,9 +305,7 @@ def interior(child: int) -> bytes:
     """A page of a table whose every child is one and the same page."""
     cells = (PAGE - 12) // 7
     start = PAGE - 5 * cells
-    head = (
-        b"\x05\0\0" + cells.to_bytes(2, "big") + start.to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
-    )
+    head = b"\x05\0\0" + cells.to_bytes(2, "big") + start.to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
     places = b"".join((start + 5 * n).to_bytes(2, "big") for n in range(cells))
     return (head + places).ljust(start, b"\0") + (child.to_bytes(4, "big") + b"\x01") * cells
 
@@ -395,9 +373,7 @@ def test_steps_are_bounded_until_the_structure_is_checked(folder: Path) -> None:
 # -- the index of the viewer --------------------------------------------------------------------------
 
 
-def test_an_index_in_the_folder_of_a_run_is_never_opened(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_in_the_folder_of_a_run_is_never_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "view.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     opened: list[str] = []
     real = sqlite3.connect

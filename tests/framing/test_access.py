@@ -105,14 +105,7 @@ def test_parts_that_are_not_there_are_undefined_and_others_cannot_be_read() -> N
 
 
 def test_what_can_be_written_and_looped_over(work: RenderWork) -> None:
-    assert [text_of(value) for value in ("a", 1, 0.5, None, True, [1])] == [
-        "a",
-        "1",
-        "0.5",
-        "None",
-        "True",
-        "[1]",
-    ]
+    assert [text_of(value) for value in ("a", 1, 0.5, None, True, [1])] == ["a", "1", "0.5", "None", "True", "[1]"]
     with pytest.raises(SecurityError, match="a TemplateModule cannot be written into a prompt"):
         text_of(module())
     steps, characters = work.steps, work.characters
@@ -191,13 +184,7 @@ def test_wrong_use_of_a_filter_is_refused(
 def test_tests_and_quotes_by_hand() -> None:
     undefined = StrictUndefined(name="x")
     values = (undefined, None, 2, 3, "s")
-    expected = {
-        "defined": "01111",
-        "undefined": "10000",
-        "none": "01000",
-        "number": "00110",
-        "string": "00001",
-    }
+    expected = {"defined": "01111", "undefined": "10000", "none": "01000", "number": "00110", "string": "00001"}
     for name, found in expected.items():
         assert "".join(str(int(TESTS[name](value))) for value in values) == found
     assert [TESTS["odd"](n) for n in (2, 3)] == [TESTS["even"](n) for n in (3, 2)] == [False, True]
@@ -209,8 +196,7 @@ def test_payoffs_are_ranked_and_sorted_by_own_action() -> None:
     best = sorted({float(x) for x in game.payoffs[..., 1].ravel()}, reverse=True)
     assert [standing(game, 1, x) for x in best] == [(i, len(best)) for i in range(len(best))]
     rows = [
-        {"own": own, "value": value, "at": i}
-        for i, (own, value) in enumerate([("B", 1), ("A", 2), ("B", 3), ("A", 2)])
+        {"own": own, "value": value, "at": i} for i, (own, value) in enumerate([("B", 1), ("A", 2), ("B", 3), ("A", 2)])
     ]
     assert [row["at"] for row in by_payoff(rows)] == [2, 0, 1, 3]
     with pytest.raises(StudyError, match=r"agent\.framing\.rows: needs a presentation .* \(found 'sorted'\)"):

@@ -26,9 +26,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 }
 GAMES = [name for name in games if name not in ("ordinal_2x2", "scenario")]
 CASES: dict[str, dict[str, Any]] = {
-    f"{game}-{rules}": {"game": game, "mechanism": MECHANISMS[rules]}
-    for game in GAMES
-    for rules in MECHANISMS
+    f"{game}-{rules}": {"game": game, "mechanism": MECHANISMS[rules]} for game in GAMES for rules in MECHANISMS
 }
 CASES |= {
     "ordinal_2x2-repetition": {"game": "ordinal_2x2:17", "mechanism": MECHANISMS["repetition"]},
@@ -36,12 +34,8 @@ CASES |= {
     "style-social": {"agent": {"style": "social"}},
     "answer-mixture": {"agent": {"answer": "mixture"}},
     "answer-mixture-reasoned": {"agent": {"answer": "mixture", "style": "reasoned"}},
-    "framing-letters-shuffled": {
-        "agent": {"framing": {"labels": "QX", "order": "shuffled", "units": "coins"}}
-    },
-    "framing-own-names-counterbalanced": {
-        "agent": {"framing": {"labels": "actions", "counterbalance": True}}
-    },
+    "framing-letters-shuffled": {"agent": {"framing": {"labels": "QX", "order": "shuffled", "units": "coins"}}},
+    "framing-own-names-counterbalanced": {"agent": {"framing": {"labels": "actions", "counterbalance": True}}},
     "recognise-textbook": {
         "mechanism": {"name": "repetition", "rounds": 2, "recognise": True},
         "agent": {"framing": {"story": "textbook", "labels": "actions"}},
@@ -64,11 +58,7 @@ CASES |= {
         "mechanism": {"name": "repetition", "rounds": 2},
         "agent": {"style": "social"},
     },
-    "style-best_response-options": {
-        "game": "centipede",
-        "mechanism": "none",
-        "agent": {"style": "best_response"},
-    },
+    "style-best_response-options": {"game": "centipede", "mechanism": "none", "agent": {"style": "best_response"}},
 }
 
 
@@ -83,9 +73,7 @@ def transcript(case: dict[str, Any], folder: Path) -> str:
             "agent": {**agent, "params": {"temperature": 0.0, "max_tokens": 100}},
             "types": {"model": {"model": server.model, "settings": {"abilities": []}}},
         }
-        result = play(
-            validate(StudyFile, study, "golden"), runs=folder, options=PlayOptions(max_connections=1)
-        )
+        result = play(validate(StudyFile, study, "golden"), runs=folder, options=PlayOptions(max_connections=1))
         assert result.complete
     lines = []
     with open_run(folder / "golden") as run:

@@ -32,9 +32,7 @@ def asked(facts: Mapping[str, Any], rounds: int = 3, seat: int = 0, kind: str = 
     return Decision(seat, kind, view, act(view).form)
 
 
-def text(
-    library: Library, decision: Decision, extra: Mapping[str, Any] | None = None, **shown: Any
-) -> tuple[str, str]:
+def text(library: Library, decision: Decision, extra: Mapping[str, Any] | None = None, **shown: Any) -> tuple[str, str]:
     """The prompt of a new renderer, and of one that was used before."""
     renderer = PromptRenderer(Framing(), library, "direct")
     what = Shown(shown.pop("rounds", decision.view.history), **shown)
@@ -154,9 +152,7 @@ def test_what_does_more_with_a_value_than_write_it_down(source: str, plain: bool
 
 
 @pytest.mark.parametrize("sign", ["\ue000rounds\ue001", "\ue000past\ue001", "\ue000nobody\ue001"])
-def test_signs_that_stand_for_holes_are_plain_text_where_players_write_them(
-    sign: str, tmp_path: Path
-) -> None:
+def test_signs_that_stand_for_holes_are_plain_text_where_players_write_them(sign: str, tmp_path: Path) -> None:
     first, later = text(Library(), asked({"repeated": True}), note=f"Mind {sign}!")
     assert first == later and f"Mind {sign}!" in first
     own = library(tmp_path, turns__act="{{ facts.said }}", setup="He says {{ facts.said }}.")

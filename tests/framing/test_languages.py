@@ -70,8 +70,7 @@ def test_files_that_all_languages_share_have_no_words() -> None:
 
 
 ENGLISH = re.compile(
-    r"\b(?:the|you|your|and|or|round|rounds|player|players|which|answer|points|if|receive|choose)\b",
-    re.IGNORECASE,
+    r"\b(?:the|you|your|and|or|round|rounds|player|players|which|answer|points|if|receive|choose)\b", re.IGNORECASE
 )
 ONE_OF_MANY = re.compile(r"letzten 1\b|las 1 últimas|\b1 (?:Runden|Punkte|rondas|puntos|veces)\b")
 """A plural where one thing is meant."""
@@ -103,13 +102,7 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
         "b": {"agent": {**agent, "style": "reasoned", "memory": "window:2", "conversation": "dialogue"}},
         "c": {"agent": {**agent, "style": "social", "memory": {"name": "summary", "keep": 1, "every": 1}}},
         "d": {"mechanism": {"name": "cheap_talk", "rounds": 2}, "agent": {**agent, "memory": "tally"}},
-        "e": {
-            "agent": {
-                **agent,
-                "memory": "curated:1",
-                "framing": {"language": language, "history": "sentences"},
-            }
-        },
+        "e": {"agent": {**agent, "memory": "curated:1", "framing": {"language": language, "history": "sentences"}}},
         "f": {"agent": {**agent, "memory": "asked:1", "framing": {"language": language, "payoffs": "rows"}}},
         "g": {"agent": {**agent, "memory": "window:1"}},
         "h": {
@@ -186,9 +179,7 @@ def test_what_is_not_translated_is_refused_in_one_line(number: int) -> None:
     assert why in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "kind", ["stories", "payoffs", "goals", "hints", "history", "personas", "mechanisms"]
-)
+@pytest.mark.parametrize("kind", ["stories", "payoffs", "goals", "hints", "history", "personas", "mechanisms"])
 def test_every_untranslated_file_is_among_the_refusals(kind: str) -> None:
     names = {path.stem for path in (OWN / kind).glob("[!_]*.txt") if "." not in path.stem}
     translated = {path.stem for path in (OWN / "languages/de" / kind).glob("*.txt")}
@@ -215,9 +206,7 @@ def test_a_folder_of_prompts_in_english_does_not_reach_another_language(tmp_path
     assert library.fill("turns/predict.txt", {}) == "Sag es."
     assert (
         "Say it."
-        not in library.template("turns/act.txt").render({"facts": {}, "words": {"option": "", "choose": ""}})[
-            0
-        ]
+        not in library.template("turns/act.txt").render({"facts": {}, "words": {"option": "", "choose": ""}})[0]
     )
 
 
@@ -244,16 +233,8 @@ def test_names_stand_in_their_grammatical_case(tmp_path: Path) -> None:
             return "!"
 
         register("listener", reply)
-        agent = {
-            "model": "scripted/listener",
-            "framing": {"language": language, "names": "other", "labels": "actions"},
-        }
-        study = {
-            "name": language,
-            "game": "trust",
-            "agent": agent,
-            "invalid": {"policy": "uniform", "retries": 0},
-        }
+        agent = {"model": "scripted/listener", "framing": {"language": language, "names": "other", "labels": "actions"}}
+        study = {"name": language, "game": "trust", "agent": agent, "invalid": {"policy": "uniform", "retries": 0}}
         try:
             play(load_study(study), runs=tmp_path)
         finally:

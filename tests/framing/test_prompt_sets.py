@@ -140,15 +140,11 @@ def played(file: Path, tmp_path: Path) -> None:
     play_plan(resolve(file).plan, name="run", runs=tmp_path / "runs")
 
 
-def test_the_beginning_of_the_reply_comes_from_a_file_or_is_not_given(
-    tmp_path: Path, asked: list[Request]
-) -> None:
+def test_the_beginning_of_the_reply_comes_from_a_file_or_is_not_given(tmp_path: Path, asked: list[Request]) -> None:
     agent = {"style": "logprob", "framing": {"labels": "JF"}, "prompts": "printed"}
     for stub in ("! I take", ""):
         write(tmp_path / "printed", {"answers/stub.txt": stub})
-        played(
-            study(tmp_path, agent=agent), tmp_path / f"to{stub}"
-        )  # it tells no probabilities: the match fails
+        played(study(tmp_path, agent=agent), tmp_path / f"to{stub}")  # it tells no probabilities: the match fails
     assert [(m.role, m.content) for m in asked[0].messages][1:] == [("assistant", "! I take")]
     assert [m.role for m in asked[-1].messages] == ["user"]
 
@@ -158,15 +154,11 @@ def test_payoffs_that_are_a_players_own_are_not_told_to_an_observer(tmp_path: Pa
     types = {"one": "constant:0", "two": "alternator", "model": "scripted/first"}
     rules = {"name": "repetition", "rounds": 2, "predict": "observer"}
     agent = {"framing": {"payoffs": "rows"}}
-    with pytest.raises(
-        StudyError, match="payoffs: rows tells a player its own payoffs; an observer has none"
-    ):
+    with pytest.raises(StudyError, match="payoffs: rows tells a player its own payoffs; an observer has none"):
         resolve(study(tmp_path, types=types, mechanism=rules, agent=agent, observers=["model"]))
 
 
-@pytest.mark.parametrize(
-    ("style", "ending"), [("reasoned", "At most 500 words, then a line."), ("direct", "A line.")]
-)
+@pytest.mark.parametrize(("style", "ending"), [("reasoned", "At most 500 words, then a line."), ("direct", "A line.")])
 def test_a_whole_prompt_in_the_role_of_the_system_with_and_without_reasoning(
     style: str, ending: str, tmp_path: Path, asked: list[Request]
 ) -> None:
@@ -182,9 +174,7 @@ def test_a_whole_prompt_in_the_role_of_the_system_with_and_without_reasoning(
 
 
 @pytest.mark.parametrize("file", ["setup.txt", "goals/total.txt", "answers/choice_direct.txt", "turn.txt"])
-def test_the_round_and_the_span_are_live_wherever_they_stand(
-    file: str, tmp_path: Path, asked: list[Request]
-) -> None:
+def test_the_round_and_the_span_are_live_wherever_they_stand(file: str, tmp_path: Path, asked: list[Request]) -> None:
     write(tmp_path / "printed", {file: "<{{ round }}/{{ span }}>"})
     agent = {"style": "direct", "prompts": "printed", "memory": "window:3", "constrain": "never",
              "framing": {"labels": "JF", "goal": "total"}}  # fmt: skip

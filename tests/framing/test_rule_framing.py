@@ -55,17 +55,13 @@ def test_named_options_are_shown_and_read_by_declared_labels() -> None:
 def test_by_default_options_bear_their_own_names_and_need_no_key() -> None:
     for framing in ({}, {"labels": "actions"}):
         shown, _ = prompt(framing)
-        assert (
-            dict(shown.labels) == {"accept": "accept", "reject": "reject"} and "stands for" not in shown.text
-        )
+        assert dict(shown.labels) == {"accept": "accept", "reject": "reject"} and "stands for" not in shown.text
 
 
 def test_options_are_named_in_the_declared_order_and_labels_are_drawn_per_match() -> None:
     assert list(prompt(SAID)[0].labels.items()) == [("reject", "F"), ("accept", "J")]
     orders = {tuple(prompt({"order": "shuffled"}, seed=seed)[0].labels) for seed in range(20)}
-    meant = {
-        prompt({"labels": "JF", "counterbalance": True}, seed=seed)[0].labels["accept"] for seed in range(20)
-    }
+    meant = {prompt({"labels": "JF", "counterbalance": True}, seed=seed)[0].labels["accept"] for seed in range(20)}
     drawn = {prompt({"labels": "draw"}, seed=seed)[0].labels["accept"] for seed in range(40)}
     assert len(orders) == 2 and meant == {"J", "F"} and len(drawn) > 2
 
@@ -89,9 +85,7 @@ def played(tmp_path: Path) -> Played:
 
     def run_of(more: dict[str, Any]) -> list[dict[str, Any]]:
         agent = {"model": "scripted/ruled", **more.get("agent", {})}
-        play(
-            load_study({"name": "x", "mechanism": "none", "seeds": 1, **more, "agent": agent}), runs=tmp_path
-        )
+        play(load_study({"name": "x", "mechanism": "none", "seeds": 1, **more, "agent": agent}), runs=tmp_path)
         with open_run(more.get("name", "x"), tmp_path) as run:
             return list(run.rows.decisions())
 
@@ -173,10 +167,7 @@ def test_logprob_compares_named_options_and_asks_amounts_directly(played: Played
 
     with _model(answer):
         offer, said = played(
-            {
-                "game": "ultimatum",
-                "agent": {"style": "logprob", "constrain": "never", "params": {"temperature": 1.0}},
-            }
+            {"game": "ultimatum", "agent": {"style": "logprob", "constrain": "never", "params": {"temperature": 1.0}}}
         )
     assert (offer["amount"], offer["probabilities"]) == (30.0, None)
     assert (said["action"], said["label"], said["options"]) == ("accept", "J", '["J","F"]')
@@ -184,9 +175,7 @@ def test_logprob_compares_named_options_and_asks_amounts_directly(played: Played
 
 
 @pytest.mark.parametrize("conversation", ["prompt", "dialogue"])
-def test_social_predicts_the_amounts_of_those_who_decide_at_the_same_time(
-    conversation: str, played: Played
-) -> None:
+def test_social_predicts_the_amounts_of_those_who_decide_at_the_same_time(conversation: str, played: Played) -> None:
     seen: list[str] = []
 
     def answer(request: Request) -> str:
@@ -225,9 +214,7 @@ def test_best_response_computes_first_and_is_told_its_result(played: Played) -> 
 
     def answer(request: Request) -> str:
         seen.append(request.messages[-1].content)
-        return (
-            ("[reject]" if "compute first" in seen[-1] else "[accept]") if "[accept]" in seen[-1] else "[5]"
-        )
+        return ("[reject]" if "compute first" in seen[-1] else "[accept]") if "[accept]" in seen[-1] else "[5]"
 
     with _model(answer):
         rows = played({"game": "ultimatum", "agent": {"style": "best_response", "constrain": "never"}})

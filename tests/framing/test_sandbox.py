@@ -150,19 +150,15 @@ STOPPED = {
     "{% for a in range(9000) %}{% set b = range(9000) | list | unique %}{% endfor %}": "steps|characters",
     "{% set l = range(9000) | list %}{% for a in range(9000) %}{% set b = l[1:] %}{% endfor %}": "steps|characters",
     "{% set l = range(9000) | list %}{% for a in range(9000) %}{% if a in l %}{% endif %}{% endfor %}": "steps",
-    _PAIRS
-    + "{% for x in range(9000) %}{% if words[a] is defined %}{% endif %}{% endfor %}": "steps|characters",
-    _LONG
-    + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps|characters",
-    _LONG
-    + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps|characters",
+    _PAIRS + "{% for x in range(9000) %}{% if words[a] is defined %}{% endif %}{% endfor %}": "steps|characters",
+    _LONG + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps|characters",
     _LONG + "{% for x in range(9000) %}{% set b = a | upper %}{% endfor %}": "steps|characters",
     _LONG + "{% for x in range(9000) %}{% set b = a | quoted %}{% endfor %}": "steps|characters",
     _LONG + "{% for x in range(9000) %}{% set b = a | replace('b', 'c') %}{% endfor %}": "steps|characters",
     _LONG + "{% for x in range(9000) %}{% set b = a[1:] %}{% endfor %}": "steps|characters",
     _LONG + "{% for x in range(9000) %}{{ a }}{% endfor %}": "more than 4,000,000 characters",
-    _LONG
-    + "{% macro m() %}{{ a }}{% endmacro %}{% for x in range(900) %}{{ m() }}{% endfor %}": "steps|characters",
+    _LONG + "{% macro m() %}{{ a }}{% endmacro %}{% for x in range(900) %}{{ m() }}{% endfor %}": "steps|characters",
     "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40: "characters",
     "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a | replace('a', 'aaaaaaaaaa') %}" * 40: "characters|steps",
     "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a] | join %}" * 40: "characters|steps",
@@ -404,9 +400,7 @@ def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, te
 
 @pytest.mark.sample(28)
 @pytest.mark.parametrize("text", STOPPED)
-def test_what_goes_too_far_is_stopped_soon(
-    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_goes_too_far_is_stopped_soon(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     values = _values()
     with pytest.raises(StudyError, match=STOPPED[text]) as caught:
@@ -449,9 +443,7 @@ def test_a_refused_file_that_is_included_is_named(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "x.txt").write_text("{% include 'goals/y.txt' %}", encoding="utf-8")
     (tmp_path / "goals" / "y.txt").write_text("One.\n\n{{ 2 ** 2 }}", encoding="utf-8")
-    with pytest.raises(
-        StudyError, match=r"goals/y\.txt: line 3: is not a valid template: \*\* is not allowed"
-    ):
+    with pytest.raises(StudyError, match=r"goals/y\.txt: line 3: is not a valid template: \*\* is not allowed"):
         Library(tmp_path).fill("goals/x.txt", {})
 
 
@@ -493,8 +485,7 @@ def test_what_is_set_stays_where_it_is_set(tmp_path: Path) -> None:
 def test_macros_of_other_files_are_called(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "y.txt").write_text(
-        "{% set sign = '!' %}{% macro hail(name) %}{{ word }} {{ name }}{{ sign }}{% endmacro %}",
-        encoding="utf-8",
+        "{% set sign = '!' %}{% macro hail(name) %}{{ word }} {{ name }}{{ sign }}{% endmacro %}", encoding="utf-8"
     )
     text = (
         "{% import 'goals/y.txt' as y with context %}{{ y.hail('A') }}{{ y.sign }}"

@@ -114,8 +114,7 @@ ATTACKS = [
     LONG + "{% for x in range(9999) %}{% if a < a ~ 'b' %}{% endif %}{% endfor %}",
     LONG
     + "{% set b = a ~ 'x' %}{% set c = a ~ 'y' %}{% for x in range(9999) %}{{ b == c }}{{ b in words }}{% endfor %}",
-    LONG
-    + "{{ a | upper | lower | title | capitalize | trim | singular | quoted | quoted | quoted | quoted }}",
+    LONG + "{{ a | upper | lower | title | capitalize | trim | singular | quoted | quoted | quoted | quoted }}",
     # numbers
     "{{ (1e300 * 1e300) | int }}",
     "{{ (1e300 * 1e300 - 1e300 * 1e300) | int }}",
@@ -158,19 +157,13 @@ ATTACKS = [
     "{% macro m("
     + ",".join(f"a{i}=range(9)|join" for i in range(900))
     + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
-    "{% macro m(a="
-    + "~".join(["'x'"] * 2000)
-    + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
-    "{% macro m(a="
-    + "+".join(["1"] * 50)
-    + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
+    "{% macro m(a=" + "~".join(["'x'"] * 2000) + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
+    "{% macro m(a=" + "+".join(["1"] * 50) + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
     "{% macro m(a=m()) %}{% endmacro %}{{ m() }}",
     "{% macro m(a=m() ~ m()) %}{% endmacro %}{{ m() }}",
     "".join(f"{{% macro m{i}(a=m{i + 1}() ~ m{i + 1}()) %}}{{{{ a }}}}{{% endmacro %}}" for i in range(30))
     + "{% macro m30() %}x{% endmacro %}{{ m0() }}",
-    "".join(
-        f"{{% macro m{i}() %}}{{{{ m{i + 1}() }}}}{{{{ m{i + 1}() }}}}{{% endmacro %}}" for i in range(30)
-    )
+    "".join(f"{{% macro m{i}() %}}{{{{ m{i + 1}() }}}}{{{{ m{i + 1}() }}}}{{% endmacro %}}" for i in range(30))
     + "{% macro m30() %}x{% endmacro %}{{ m0() }}",
     "{% macro m(n) %}{% macro k(n) %}{{ n }}{% endmacro %}{{ k(n) }}{% endmacro %}"
     "{% for x in range(9999) %}{{ m(x) }}{% endfor %}" * 5,
@@ -180,9 +173,7 @@ ATTACKS = [
     "{% for a in range(9999) if m(a) %}{% endfor %}",
     "{% macro t(a) %}" + "{{ a }}" * 500 + "{% endmacro %}{% for a in range(9999) if t(a) %}{% endfor %}",
     "{% for a in range(9999) %}" + "x" * 900_000 + "{% endfor %}",
-    "{% macro m() %}"
-    + "x" * 900_000
-    + "{% endmacro %}{% for a in range(9999) %}{% set b = m() %}{% endfor %}",
+    "{% macro m() %}" + "x" * 900_000 + "{% endmacro %}{% for a in range(9999) %}{% set b = m() %}{% endfor %}",
     "{% macro m() %}{% for a in range(99) %}" + "x" * 90_000 + "{% endfor %}{% endmacro %}{% set b = m() %}",
     "{% for a in range(9999) %}{% include 'goals/y.txt' %}{% endfor %}" * 5,
     "{% for a in range(9999) %}{% import 'goals/y.txt' as y %}{{ y.m() }}{% endfor %}" * 5,
@@ -208,8 +199,7 @@ ATTACKS = [
     "{% for a in range(9999) %}{{ a | round(2) }}{{ -a }}{{ a * 3.5 // 2 }}{% endfor %}" * 40,
     "{% for a in range(9999) %}{{ [a] | map(attribute='x') | first | default(1) }}{% endfor %}" * 40,
     "{% for a in range(9999) %}{{ [words] | selectattr('a', 'equalto', 'b') | length }}{% endfor %}" * 40,
-    "{% for a in range(9999) %}{{ units | replace('p', 'q') | title | trim | singular | capitalize }}{% endfor %}"
-    * 40,
+    "{% for a in range(9999) %}{{ units | replace('p', 'q') | title | trim | singular | capitalize }}{% endfor %}" * 40,
     "{% for a in [1, 2] %}" * 20 + "x" + "{% endfor %}" * 20,
     "{% for a in [1, 2] %}" * 19 + "{{ a }}" + "{% endfor %}" * 19,
     "{% if 1 %}" * 59 + "x" + "{% endif %}" * 59,
@@ -283,7 +273,5 @@ print("all ended")
 def test_no_prompt_file_takes_more_than_its_bounds(tmp_path: Path) -> None:
     (tmp_path / "prompts" / "goals").mkdir(parents=True)
     (tmp_path / "attacks.json").write_text(json.dumps(ATTACKS))
-    ended = limited(
-        CODE, tmp_path / "prompts", tmp_path / "attacks.json", memory=400 << 20, seconds=len(ATTACKS)
-    )
+    ended = limited(CODE, tmp_path / "prompts", tmp_path / "attacks.json", memory=400 << 20, seconds=len(ATTACKS))
     assert ended.stdout.endswith("all ended\n"), (ended.stdout[-600:], ended.stderr[-2000:])

@@ -48,9 +48,7 @@ def test_the_levels_of_a_system_prompt_are_said_and_recorded(tmp_path: Path) -> 
     play(load_study(data), runs=tmp_path)
     with open_run("systems", tmp_path) as run:
         said = {
-            row["system"]: [
-                m["role"] for m in next(iter(transcript(run, row["match"])))["calls"][0]["messages"]
-            ]
+            row["system"]: [m["role"] for m in next(iter(transcript(run, row["match"])))["calls"][0]["messages"]]
             for row in run.rows.decisions()
         }
     assert said == {None: ["user"], "Answer like a judge {{ words }}.": ["system", "user"]}

@@ -69,9 +69,7 @@ def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat
 def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = payoffs.cells
 
-    def untransposed(
-        game: Game, seat: int, orders: Sequence[Sequence[int]], *rest: Any
-    ) -> list[dict[str, Any]]:
+    def untransposed(game: Game, seat: int, orders: Sequence[Sequence[int]], *rest: Any) -> list[dict[str, Any]]:
         """The fault of the original release: seat 2 reads the off-diagonal cells of seat 1."""
         made = right(game, seat, orders, *rest)
         if seat == 1:
@@ -101,8 +99,7 @@ def test_outcomes_in_words_rank_them_as_the_payoffs_do(seat: int) -> None:
         game = build_game(f"ordinal_2x2:{entry.number}")
         text = prompt(game, seat, Framing(labels="JF", payoffs="words"))
         found = re.findall(
-            r"choose (\w) and Player \d chooses (\w), it is the ([\w-]+) outcome for you and the ([\w-]+)",
-            text,
+            r"choose (\w) and Player \d chooses (\w), it is the ([\w-]+) outcome for you and the ([\w-]+)", text
         )
         assert len(found) == 4
         for own, other, mine, theirs in found:
@@ -120,18 +117,14 @@ def test_each_seat_has_its_own_order_of_naming() -> None:
     assert found == [("b", "c"), ("b", "d"), ("a", "c"), ("a", "d")]
     facts = {"repeated": True, "target": 1, "observer": True}
     decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(names[1]))
-    seen = (
-        PromptRenderer(Framing(labels="actions"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
-    )
+    seen = PromptRenderer(Framing(labels="actions"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
     assert "actions of Player 1: b, a." in seen and "actions of Player 2: c, d." in seen
 
 
 def test_an_observer_is_told_all_payoffs_by_name() -> None:
     game = build_game("ordinal_2x2:5")
     facts = {"repeated": True, "target": 1, "observer": True}
-    decision = Decision(
-        2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.named_actions(1))
-    )
+    decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.named_actions(1)))
     text = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
     found = {
         ("JF".index(a), "JF".index(b)): (float(x), float(y))

@@ -33,9 +33,7 @@ def paid(game: Game, *types: str) -> tuple[float, ...]:
 def test_a_game_keeps_the_contract_with_rounds_and_talk(name: str) -> None:
     check_mechanism("none", games=[name], seeds=1)
     check_mechanism(
-        {"name": "repetition", "rounds": 3, "talk": {"when": "after", "order": "in_turn"}},
-        games=[name],
-        seeds=1,
+        {"name": "repetition", "rounds": 3, "talk": {"when": "after", "order": "in_turn"}}, games=[name], seeds=1
     )
 
 
@@ -57,9 +55,7 @@ def test_trust_pays_what_is_kept_sent_and_returned(sent: int, share: float, mult
 def test_a_trustee_is_not_asked_when_nothing_arrives() -> None:
     streams = Streams(0, 0)
     game = build_game("trust_amounts")
-    played = drive(
-        mechanisms.build("none"), game, streams, played_by(("constant:0", "proportional:1"), streams)
-    )
+    played = drive(mechanisms.build("none"), game, streams, played_by(("constant:0", "proportional:1"), streams))
     assert [[d.player for d in step] for step in played.asked] == [[0]]
     assert played.outcome.scores == (10.0, 0.0)
 
@@ -72,9 +68,7 @@ def test_gift_exchange_pays_by_wage_and_effort() -> None:
     assert isinstance(game, FunctionGame) and game.best_total == 82
 
 
-@pytest.mark.parametrize(
-    ("at", "expected"), [(1, (4, 1)), (2, (2, 8)), (3, (16, 4)), (4, (8, 32)), (None, (64, 16))]
-)
+@pytest.mark.parametrize(("at", "expected"), [(1, (4, 1)), (2, (2, 8)), (3, (16, 4)), (4, (8, 32)), (None, (64, 16))])
 def test_the_centipede_pays_where_somebody_takes(at: int | None, expected: tuple[int, int]) -> None:
     stages = build_game("centipede").begin()
     due, ended = next(stages), None

@@ -98,9 +98,7 @@ def test_travelers_dilemma_pays_the_lower_claim_and_the_bonus() -> None:
     for i, mine in enumerate((2, 3, 4, 5)):
         for j, yours in enumerate((2, 3, 4, 5)):
             low = min(mine, yours)
-            expected = (
-                (mine, yours) if mine == yours else (low + 2, low - 2) if mine < yours else (low - 2, low + 2)
-            )
+            expected = (mine, yours) if mine == yours else (low + 2, low - 2) if mine < yours else (low - 2, low + 2)
             assert game.payoff((i, j)) == expected
 
 
@@ -195,9 +193,7 @@ def test_the_summary_is_json(name: str) -> None:
 
 def test_summary_of_the_prisoners_dilemma() -> None:
     facts = summary(build_game("prisoners_dilemma:coopeval"))
-    assert facts["equilibria"]["pure"] == [
-        {"profile": ["defect", "defect"], "payoffs": [1, 1], "strict": True}
-    ]
+    assert facts["equilibria"]["pure"] == [{"profile": ["defect", "defect"], "payoffs": [1, 1], "strict": True}]
     assert facts["surviving"] == [["defect"], ["defect"]]
     assert facts["social_optimum"] == {"total": 4, "profiles": [["cooperate", "cooperate"]]}
     assert facts["ordinal"] == {

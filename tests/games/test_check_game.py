@@ -20,9 +20,7 @@ PD = table_of(build_game("prisoners_dilemma"))
 def build(reward: float = 3) -> TensorGame:
     """A game that takes a ``reward``."""
     payoffs = np.array([[[reward, reward], [0, 5]], [[5, 0], [1, 1]]])
-    return TensorGame(
-        "mine", (("c", "d"), ("c", "d")), payoffs, (0, 0), citation="own", params={"reward": reward}
-    )
+    return TensorGame("mine", (("c", "d"), ("c", "d")), payoffs, (0, 0), citation="own", params={"reward": reward})
 
 
 def undocumented(reward: float = 3) -> Game:

@@ -58,10 +58,7 @@ def test_interchangeable_seats_read_the_same_description() -> None:
     for spec in ("prisoners_dilemma", "trust_symmetric", "stag_hunt", "travelers_dilemma"):
         game = build_game(spec)
         one, two = (
-            [
-                (line.own, line.others[0][1], line.payoff, line.payoffs[1 - seat])
-                for line in describe(game, seat)
-            ]
+            [(line.own, line.others[0][1], line.payoff, line.payoffs[1 - seat]) for line in describe(game, seat)]
             for seat in (0, 1)
         )
         assert one == two

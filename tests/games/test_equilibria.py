@@ -105,9 +105,7 @@ def test_elimination_solves_the_dilemmas() -> None:
 @given(small_games())
 def test_pareto_and_social_optimum_by_their_definitions(game: Game) -> None:
     paid = {p: np.array(game.payoff(p)) for p in game.profiles()}
-    frontier = [
-        p for p in paid if not any((paid[q] >= paid[p]).all() and (paid[q] > paid[p]).any() for q in paid)
-    ]
+    frontier = [p for p in paid if not any((paid[q] >= paid[p]).all() and (paid[q] > paid[p]).any() for q in paid)]
     assert list(pareto_frontier(game)) == frontier
     best = max(sum(v) for v in paid.values())
     optimum = social_optimum(game)
@@ -119,8 +117,7 @@ def test_pareto_and_social_optimum_by_their_definitions(game: Game) -> None:
 def test_maximin_is_the_best_worst_case(game: Game) -> None:
     for seat in range(game.seats):
         worst = [
-            min(game.payoff(p)[seat] for p in game.profiles() if p[seat] == a)
-            for a in range(len(game.actions[seat]))
+            min(game.payoff(p)[seat] for p in game.profiles() if p[seat] == a) for a in range(len(game.actions[seat]))
         ]
         found = maximin(game, seat)
         assert found.value == max(worst)
@@ -244,9 +241,7 @@ def test_degenerate_games_are_described_openly() -> None:
 def test_rounding_in_payoffs_does_not_break_ties() -> None:
     summed, plain = 0.1 + 0.2, 0.3
     assert summed != plain
-    game = TensorGame(
-        "g", (AB, AB), np.array([[[summed, plain], [plain, summed]], [[plain, summed], [summed, plain]]])
-    )
+    game = TensorGame("g", (AB, AB), np.array([[[summed, plain], [plain, summed]], [[plain, summed], [summed, plain]]]))
     assert len(pure_equilibria(game)) == 4 and not any(e.strict for e in pure_equilibria(game))
     assert best_responses(game, 0, (0,)) == (0, 1) and dominated_actions(game) == ()
     assert [piece.kind for piece in mixed_equilibria_2x2(game).pieces] == ["square"]
@@ -351,8 +346,5 @@ def test_a_weakly_dominant_action_is_said_to_be_weak() -> None:
 
 def test_a_pass_of_elimination_names_each_action_once_in_the_order_of_the_seats() -> None:
     first, *rest = iterated_elimination(build_game("prisoners_dilemma")).passes
-    assert [(d.seat, d.action, d.by, d.strict) for d in first] == [
-        (0, 0, 1, True),
-        (1, 0, 1, True),
-    ] and rest == []
+    assert [(d.seat, d.action, d.by, d.strict) for d in first] == [(0, 0, 1, True), (1, 0, 1, True)] and rest == []
     assert iterated_elimination(build_game("stag_hunt")).passes == ()

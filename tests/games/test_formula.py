@@ -50,9 +50,7 @@ def test_what_is_told_is_what_is_scored(spec: object) -> None:
         for profile in product(range(len(labels)), repeat=game.seats):
             constant, sign, factor, over = told[labels[profile[seat]]]
             k = sum(labels[a] == counted for a in profile)
-            paid = float(constant or 0) + (-1 if sign == "-" else 1) * float(factor or 0) * k / float(
-                over or 1
-            )
+            paid = float(constant or 0) + (-1 if sign == "-" else 1) * float(factor or 0) * k / float(over or 1)
             assert paid == pytest.approx(game.payoff(profile)[seat], abs=1e-9)
 
 
@@ -119,18 +117,9 @@ def test_the_printed_trust_game_pays_as_the_symmetric_one_and_tells_the_printed_
     assert (printed.payoffs == plain.payoffs).all()
     for seat, other in ((0, "Player 2"), (1, "Player 1")):
         text = prompt(printed, seat, payoffs="sentences")
-        assert (
-            f"If you choose A1 and {other} chooses A0, you receive 20 points and {other} receives 0 points."
-            in text
-        )
-        assert (
-            f"If you choose A0 and {other} chooses A1, you receive 2 points and {other} receives 6 points."
-            in text
-        )
-        assert (
-            f"If you choose A0 and {other} chooses A0, you receive 10 points and {other} receives 10 points."
-            in text
-        )
+        assert f"If you choose A1 and {other} chooses A0, you receive 20 points and {other} receives 0 points." in text
+        assert f"If you choose A0 and {other} chooses A1, you receive 2 points and {other} receives 6 points." in text
+        assert f"If you choose A0 and {other} chooses A0, you receive 10 points and {other} receives 10 points." in text
     assert "Player 2 receives 20 points" in prompt(plain, 0, payoffs="sentences")
     with pytest.raises(GameError, match="seat 1 must be told its own payoffs"):
         replace(table_of(plain), told=np.stack([plain.payoffs * 2, plain.payoffs]))

@@ -85,11 +85,7 @@ def test_what_a_game_says_of_its_actions() -> None:
     with pytest.raises(GameError, match=r"^game g: seat 2 has no action 'e' \(allowed: a, b\)$"):
         game.index(1, "e")
     trust = build_game("trust_amounts")
-    assert (trust.amount(0, 10), trust.value(0, 10), trust.amount(1, len(trust.actions[1]) - 1)) == (
-        10,
-        10,
-        None,
-    )
+    assert (trust.amount(0, 10), trust.value(0, 10), trust.amount(1, len(trust.actions[1]) - 1)) == (10, 10, None)
     assert trust.value(1, len(trust.actions[1]) - 1) == "no_move" and game.amount(0, 0) is None
     with pytest.raises(GameError, match="seat 1 names an amount"):
         trust.named_actions(0)

@@ -142,9 +142,7 @@ def test_a_wrong_file_is_one_line_with_the_place(text: str, says: str) -> None:
     assert says in message and "\n" not in message and message.startswith("g.nfg: ") and len(message) < 300
 
 
-PIECES = st.sampled_from(
-    ["NFG", "1", "R", '"t"', "{", "}", ",", "2", '"A"', "1/3", "-.5", '"', "\\", "\n", "é", "1e5"]
-)
+PIECES = st.sampled_from(["NFG", "1", "R", '"t"', "{", "}", ",", "2", '"A"', "1/3", "-.5", '"', "\\", "\n", "é", "1e5"])
 
 
 @given(st.lists(PIECES, max_size=40).map(" ".join) | st.text(max_size=80))
@@ -166,13 +164,7 @@ def test_a_damaged_file_is_read_or_refused(place: int, cut: int, put: str) -> No
 
 def test_scanning_advances_through_every_character_once() -> None:
     # Linear time, stated without a clock: hostile repetitions of what could backtrack still end at once.
-    for hostile in (
-        '"' + "\\" * 300_001,
-        '"' + 'a\\"' * 100_000,
-        "{" * 300_000,
-        " " * 300_000 + "x",
-        "9" * 300_000,
-    ):
+    for hostile in ('"' + "\\" * 300_001, '"' + 'a\\"' * 100_000, "{" * 300_000, " " * 300_000 + "x", "9" * 300_000):
         with pytest.raises(StudyError):
             parse_nfg(f'NFG 1 R "t" {hostile}')
 

@@ -38,11 +38,7 @@ def table() -> list[dict[str, object]]:
             "row": game.row,
             "col": game.col,
             "family": game.family,
-            **dict(
-                zip(
-                    CELLS, (r for pair in zip(game.seat1, game.seat2, strict=True) for r in pair), strict=True
-                )
-            ),
+            **dict(zip(CELLS, (r for pair in zip(game.seat1, game.seat2, strict=True) for r in pair), strict=True)),
         }
         for game in ordinal_games()
     ]
@@ -109,12 +105,7 @@ def test_symmetric_games_lie_on_the_anti_diagonal() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "number"),
-    [
-        ("prisoners_dilemma", 67),
-        ("chicken", 12),
-        ("trust_symmetric", 67),
-        ("stag_hunt:hare=4,both_hare=3", 78),
-    ],
+    [("prisoners_dilemma", 67), ("chicken", 12), ("trust_symmetric", 67), ("stag_hunt:hare=4,both_hare=3", 78)],
 )
 def test_games_of_the_catalog_find_their_ordinal_class(spec: str, number: int) -> None:
     entry = classify(build_game(spec))
@@ -155,9 +146,7 @@ def test_the_released_table_has_fifteen_broken_rows_and_each_is_named() -> None:
 def test_both_layouts_and_all_separators_are_read(tmp_path: Path, separator: str, prefix: str) -> None:
     header = ["game_number", f"{prefix}row", f"{prefix}col", f"{prefix}family", *CELLS]
     lines = [separator.join(header)]
-    lines += [
-        separator.join(str(value).replace("-", " ").title() for value in row.values()) for row in table()
-    ]
+    lines += [separator.join(str(value).replace("-", " ").title() for value in row.values()) for row in table()]
     path = tmp_path / "table.csv"
     path.write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
     # "Win Win", "Pd Family": spelling of families is not a fault.
@@ -173,10 +162,7 @@ def test_any_single_wrong_cell_is_found(place: int, cell: str, value: int) -> No
     if value == right:
         assert problems == []
     else:
-        assert (
-            len(problems) == 1
-            and f"game {place + 1}: {cell} should be {right} (found {value})" in problems[0]
-        )
+        assert len(problems) == 1 and f"game {place + 1}: {cell} should be {right} (found {value})" in problems[0]
 
 
 @pytest.mark.parametrize("between", [" ", "_", "-"])

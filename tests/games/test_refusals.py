@@ -95,14 +95,7 @@ def test_offers_that_were_rejected_are_told_in_their_order() -> None:
     for answer in (10, "reject", 20, "reject", 40):
         told.append(stages.send([answer])[0])
     first, second = {"seat": 0, "offer": 10}, {"seat": 1, "offer": 20}
-    assert [due.facts["rejected"] for due in told] == [
-        [],
-        [],
-        [first],
-        [first],
-        [first, second],
-        [first, second],
-    ]
+    assert [due.facts["rejected"] for due in told] == [[], [], [first], [first], [first, second], [first, second]]
     assert [(due.seat, due.facts["turn"], due.facts["left"], due.facts["worth"]) for due in told[::2]] == [
         (0, 1, 2, 100), (1, 2, 1, 50), (0, 3, 0, 25),
     ]  # fmt: skip

@@ -37,12 +37,8 @@ def test_a_dictator_keeps_what_it_does_not_give(given: int) -> None:
 
 
 @pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize(
-    ("offer", "least", "paid"), [(40, 30, (60, 40)), (30, 30, (70, 30)), (29, 30, (0, 0))]
-)
-def test_an_ultimatum_pays_what_is_accepted(
-    offer: int, least: int, paid: tuple[int, int], blind: bool
-) -> None:
+@pytest.mark.parametrize(("offer", "least", "paid"), [(40, 30, (60, 40)), (30, 30, (70, 30)), (29, 30, (0, 0))])
+def test_an_ultimatum_pays_what_is_accepted(offer: int, least: int, paid: tuple[int, int], blind: bool) -> None:
     game = {"name": "ultimatum", "strategy_method": blind}
     assert match(game, [f"constant:{offer}", f"threshold:{least}"]).scores == paid
 
@@ -63,9 +59,7 @@ def test_a_commons_collapses_in_the_month_that_the_recurrence_gives(share: float
         if left < 5:
             break
         stock = min(100, 2 * left)
-    outcome = match(
-        "common_pool", [{"name": "proportional", "share": share}] * 5, {"name": "repetition", "rounds": 12}
-    )
+    outcome = match("common_pool", [{"name": "proportional", "share": share}] * 5, {"name": "repetition", "rounds": 12})
     assert len(outcome.played) == month == months
     assert outcome.scores == pytest.approx([sum(each) / 12] * 5)
     assert outcome.facts.get("over_round") == (months if months < 12 else None)
@@ -141,9 +135,7 @@ def test_a_beauty_contest_pays_the_nearest() -> None:
 
 
 def test_public_goods_pay_the_share_and_what_was_kept() -> None:
-    scores = match(
-        "public_goods_amounts:4", ["constant:20", "constant:10", "constant:0", "constant:5"]
-    ).scores
+    scores = match("public_goods_amounts:4", ["constant:20", "constant:10", "constant:0", "constant:5"]).scores
     assert scores == pytest.approx((14, 24, 34, 29))
 
 
@@ -152,9 +144,7 @@ def test_ten_seats_with_101_amounts_play_in_memory_that_does_not_grow_with_profi
     game = build_game({"name": "public_goods_amounts", "n": 10, "endowment": 100})
     tracemalloc.start()
     outcome = match(
-        game,
-        ["best_response", "conditional_cooperator", *["random"] * 8],
-        {"name": "repetition", "rounds": 3},
+        game, ["best_response", "conditional_cooperator", *["random"] * 8], {"name": "repetition", "rounds": 3}
     )
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -165,14 +155,7 @@ def test_ten_seats_with_101_amounts_play_in_memory_that_does_not_grow_with_profi
 
 def test_rules_that_need_a_table_refuse_in_one_line() -> None:
     game = build_game("ultimatum")
-    for name in (
-        "mediation",
-        "contracting",
-        "disarmament",
-        "punishment",
-        "society",
-        "similarity",
-    ):
+    for name in ("mediation", "contracting", "disarmament", "punishment", "society", "similarity"):
         with pytest.raises(GameError, match="needs a table of payoffs"):
             mechanisms.build(name).fit(game)
     with pytest.raises(GameError, match=r"mechanism: \{name: none, talk: \{when: before, length: 280\}\}$"):

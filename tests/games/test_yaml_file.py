@@ -57,12 +57,7 @@ def test_rare_line_breaks_survive_and_plain_unicode_stays_readable() -> None:
 def test_outcomes_by_name_with_fractions_and_exponents() -> None:
     game = parse_yaml(DILEMMA)
     assert game.payoffs.tolist() == [[[3, 3], [0, 0.25]], [[10, 0.5], [1, -1.5]]]
-    assert (game.name, game.title, game.cooperative, game.defective) == (
-        "mine",
-        "Mine: a dilemma",
-        (0, 0),
-        (1, 1),
-    )
+    assert (game.name, game.title, game.cooperative, game.defective) == ("mine", "Mine: a dilemma", (0, 0), (1, 1))
 
 
 def test_shared_actions_for_any_number_of_seats() -> None:
@@ -100,10 +95,7 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
         ("{actions: [a], payoffs: [[[1, .nan]]]}", "payoffs[0][0][1]: must be a finite number"),
         ("{actions: [a], payoffs: [[[1, true]]]}", "payoffs[0][0][1]: must be a number (found True)"),
         ("{actions: [a], payoffs: [[[1, 1/0]]]}", "must be a number (found '1/0')"),
-        (
-            "{actions: [a, b], payoffs: [1]}",
-            "payoffs: must be a list with one entry per action of seat 1 (2)",
-        ),
+        ("{actions: [a, b], payoffs: [1]}", "payoffs: must be a list with one entry per action of seat 1 (2)"),
         ("{actions: [a, b], payoffs: {'a, a': [1, 1]}}", "payoffs: lacks the outcome 'a, b' (3 missing)"),
         ("{actions: [a], payoffs: {'a, x': [1, 1]}}", "payoffs.a, x: seat 2 has no action 'x' (allowed: a)"),
         ("{actions: [a], payoffs: {'a': [1, 1]}}", "payoffs.a: names 1 action, and the game has 2 seats"),
@@ -128,11 +120,7 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
 def test_a_wrong_file_is_one_line_with_the_key(text: str, says: str) -> None:
     with pytest.raises(StudyError) as caught:
         parse_yaml(text, file="g.yaml")
-    assert (
-        says in str(caught.value)
-        and "\n" not in str(caught.value)
-        and str(caught.value).startswith("g.yaml: ")
-    )
+    assert says in str(caught.value) and "\n" not in str(caught.value) and str(caught.value).startswith("g.yaml: ")
     assert len(str(caught.value)) < 400
 
 

@@ -72,17 +72,9 @@ NORMALISERS = (
         "ids that are drawn, and hashes over times, paths and versions, such as that of a registration",
     ),
     Normaliser(
-        "person",
-        r"(?<=Your personal code\n)(\s+<p\.code>\s+)[a-z0-9]{10}\b",
-        r"\1PERSON",
-        "codes of people are drawn",
+        "person", r"(?<=Your personal code\n)(\s+<p\.code>\s+)[a-z0-9]{10}\b", r"\1PERSON", "codes of people are drawn"
     ),
-    Normaliser(
-        "port",
-        r"(?<=127\.0\.0\.1:)\d{2,5}\b",
-        "PORT",
-        "ports are drawn by the system",
-    ),
+    Normaliser("port", r"(?<=127\.0\.0\.1:)\d{2,5}\b", "PORT", "ports are drawn by the system"),
     Normaliser(
         "number",
         r"(?<![\w.])-?\d+\.\d+(e[-+]?\d+)?(?![\w.])",

@@ -10,9 +10,7 @@ from xml.sax.saxutils import escape
 
 from tests.golden.normalise import folded, plain
 
-INLINE = frozenset(
-    "a abbr b bdi br cite code em i kbd mark q s small span strong sub sup time u var wbr".split()
-)
+INLINE = frozenset("a abbr b bdi br cite code em i kbd mark q s small span strong sub sup time u var wbr".split())
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 SILENT = frozenset(("script", "style"))
 SHOWN = (

@@ -44,9 +44,7 @@ def written(path: Path) -> str:
             columns = connection.execute(f"DESCRIBE SELECT * FROM '{path}'").fetchall()
             rows = connection.execute(f"SELECT * FROM '{path}'").fetchall()
         head = ", ".join(f"{name} {kind}" for name, kind, *_ in columns)
-        return "\n".join(
-            [head, *(" | ".join("" if cell is None else str(cell) for cell in row) for row in rows)]
-        )
+        return "\n".join([head, *(" | ".join("" if cell is None else str(cell) for cell in row) for row in rows)])
     if path.suffix in (".db", ".zip", ".eval", ".tally"):
         return "(binary)"
     text = path.read_text()
@@ -71,9 +69,7 @@ def shortened(text: str) -> str:
 
 
 @pytest.mark.parametrize("case", EXPORTS)
-def test_export(
-    case: str, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_export(case: str, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     command = EXPORTS[case]
     name = command.split()[1]
     home = place(new_home(), [name] if name != "parts" else ["parts", "parts.1-of-2", "parts.2-of-2"])

@@ -20,9 +20,7 @@ CASES: dict[str, tuple[tuple[str, str], ...]] = {
         (f"hash: {'0a' * 32}", f"hash: {'1b' * 32}"),
         ("registration 68e8e84a5bdd872e of", "registration c3d70f9353b73fae of"),
     ),
-    "person": (
-        ("Your personal code\n <p.code>\n  4m7ravjwqv", "Your personal code\n <p.code>\n  zzzravjwqv"),
-    ),
+    "person": (("Your personal code\n <p.code>\n  4m7ravjwqv", "Your personal code\n <p.code>\n  zzzravjwqv"),),
     "port": (("http://127.0.0.1:8000/", "http://127.0.0.1:41233/"),),
     "number": (("0.12345678901234567", "0.12345678904234567"),),
 }
@@ -33,16 +31,9 @@ KEPT: dict[str, tuple[tuple[str, str], ...]] = {
     "latency": (("latency of 3 s", "latency of 4 s"), ("mean latency  0.5", "mean latency  0.6")),
     "version": ((f"journal {__version__}1", f"journal {__version__}2"), ("ostrom 1.0.0", "ostrom 0.1.0")),
     "hash": (("agent ab811e059852", "agent ef5e3f2b77de"), ("1" * 64, "2" * 64)),
-    "person": (
-        ("Your completion code\n <p.code>\n  4m7ravjwqv", "Your completion code\n <p.code>\n  zzzravjwqv"),
-    ),
+    "person": (("Your completion code\n <p.code>\n  4m7ravjwqv", "Your completion code\n <p.code>\n  zzzravjwqv"),),
     "port": (("10.0.0.1:8000", "10.0.0.1:8001"), ("--port 8000", "--port 8001")),
-    "number": (
-        ("0.123456789", "0.123456788"),
-        ("12345.6789", "12345.6788"),
-        ("0.10", "0.1"),
-        ("-0.5", "0.5"),
-    ),
+    "number": (("0.123456789", "0.123456788"), ("12345.6789", "12345.6788"), ("0.10", "0.1"), ("-0.5", "0.5")),
 }
 """Pairs whose difference must be seen."""
 

@@ -92,9 +92,7 @@ class Pages:
             reply = answered(orjson.loads(orjson.dumps(request)))
         except OstromError as error:
             reply = {"problem": str(error)}
-        document: dict[str, Any] = orjson.loads(
-            orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str)
-        )
+        document: dict[str, Any] = orjson.loads(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str))
         return document
 
     def _index(self, folder: Folder) -> None:

@@ -43,8 +43,7 @@ def test_a_value_is_shown_up_to_300_characters(length: int, cut: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "listed"),
-    [(40, ", ".join(f"n{i}" for i in range(10, 50))), (41, "41 names, see `ostrom list`")],
+    ("count", "listed"), [(40, ", ".join(f"n{i}" for i in range(10, 50))), (41, "41 names, see `ostrom list`")]
 )
 def test_up_to_40_known_names_are_listed(count: int, listed: str) -> None:
     names = [f"n{i}" for i in range(10, 10 + count)][::-1]
@@ -53,9 +52,7 @@ def test_up_to_40_known_names_are_listed(count: int, listed: str) -> None:
 
 def test_an_unknown_name_has_two_suggestions_and_keeps_its_file_when_it_moves() -> None:
     found = UnknownName("key", "Rounds-", ["rounds", "rounding", "round"], " of x")
-    assert str(found) == (
-        "unknown key 'Rounds-' of x (did you mean rounds or round? known: round, rounding, rounds)"
-    )
+    assert str(found) == ("unknown key 'Rounds-' of x (did you mean rounds or round? known: round, rounding, rounds)")
     assert str(found.at("s.yaml", "game").moved("vary.game")).startswith("s.yaml: vary.game: unknown key ")
     assert str(UnknownName("game", "x", ["go"]).at(None, "game")) == "game: unknown game 'x' (known: go)"
     assert unknown_key("rouns", ["rounds"]) == "unknown key 'rouns', did you mean 'rounds'?"
@@ -63,9 +60,7 @@ def test_an_unknown_name_has_two_suggestions_and_keeps_its_file_when_it_moves() 
 
 
 def test_only_what_may_pass_is_tried_again_and_only_wrong_use_exits_with_2() -> None:
-    kinds = [
-        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OstromError)
-    ]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OstromError)]
     again = {kind.__name__ for kind in kinds if issubclass(kind, ModelError) and kind.retryable}
     assert again == {"RateLimited", "ServerFailed", "TimedOut", "ConnectionFailed", "MalformedReply"}
     assert all(kind.exit_code == (2 if issubclass(kind, UsageError) else 1) for kind in kinds)

@@ -36,11 +36,7 @@ def test_only_plain_files_are_read_and_no_link_is_followed(tmp_path: Path) -> No
     (tmp_path / "link").symlink_to(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for name, words in (
-        ("link", "is a symbolic link"),
-        ("folder", "is no plain file"),
-        ("pipe", "is no plain file"),
-    ):
+    for name, words in (("link", "is a symbolic link"), ("folder", "is no plain file"), ("pipe", "is no plain file")):
         with pytest.raises(RunError, match=words):
             read_plain(tmp_path / name)
     assert plain(tmp_path / "missing") == tmp_path / "missing"

@@ -23,10 +23,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
 
-LOOPS = [
-    "asyncio",
-    pytest.param("uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="no uvloop")),
-]
+LOOPS = ["asyncio", pytest.param("uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="no uvloop"))]
 
 
 async def module() -> str:
@@ -48,9 +45,7 @@ def test_without_uvloop_asyncio_runs_and_a_demand_for_it_is_refused(monkeypatch:
     monkeypatch.delenv(VARIABLE, raising=False)
     assert run(module()) == "asyncio" and loop_name() == "asyncio"
     monkeypatch.setenv(VARIABLE, "uvloop")
-    with pytest.raises(
-        UsageError, match=r"OSTROM_LOOP: uvloop is not installed \(pip install 'ostrom\[fast\]'"
-    ):
+    with pytest.raises(UsageError, match=r"OSTROM_LOOP: uvloop is not installed \(pip install 'ostrom\[fast\]'"):
         run(module())
     monkeypatch.setenv(VARIABLE, "curio")
     with pytest.raises(UsageError, match="OSTROM_LOOP: unknown event loop 'curio'"):
@@ -76,17 +71,7 @@ def test_a_run_is_the_same_on_every_loop_and_its_manifest_names_it(
 @pytest.mark.parametrize("name", LOOPS)
 def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
     with LoopbackServer(latency=120) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "ostrom",
-            "run",
-            "memory",
-            "--preset",
-            "smoke",
-            "--model",
-            server.model,
-        ]
+        command = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model]
         process = subprocess.Popen(
             command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, VARIABLE: name}
         )
@@ -117,9 +102,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_pause_shorter_than_a_millisecond_can_be_made_longer(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pause_shorter_than_a_millisecond_can_be_made_longer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A uvloop timer of less than a millisecond does not know when it is due."""
 
     async def paused() -> None:

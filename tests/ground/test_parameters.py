@@ -79,9 +79,7 @@ def test_direct_construction_refuses_the_same(wrong: Any) -> None:
 
 
 def test_a_name_that_is_nearly_right_is_suggested() -> None:
-    with pytest.raises(
-        StudyError, match=r"mode must be drop or decay, found 'dekay', did you mean 'decay'\?"
-    ):
+    with pytest.raises(StudyError, match=r"mode must be drop or decay, found 'dekay', did you mean 'decay'\?"):
         memories.build("forgetting:mode=dekay")
 
 
@@ -154,9 +152,7 @@ INF, NAN = float("inf"), float("nan")
         (bool | None, "true or false or null", [True, None], [1, 0]),
     ],
 )  # fmt: skip
-def test_bounds_hold_at_their_ends(
-    annotation: Any, words: str, allowed: list[Any], refused: list[Any]
-) -> None:
+def test_bounds_hold_at_their_ends(annotation: Any, words: str, allowed: list[Any], refused: list[Any]) -> None:
     rule = rule_of(annotation)
     assert rule is not None and rule.words == words
     assert [value for value in allowed if not rule.fits(value)] == []
@@ -198,11 +194,7 @@ def test_checks_reach_arguments_by_place_and_by_name_and_spare_defaults() -> Non
         return first, rest, low, high, more
 
     assert part(1, -1, low=2.0, more=-1) == (1, (-1,), 2.0, 1, {"more": -1})
-    for arguments, named in (
-        (((0,), {}), "first"),
-        (((1,), {"low": 3.0}), "low"),
-        (((1,), {"high": 0}), "high"),
-    ):
+    for arguments, named in ((((0,), {}), "first"), (((1,), {"low": 3.0}), "low"), (((1,), {"high": 0}), "high")):
         with pytest.raises(ParameterError, match=f"^{named} must be"):
             part(*arguments[0], **arguments[1])
     assert set(rules_of(part)) == {"first", "low", "high"}

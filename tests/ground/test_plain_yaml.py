@@ -37,9 +37,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "prices": load_prices,
     "story": story,
 }
-UNFOLDING = "\n".join(
-    ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)), "name: *a59"]
-)
+UNFOLDING = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)), "name: *a59"])
 BROKEN: dict[str, str | bytes] = {
     "tag that does not fit": "name: !!bool perhaps",
     "date that is none": "name: 2001-99-99",
@@ -118,10 +116,7 @@ def test_a_preset_over_a_broken_study_is_one_line(change: dict[str, object]) -> 
 
 @pytest.mark.parametrize(
     ("nonsense", "problem"),
-    [
-        ("{{ 1 / 0 }}", "division by zero"),
-        ("{{ -'a' }}", "could not be filled in: cannot compute"),
-    ],
+    [("{{ 1 / 0 }}", "division by zero"), ("{{ -'a' }}", "could not be filled in: cannot compute")],
 )
 def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path, nonsense: str, problem: str) -> None:
     (tmp_path / "stories").mkdir()
@@ -131,12 +126,7 @@ def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path, nonsense: s
 
 
 def test_a_study_given_as_data_is_left_as_it_was() -> None:
-    study = {
-        "name": "x",
-        "game": "chicken",
-        "mechanism": {"name": "repetition", "rounds": 3},
-        "types": {"c": "grim"},
-    }
+    study = {"name": "x", "game": "chicken", "mechanism": {"name": "repetition", "rounds": 3}, "types": {"c": "grim"}}
     assert load_study(study, changes=["mechanism.rounds=9"]).mechanism == {"name": "repetition", "rounds": 9}
     assert study["mechanism"] == {"name": "repetition", "rounds": 3}
 

@@ -123,9 +123,7 @@ def test_files_of_one_name_in_two_packages_are_refused_when_asked_for(tmp_path: 
         path = tmp_path / f"{name}-{package}.yaml"
         path.write_text(f"{name} of {package}", encoding="utf-8")
         held.put(name, path, package)
-    assert (
-        held.text("one") == "one of first" and held.named("three") is None and sorted(held) == ["one", "two"]
-    )
+    assert held.text("one") == "one of first" and held.named("three") is None and sorted(held) == ["one", "two"]
     assert held.text(str(tmp_path / "two-second.yaml")) == "two of second"
     with pytest.raises(StudyError, match=r"^two: several packages have a study of that name: first, second$"):
         held.text("two")

@@ -12,9 +12,7 @@ WORD = st.integers(0, 2**64 - 1)
 
 
 @given(WORD, WORD, st.integers(0, 10**6), st.integers(0, 1000), st.text(max_size=8))
-def test_one_number_equals_its_place_in_an_array(
-    seed: int, match: int, step: int, seat: int, why: str
-) -> None:
+def test_one_number_equals_its_place_in_an_array(seed: int, match: int, step: int, seat: int, why: str) -> None:
     streams = Streams(seed, match)
     array = chances(np.array([streams.root(why)] * 3, dtype=np.uint64), step, seat)
     assert array.tolist() == [streams.chance(step, seat, why)] * 3

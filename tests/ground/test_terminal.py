@@ -27,9 +27,7 @@ def _dangerous(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_reaches_the_terminal_that_it_would_obey(
-    attack: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_reaches_the_terminal_that_it_would_obey(attack: str, capsys: pytest.CaptureFixture[str]) -> None:
     from ostrom.cli.output import show
     from ostrom.ground.results import TextTable
 
@@ -179,23 +177,7 @@ def test_figures_tables_and_pages_hold_no_control_characters() -> None:
     table = Table("t", ["agent"], [[f"{name}![x](http://evil.example)|`<b>"]], "")
     assert "\\\\x1b" in as_markdown(table) and "!\\[x](http://evil.example)\\|\\`&lt;b>" in as_markdown(table)
     assert as_csv(table).startswith("agent\n\x1b")
-    assert (
-        as_csv(
-            Table(
-                "t",
-                ["@a"],
-                [
-                    [
-                        "-x",
-                    ],
-                    [-1.5],
-                ],
-                "",
-            ),
-            safe=True,
-        )
-        == "'@a\n'-x\n-1.5\n"
-    )
+    assert as_csv(Table("t", ["@a"], [["-x"], [-1.5]], ""), safe=True) == "'@a\n'-x\n-1.5\n"
 
 
 def test_long_addresses_are_masked_in_linear_time() -> None:

@@ -11,13 +11,7 @@ from ostrom.ground.words import how_many, listed, scalar
 
 @pytest.mark.parametrize(
     ("noun", "many"),
-    [
-        ("person", "people"),
-        ("match", "matches"),
-        ("batch", "batches"),
-        ("model", "models"),
-        ("retry", "retries"),
-    ],
+    [("person", "people"), ("match", "matches"), ("batch", "batches"), ("model", "models"), ("retry", "retries")],
 )
 def test_one_is_not_several(noun: str, many: str) -> None:
     assert how_many(1, noun) == f"1 {noun}"
@@ -30,15 +24,7 @@ def test_names_in_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("TRUE", True),
-        ("False", False),
-        ("None", None),
-        ("null", None),
-        ("-3", -3),
-        ("1e3", 1000.0),
-        ("3x", "3x"),
-    ],
+    [("TRUE", True), ("False", False), ("None", None), ("null", None), ("-3", -3), ("1e3", 1000.0), ("3x", "3x")],
 )
 def test_a_word_on_a_command_line_is_read_as_what_it_is(text: str, value: Any) -> None:
     assert scalar(text) == value and type(scalar(text)) is type(value)

@@ -37,9 +37,7 @@ def own_output(module: tuple[ast.AST, ...]) -> list[str]:
         if isinstance(node, ast.ImportFrom):
             allowed = {"ostrom.ground.terminal": TEXT_ALONE, "ostrom.cli.output": set(output.__all__)}
             names = {alias.name for alias in node.names}
-            wrong += [
-                f"{node.lineno}: {name}" for name in sorted(names - allowed.get(str(node.module), names))
-            ]
+            wrong += [f"{node.lineno}: {name}" for name in sorted(names - allowed.get(str(node.module), names))]
         elif isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             wrong += [f"{node.lineno}: {name}"] * (name in LEAVES)

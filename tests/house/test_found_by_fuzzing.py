@@ -88,13 +88,7 @@ def test_what_waiting_is_worth_takes_few_steps_of_a_large_pie(monkeypatch: pytes
 
 def test_the_smallest_offer_that_is_accepted_lies_on_the_grid() -> None:
     for pie, step, discount, offers in ((100, 1, 0.9, 6), (10, 0.25, 0.7, 5), (7, 1, 1, 4), (3, 3, 0.5, 3)):
-        spec = {
-            "name": "alternating_offers",
-            "pie": pie,
-            "step": step,
-            "discount": discount,
-            "offers": offers,
-        }
+        spec = {"name": "alternating_offers", "pie": pie, "step": step, "discount": discount, "offers": offers}
         theory = build_game(spec).theory
         assert theory is not None
         waiting = 0.0
@@ -105,9 +99,7 @@ def test_the_smallest_offer_that_is_accepted_lies_on_the_grid() -> None:
             waiting = discount * (pie - least)
 
 
-def test_a_strategy_is_tried_once_for_all_seats_alike_of_a_large_group(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_strategy_is_tried_once_for_all_seats_alike_of_a_large_group(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
     monkeypatch.setattr(checks, "_try_moves", lambda strategy, game, seat, mechanism: tries.append(seat))
     for n, expected in ((16, 16), (17, 1), (1000, 1)):

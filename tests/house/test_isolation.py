@@ -12,9 +12,7 @@ from ostrom.games import games
 from ostrom.ground.registry import refresh
 
 
-def test_a_part_is_registered_and_a_package_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_is_registered_and_a_package_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games.add("left_behind", games.get("chicken"))
     points = "[ostrom.replications]\nsixth = sixth_paper\n"
     monkeypatch.syspath_prepend(install(tmp_path / "site", "sixth-paper", OWN_FOLDERS, points))

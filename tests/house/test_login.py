@@ -137,9 +137,7 @@ class Turns:
         monkeypatch.setattr(login, "asyncio", clock)
 
 
-def test_strangers_who_guess_never_keep_the_researcher_out(
-    pages: Login, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strangers_who_guess_never_keep_the_researcher_out(pages: Login, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = entered(pages).cookies
     restarted = Login("view", PASSWORD, pages.gatekeeper, asking, key=pages._key)
     turns = Turns(restarted, monkeypatch)
@@ -154,9 +152,7 @@ def test_strangers_who_guess_never_keep_the_researcher_out(
         stranger = await restarted.enter(request_with(PASSWORD))
         assert stranger.status_code == 429 and login.FULL.encode() in bytes(stranger.body)
         response = await restarted.enter(request_with(PASSWORD, **browser))
-        assert (response.status_code, turns.checked) == (303, ["a guess", PASSWORD]), (
-            "the next turn was the browser's"
-        )
+        assert (response.status_code, turns.checked) == (303, ["a guess", PASSWORD]), "the next turn was the browser's"
         while not all(guess.done() for guess in guesses):
             for event in turns.pauses:
                 event.set()
@@ -183,9 +179,7 @@ def test_a_long_password_is_let_in_while_strangers_guess_in_turn(
     assert status_of(short, request_with("x" * (login.LONG - 1))) == (429, False), "its tries are bounded"
 
 
-def test_the_link_of_the_terminal_logs_in_once_and_the_next_one_is_printed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_link_of_the_terminal_logs_in_once_and_the_next_one_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     gatekeeper: Any = Forms()
     links: list[str] = []
     pages = Login("view", PASSWORD, gatekeeper, asking, print_link=links.append)
@@ -200,9 +194,7 @@ def test_the_link_of_the_terminal_logs_in_once_and_the_next_one_is_printed(
     assert len(links) == 2
 
 
-def test_a_mark_of_a_browser_is_no_login_and_cannot_be_forged(
-    pages: Login, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_of_a_browser_is_no_login_and_cannot_be_forged(pages: Login, monkeypatch: pytest.MonkeyPatch) -> None:
     known = entered(pages).cookies["ostrom_view_known"]
     assert not pages.allowed(request_with(ostrom_view_known=known, ostrom_view=known))
     turns = Turns(pages, monkeypatch)
@@ -229,14 +221,7 @@ def test_a_signature_has_128_bits_and_every_one_of_them_counts() -> None:
     for place in range(22):
         other = "A" if signature[place] != "A" else "B"
         assert verified(b"k", "visit", f"abc.{signature[:place]}{other}{signature[place + 1 :]}") is None
-    for token in (
-        "",
-        "abc",
-        f"abc.{signature}x",
-        f"abc.{signature[:-1]}",
-        f"äbc.{signature}",
-        f"abc.{'é' * 22}",
-    ):
+    for token in ("", "abc", f"abc.{signature}x", f"abc.{signature[:-1]}", f"äbc.{signature}", f"abc.{'é' * 22}"):
         assert verified(b"k", "visit", token) is None
     long = sign(b"k", "visit", "a" * 178)
     assert len(long) == 201 and verified(b"k", "visit", long) is None

@@ -91,11 +91,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "types": {"m": {"model": "openai/m"}, "tft": "tit_for_tat"}, "seating": "ordered",
             "invalid": {"retries": 1, "policy": "uniform"},
         }  # fmt: skip
-        play(
-            load_study(study),
-            runs=tmp_path / "runs",
-            options=PlayOptions(retry=RetryPolicy(tries=2, first=0.001)),
-        )
+        play(load_study(study), runs=tmp_path / "runs", options=PlayOptions(retry=RetryPolicy(tries=2, first=0.001)))
         assert KEY in str(server.requests[0].headers)
     return tmp_path
 
@@ -105,9 +101,7 @@ def test_no_output_of_a_run_holds_the_key(
 ) -> None:
     with open_run(played / "runs" / "echo") as run:
         calls = list(run.rows.calls())
-    assert sum(call["error"] is not None for call in calls) > 2 and any(
-        "[key]" in str(call) for call in calls
-    )
+    assert sum(call["error"] is not None for call in calls) > 2 and any("[key]" in str(call) for call in calls)
     ostrom = caller(monkeypatch, played)
     said = [str(calls), caplog.text]
     for words in (
@@ -170,9 +164,7 @@ def test_no_tree_and_no_run_with_one_holds_the_key(
 def test_the_check_notices_a_key() -> None:
     for how, written in WRITTEN.items():
         assert repeats(f"x {written} y") is not None, how
-        assert any(
-            repeats(part.decode("utf-8", "replace")) for part in inside(zlib.compress(written.encode()))
-        )
+        assert any(repeats(part.decode("utf-8", "replace")) for part in inside(zlib.compress(written.encode())))
 
 
 class Repeating:
@@ -190,11 +182,7 @@ class Repeating:
 @pytest.mark.parametrize("how", WRITTEN)
 def test_why_a_batch_failed_holds_no_key(how: str) -> None:
     told = WRITTEN[how]
-    document = {
-        "id": "b",
-        "status": "failed",
-        "errors": {"data": [{"code": told, "message": f"see {told} end"}]},
-    }
+    document = {"id": "b", "status": "failed", "errors": {"data": [{"code": told, "message": f"see {told} end"}]}}
     transport: Any = Repeating(document)
     found: BatchStatus = asyncio.run(OpenAIBatches(transport, "/v1", lambda _: b"").retrieve("b"))
     assert repeats(repr(found)) is None and found.problems[0].message.count("[key]")

@@ -10,13 +10,7 @@ from tests.house.source import SOURCE, nodes, trees
 
 ALLOWED = {"ground/terminal.py", "testing/server.py"}  # the server is a program of its own
 FORBIDDEN_NAMES = {"print", "input", "Console"}
-FORBIDDEN_CALLS = {
-    ("typer", "echo"),
-    ("typer", "secho"),
-    ("click", "echo"),
-    ("rich", "print"),
-    ("sys", "displayhook"),
-}
+FORBIDDEN_CALLS = {("typer", "echo"), ("typer", "secho"), ("click", "echo"), ("rich", "print"), ("sys", "displayhook")}
 WRITING = {"write", "writelines", *(name for _, name in FORBIDDEN_CALLS)}
 
 

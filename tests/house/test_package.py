@@ -47,11 +47,7 @@ def test_the_metadata_is_complete() -> None:
 def test_the_address_of_the_repository_stands_in_one_file() -> None:
     address = PROJECT["project"]["urls"]["Repository"].removeprefix("https://").encode()
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    named = [
-        path
-        for path in listed.splitlines()
-        if (ROOT / path).is_file() and address in (ROOT / path).read_bytes()
-    ]
+    named = [path for path in listed.splitlines() if (ROOT / path).is_file() and address in (ROOT / path).read_bytes()]
     assert not listed or named == ["pyproject.toml"]
 
 
@@ -60,9 +56,7 @@ def test_images_of_the_readme_are_files_of_the_project() -> None:
     assert images and all((ROOT / image).is_file() for image in images)
 
 
-def test_windows_is_refused_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_windows_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from ostrom.cli import main
 
     monkeypatch.setattr(sys, "platform", "win32")
@@ -73,14 +67,10 @@ def test_windows_is_refused_in_one_line(
         _ = ostrom.play
 
 
-@pytest.mark.skipif(
-    "OSTROM_PACKAGE" not in os.environ, reason="builds and installs the package: make package"
-)
+@pytest.mark.skipif("OSTROM_PACKAGE" not in os.environ, reason="builds and installs the package: make package")
 def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     def run(*line: str | Path) -> str:
-        done = subprocess.run(
-            [str(part) for part in line], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([str(part) for part in line], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -104,13 +94,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     assert "prisoners_dilemma" in run(command, "list", "games")
     assert '"complete": true' in run(command, "run", "pd-tournament", "--preset", "smoke", "--json")
     assert (tmp_path / "runs" / "pd-tournament" / "journal.db").is_file()
-    run(
-        python,
-        "-W",
-        "error",
-        "-c",
-        "import ostrom; ostrom.study('memory', preset='smoke', models=['openai/x'])",
-    )
+    run(python, "-W", "error", "-c", "import ostrom; ostrom.study('memory', preset='smoke', models=['openai/x'])")
     # Somebody else's package beside it: installed by pip, found by entry points, its own tests pass.
     plugin = shutil.copytree(ROOT / "examples" / "ostrom-plugin", tmp_path / "plugin")
     run(python, "-m", "pip", "install", "--quiet", f"{files[0]}[analysis]", f"{plugin}[test]")

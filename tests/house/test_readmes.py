@@ -9,9 +9,7 @@ import pytest
 from tests.house.source import SOURCE
 
 ROOT = SOURCE.parents[1]
-READMES = [
-    path for path in sorted(SOURCE.rglob("README.md")) if path.parent.name not in ("prompts", "replications")
-]
+READMES = [path for path in sorted(SOURCE.rglob("README.md")) if path.parent.name not in ("prompts", "replications")]
 FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|yaml|sql|md))`")
 PATH = re.compile(r"`((?:tests|docs|view|ground|studies|api|probe|engine|analysis|data|costs)/[\w./-]*)`")
 NAMED_APART = {"__init__.py"}
@@ -27,9 +25,7 @@ def test_a_readme_names_what_is_there(readme: Path) -> None:
     known = {file.name for file in SOURCE.rglob("*") if file.is_file()}
     for name in sorted(named | set(PATH.findall(text))):
         places = [folder / name, SOURCE / name, SOURCE.parent / name, ROOT / name]
-        assert any(map(Path.exists, places)) or ("/" not in name and name in known), (
-            f"{readme}: {name} is not there"
-        )
+        assert any(map(Path.exists, places)) or ("/" not in name and name in known), f"{readme}: {name} is not there"
     told = {Path(name).name for name in named}
     for file in files:
         apart = file.name in NAMED_APART or PARTS & set(file.relative_to(folder).parts[:-1])
@@ -43,9 +39,7 @@ def test_a_readme_names_every_user_of_its_folder() -> None:
     removal = {
         folder.name: {
             name.rstrip("/")
-            for name in re.findall(
-                "`([^`]+)`", (folder / "README.md").read_text("utf-8").partition("To remove it")[2]
-            )
+            for name in re.findall("`([^`]+)`", (folder / "README.md").read_text("utf-8").partition("To remove it")[2])
         }
         for folder in features
     }

@@ -38,18 +38,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"ostrom", "__main__"}),
 )
 FLOOR = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
-HEAVY = (
-    "scipy",
-    "statsmodels",
-    "altair",
-    "polars",
-    "duckdb",
-    "pandas",
-    "ray",
-    "torch",
-    "vl_convert",
-    "xllamacpp",
-)
+HEAVY = ("scipy", "statsmodels", "altair", "polars", "duckdb", "pandas", "ray", "torch", "vl_convert", "xllamacpp")
 
 
 @cache
@@ -244,18 +233,7 @@ OTHER_QUESTIONS = {
 
 @pytest.mark.parametrize(
     "room",
-    [
-        "analysis/measures",
-        "features",
-        "people",
-        "view",
-        "probe",
-        "reports",
-        "studies",
-        "replications",
-        "api",
-        "cli",
-    ],
+    ["analysis/measures", "features", "people", "view", "probe", "reports", "studies", "replications", "api", "cli"],
 )
 def test_nobody_upstairs_computes_an_interval(room: str) -> None:
     """Means, shares, differences and slopes take their limits from ostrom.analysis.intervals."""

@@ -28,37 +28,37 @@ MOST: dict[str, Size] = {
     "ground": Size(17, 1_321),
     "games": Size(42, 2_687),
     "answers": Size(13, 910),
-    "mechanisms": Size(41, 3_187),
+    "mechanisms": Size(41, 3_193),
     "memory": Size(9, 499),
     "framing": Size(17, 1_835),
     "models": Size(33, 3_841),
     "agents": Size(34, 3_017),
     "engine": Size(30, 5_621),
     "data": Size(5, 665),
-    "analysis": Size(37, 4_347),
-    "reports": Size(33, 2_800),
-    "studies": Size(20, 2_442),
+    "analysis": Size(37, 4_351),
+    "reports": Size(33, 2_801),
+    "studies": Size(20, 2_449),
     "costs": Size(10, 1_243),
     "api": Size(5, 550),
-    "cli": Size(15, 1_210),
-    "web": Size(5, 337),
-    "features": Size(141, 11_441),
-    "people": Size(26, 3_245),
-    "view": Size(19, 2_823),
+    "cli": Size(15, 1_212),
+    "web": Size(5, 344),
+    "features": Size(141, 11_448),
+    "people": Size(26, 3_251),
+    "view": Size(19, 2_840),
     "probe": Size(16, 1_485),
     "replications": Size(43, 3_019),
-    "testing": Size(13, 1_381),
+    "testing": Size(13, 1_403),
     "ostrom": Size(2, 34),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=626, statements=59_940)
+WHOLE = Size(files=626, statements=60_019)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_200, "engine": 9_800, "features": 22_700}
+ROOM_LINES = {"studies": 4_000, "engine": 9_500, "features": 21_700}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
@@ -112,9 +112,7 @@ def test_every_room_has_a_bound() -> None:
 def test_a_room_stays_within_its_bound(room: str) -> None:
     size, most = size_of(files_of(room)), MOST[room]
     assert size.files <= most.files, f"{room} has {size.files} files, {most.files} are allowed"
-    assert size.statements <= most.statements, (
-        f"{room} has {size.statements} statements, {most.statements} are allowed"
-    )
+    assert size.statements <= most.statements, f"{room} has {size.statements} statements, {most.statements} are allowed"
 
 
 def test_the_package_stays_within_its_bound() -> None:

@@ -10,9 +10,7 @@ from tests import sizes
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(10))
-def test_a_quick_run_takes_some_cases_and_a_whole_run_all(
-    number: int, request: pytest.FixtureRequest
-) -> None:
+def test_a_quick_run_takes_some_cases_and_a_whole_run_all(number: int, request: pytest.FixtureRequest) -> None:
     assert bool(request.node.get_closest_marker("slow")) == (number not in (0, 3, 6))
 
 

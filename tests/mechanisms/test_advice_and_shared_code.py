@@ -65,10 +65,7 @@ class TestAdvice:
 
     def test_several_advisers_share_the_clients_in_turn(self) -> None:
         steps, _ = played(Advised(advisers=3), FOUR, by_scripts(["advised"] * 4 + ["cooperator"] * 3))
-        assert [[(d.player, d.view.seat) for d in due] for due in steps[:2]] == [
-            [(4, 0), (5, 1), (6, 2)],
-            [(4, 3)],
-        ]
+        assert [[(d.player, d.view.seat) for d in due] for due in steps[:2]] == [[(4, 0), (5, 1), (6, 2)], [(4, 3)]]
         asked = [Advised(rounds=2, advisers=3).decisions_of(FOUR, player, 7) for player in range(7)]
         assert asked == [2, 2, 2, 2, 4, 2, 2]
         assert sum(asked) == Advised(rounds=2, advisers=3).most_decisions(FOUR)

@@ -160,9 +160,7 @@ def test_caps_never_rise_and_always_leave_something_to_play(seed: int) -> None:
 
     def reply(decision: Decision, step: int) -> Answer:
         caps = decision.view.facts["caps"]
-        assert all(
-            now <= before for a, b in zip(caps, seen, strict=True) for now, before in zip(a, b, strict=True)
-        )
+        assert all(now <= before for a, b in zip(caps, seen, strict=True) for now, before in zip(a, b, strict=True))
         seen[:] = caps
         assert all(sum(row) >= 100 for row in caps)
         if isinstance(decision.form, Mixture):

@@ -66,9 +66,7 @@ def talked(runs: Path, channels: Any, **changes: Any) -> dict[int, list[str]]:
 
 @pytest.mark.parametrize("order", ["simultaneous", "in_turn"])
 @pytest.mark.parametrize("shown", ["last", "all"])
-def test_what_is_written_on_a_channel_reaches_its_members_alone(
-    order: str, shown: str, tmp_path: Path
-) -> None:
+def test_what_is_written_on_a_channel_reaches_its_members_alone(order: str, shown: str, tmp_path: Path) -> None:
     asked = talked(tmp_path, RING, order=order, shown=shown)
     outside = "\n".join(asked[3])
     assert "word of 3" in outside  # on the hall
@@ -99,10 +97,7 @@ def test_a_missed_message_is_on_no_channel_and_its_sender_alone_knows_of_it() ->
 @pytest.mark.parametrize(
     ("channels", "line"),
     [
-        (
-            {"ring": [1, 4]},
-            r"talk.channels.ring: game public_goods has no seat 4 \(allowed: everybody",
-        ),
+        ({"ring": [1, 4]}, r"talk.channels.ring: game public_goods has no seat 4 \(allowed: everybody"),
         ({"ring": [2]}, r"talk.channels.ring: a channel has at least two members \(found \[2\]\)"),
         ({"ring": [1, True]}, "has no seat True"),
         ({"ring": [0, 1]}, "has no seat 0"),
@@ -138,13 +133,9 @@ def test_societies_have_no_channels() -> None:
 @pytest.mark.parametrize(("overseen", "read"), [("no", False), ("told", True), ("secret", True)])
 def test_an_observer_reads_a_channel_that_is_overseen(overseen: str, read: bool) -> None:
     channels = {"ring": {"members": [1, 2], "overseen": overseen}}
-    rules = build_mechanism(
-        {"name": "repetition", "rounds": 1, "predict": "observer", "talk": {"channels": channels}}
-    )
+    rules = build_mechanism({"name": "repetition", "rounds": 1, "predict": "observer", "talk": {"channels": channels}})
     playing = said(rules, build_game("public_goods"))
-    views = [
-        decision.view for step in playing.asked for decision in step if decision.view.facts.get("observer")
-    ]
+    views = [decision.view for step in playing.asked for decision in step if decision.view.facts.get("observer")]
     assert views
     for view in views:
         talk = view.facts.get("talk")

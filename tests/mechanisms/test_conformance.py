@@ -27,10 +27,7 @@ from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "trust")
 SHORT: dict[str, list[dict[str, Any]]] = {
-    "repetition": [
-        {"rounds": 3},
-        {"rounds": 4, "told_continuation": 0.5, "stopping": "geometric", "noise": 0.3},
-    ],
+    "repetition": [{"rounds": 3}, {"rounds": 4, "told_continuation": 0.5, "stopping": "geometric", "noise": 0.3}],
     "reputation": [
         {"order": "first", "rounds": 4},
         {"order": "higher", "rounds": 4},
@@ -41,21 +38,8 @@ SHORT: dict[str, list[dict[str, Any]]] = {
     "society": [
         {"rounds": 3, "network": "ring:2", "imitation": {"rule": "death-birth", "members": 3}},
         {"rounds": 3, "meeting": "pair", "observe": "neighbours", "records": 2, "links": {"share": 0.5}},
-        {
-            "rounds": 3,
-            "meeting": "pair",
-            "own": "memory",
-            "network": "scale_free:1",
-            "links": {},
-            "state": "after",
-        },
-        {
-            "rounds": 3,
-            "network": "small_world:2",
-            "links": {"share": 1.0},
-            "observe": "nobody",
-            "pay": "total",
-        },
+        {"rounds": 3, "meeting": "pair", "own": "memory", "network": "scale_free:1", "links": {}, "state": "after"},
+        {"rounds": 3, "network": "small_world:2", "links": {"share": 1.0}, "observe": "nobody", "pay": "total"},
         {"rounds": 2, "network": {"name": "communities", "degree": 2}, "window": 0},
     ],
     "evolution": [
@@ -68,12 +52,7 @@ SHORT: dict[str, list[dict[str, Any]]] = {
             "mutation": {"share": 1.0, "crossover": 0.5},
             "selection": "imitation",
         },
-        {
-            "genomes": ["Win."],
-            "under": {"name": "reputation", "rounds": 2},
-            "generations": 2,
-            "selection": "moran",
-        },
+        {"genomes": ["Win."], "under": {"name": "reputation", "rounds": 2}, "generations": 2, "selection": "moran"},
         {"genomes": ["Win."], "under": "mediation", "generations": 2},
     ],
     "advice": [{"rounds": 2}, {"rounds": 2, "advisers": 2, "told_continuation": 0.5}],
@@ -156,9 +135,7 @@ def test_a_game_without_a_meaning_is_refused_before_play() -> None:
         with pytest.raises(GameError, match=name):
             mechanisms.build(name).check(game)
     with pytest.raises(GameError, match=r"design \[0, 5\]: an action index lies between 0 and 1"):
-        mechanisms.build({"name": "mediation", "designs": [[0, 5], [0, 0]]}).check(
-            build_game("prisoners_dilemma")
-        )
+        mechanisms.build({"name": "mediation", "designs": [[0, 5], [0, 0]]}).check(build_game("prisoners_dilemma"))
     with pytest.raises(GameError, match="1 designs given"):
         mechanisms.build({"name": "mediation", "designs": [[0, 1]]}).check(build_game("prisoners_dilemma"))
 

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
-from ostrom.mechanisms.catalog.contracting import (
-    contracted_game,
-    contracted_payoffs,
-    default_bound,
-    transfers,
-)
+from ostrom.mechanisms.catalog.contracting import contracted_game, contracted_payoffs, default_bound, transfers
 
 CONTRACTS = st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=5)
 
@@ -64,8 +59,7 @@ def test_a_positive_amount_is_paid_by_the_others_in_equal_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
-    ["prisoners_dilemma:coopeval", "public_goods", "travelers_dilemma", "trust", "public_goods:4,2"],
+    "spec", ["prisoners_dilemma:coopeval", "public_goods", "travelers_dilemma", "trust", "public_goods:4,2"]
 )
 def test_a_contract_leaves_the_sum_of_payoffs_as_it_was(spec: str) -> None:
     game = build_game(spec)

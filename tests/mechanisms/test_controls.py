@@ -47,9 +47,7 @@ def asked(mechanism: Mechanism, action: str = "cooperate", game: Game = PD) -> t
         answers = []
         for decision in due:
             value: Any = (
-                dict.fromkeys(decision.form.schema["properties"], True)
-                if isinstance(decision.form, Record)
-                else action
+                dict.fromkeys(decision.form.schema["properties"], True) if isinstance(decision.form, Record) else action
             )
             if isinstance(decision.form, Choice) and action not in decision.form.options:
                 value = "cooperate"
@@ -149,9 +147,7 @@ def test_a_sham_mediator_names_an_action_and_binds_nobody() -> None:
     run = rules("mediation", "sham").play(PD, Streams(0, 0))
     run.send([Answer({"M1": True, "M2": True}, "scripted") for _ in next(run)])
     (second,) = run.send([Answer("cooperate", "scripted"), Answer("delegate", "scripted")])
-    assert (second.player, second.view.facts["named"]) == (1, 1), (
-        "what is named for oneself, not what another did"
-    )
+    assert (second.player, second.view.facts["named"]) == (1, 1), "what is named for oneself, not what another did"
 
 
 @pytest.mark.parametrize("name", ["repetition", "reputation"])
@@ -205,12 +201,7 @@ def test_what_cannot_be_controlled_is_refused() -> None:
     [
         ("none", {}, "short", ["mechanisms/none.txt"]),
         ("repetition", {}, "short", ["mechanisms/repetition.short.txt"]),
-        (
-            "contracting",
-            {"sham": True},
-            None,
-            ["mechanisms/contracting.txt", "mechanisms/contracting.sham.txt"],
-        ),
+        ("contracting", {"sham": True}, None, ["mechanisms/contracting.txt", "mechanisms/contracting.sham.txt"]),
         (
             "none",
             {"as_long_as": {"mechanism": "repetition", "facts": {}}},

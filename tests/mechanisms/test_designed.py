@@ -185,11 +185,7 @@ def test_a_contract_is_in_force_only_if_all_sign() -> None:
     assert bound.facts["transfers"] == [2.0, -2.0]
     free = played(rules, {**said, "sign": signed(True, False)})
     assert free.scores == (0.0, 3.0)
-    assert (free.facts["in_force"], free.facts["refusers"], free.facts["transfers"]) == (
-        False,
-        [1],
-        [0.0, 0.0],
-    )
+    assert (free.facts["in_force"], free.facts["refusers"], free.facts["transfers"]) == (False, [1], [0.0, 0.0])
 
 
 def test_refusers_are_named_before_play() -> None:
@@ -206,9 +202,7 @@ def test_the_expectation_counts_transfers() -> None:
     sure, half = {"cooperate": 1.0, "defect": 0.0}, {"cooperate": 0.5, "defect": 0.5}
     said: dict[str, Any] = {"vote": votes([], []), "act": [sure, half]}
     assert played(rules, {**said, "sign": signed(True, True)}).rounds[0].expected == pytest.approx((2.0, 1.5))
-    assert played(rules, {**said, "sign": signed(True, False)}).rounds[0].expected == pytest.approx(
-        (1.0, 2.5)
-    )
+    assert played(rules, {**said, "sign": signed(True, False)}).rounds[0].expected == pytest.approx((1.0, 2.5))
 
 
 @pytest.mark.parametrize("amount", [31, -31, 1.5, "3", None, True])
@@ -248,12 +242,7 @@ def test_a_gain_within_the_tolerance_is_none() -> None:
 
 @pytest.mark.parametrize(
     ("belief", "first", "delegates"),
-    [
-        ([[1.0, 0.0]], None, False),
-        ([[0.0, 1.0]], None, False),
-        (None, None, True),
-        (None, "cooperate", False),
-    ],
+    [([[1.0, 0.0]], None, False), ([[0.0, 1.0]], None, False), (None, None, True), (None, "cooperate", False)],
 )
 def test_a_best_responder_delegates_where_that_pays_more_than_acting(
     belief: list[list[float]] | None, first: str | None, delegates: bool

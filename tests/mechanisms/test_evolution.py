@@ -28,10 +28,7 @@ HOW: dict[str, Any] = {"strength": 1.0, "size": 2, "births": 1, "least": 0.0}
 
 
 def generation(
-    rules: Evolution,
-    streams: Streams,
-    paraphrase: Callable[[str], str] = str,
-    seen: list[Decision] | None = None,
+    rules: Evolution, streams: Streams, paraphrase: Callable[[str], str] = str, seen: list[Decision] | None = None
 ) -> Outcome:
     """One generation of members who follow their instructions, and of a paraphraser."""
     agents = [ScriptedAgent(strategies.build("instructed")) for _ in range(rules.members)]
@@ -102,9 +99,7 @@ def test_tournaments_and_imitation_have_their_chances() -> None:
 
 def test_every_member_is_told_its_own_instruction_and_plays_by_it() -> None:
     seen: list[Decision] = []
-    rules = Evolution(
-        [KIND, BAD], under={"name": "repetition", "rounds": 3}, population=8, meetings=2, generations=2
-    )
+    rules = Evolution([KIND, BAD], under={"name": "repetition", "rounds": 3}, population=8, meetings=2, generations=2)
     outcome = generation(rules, Streams(0, 1), seen=seen)
     acts = [d for d in seen if d.kind == "act"]
     assert len(acts) == 8 * 3 * 2
@@ -122,9 +117,7 @@ def test_every_member_is_told_its_own_instruction_and_plays_by_it() -> None:
 def test_selection_prefers_what_pays_drift_does_not_and_the_frozen_stay() -> None:
     bad: dict[str, int] = {}
     for arm in ("selected", "drift", "frozen"):
-        rules = Evolution(
-            [KIND, BAD], under={"name": "society", "rounds": 1}, population=200, generations=2, arm=arm
-        )
+        rules = Evolution([KIND, BAD], under={"name": "society", "rounds": 1}, population=200, generations=2, arm=arm)
         outcome = generation(rules, Streams(3, 1))
         bad[arm] = sum(g[0] == "Be a defector." for g in outcome.facts["next"]["genomes"])
         parents = outcome.facts["next"]["parents"]
@@ -238,9 +231,7 @@ def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, 
 
 
 def test_given_designs_stay_as_they_are() -> None:
-    rules = Evolution(
-        [KIND], under={"name": "mediation", "designs": [[1, 0], [1, 0]]}, population=4, generations=2
-    )
+    rules = Evolution([KIND], under={"name": "mediation", "designs": [[1, 0], [1, 0]]}, population=4, generations=2)
     asked, facts = designs_of(rules, 1)
     assert not asked
     assert "designs" not in facts and "designs" not in facts["next"]

@@ -32,9 +32,7 @@ LIBRARY = Library()
 class Scribe:
     """Lets strategies answer and writes down what a model in their place would have been told."""
 
-    def __init__(
-        self, types: Sequence[str], streams: Streams, framing: Framing, said: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, types: Sequence[str], streams: Streams, framing: Framing, said: Mapping[str, Any]) -> None:
         self.agents = [ScriptedAgent(strategies.build(spec)) for spec in types]
         self.types, self.streams, self.said = types, streams, said
         self.renderer = [PromptRenderer(framing, LIBRARY, "direct") for _ in types]
@@ -165,13 +163,7 @@ CASES: dict[str, dict[str, Any]] = {
         "types": ["tit_for_tat", "tit_for_tat", "defector", "defector"],
     },
     "society_pairs": {
-        "mechanism": {
-            "name": "society",
-            "meeting": "pair",
-            "rounds": 2,
-            "own": "memory",
-            "observe": "neighbours",
-        },
+        "mechanism": {"name": "society", "meeting": "pair", "rounds": 2, "own": "memory", "observe": "neighbours"},
         "game_spec": PD,
         "types": ["tit_for_tat", "cooperator", "defector"],
     },
@@ -195,20 +187,13 @@ CASES: dict[str, dict[str, Any]] = {
         "said": {"message": MESSAGE},
     },
     "repetition_talk": {
-        "mechanism": {
-            "name": "repetition",
-            "rounds": 2,
-            "talk": {"when": "after", "order": "in_turn", "length": 100},
-        },
+        "mechanism": {"name": "repetition", "rounds": 2, "talk": {"when": "after", "order": "in_turn", "length": 100}},
         "game_spec": "public_goods",
         "types": ["tit_for_tat", "cooperator", "defector"],
         "said": {"message": MESSAGE},
     },
     "none_talk": {
-        "mechanism": {
-            "name": "none",
-            "talk": {"who": "investor", "turns": 2, "private": True},
-        },
+        "mechanism": {"name": "none", "talk": {"who": "investor", "turns": 2, "private": True}},
         "game_spec": "trust",
         "types": ["tit_for_tat", "defector"],
         "said": {"message": {"to": "player_2", **MESSAGE}},
@@ -220,11 +205,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "disarmament": {"mechanism": "disarmament", "game_spec": PD, "types": ["tit_for_tat", "grim"]},
     "similarity": {"mechanism": "similarity:0.1", "game_spec": PD, "types": ["tit_for_tat", "defector"]},
-    "in_turn": {
-        "mechanism": "in_turn",
-        "game_spec": "public_goods",
-        "types": ["cooperator", "defector", "grim"],
-    },
+    "in_turn": {"mechanism": "in_turn", "game_spec": "public_goods", "types": ["cooperator", "defector", "grim"]},
 }
 
 

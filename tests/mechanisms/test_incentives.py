@@ -42,9 +42,7 @@ def test_nobody_gains_by_leaving_an_equilibrium(
         ((1, 1, 1, 1 - 1e-10), False), ((1, 1 - 1e-10, 0, 1), True),
     ],
 )  # fmt: skip
-def test_a_dominant_action_is_never_worse_and_sometimes_better(
-    paid: tuple[float, ...], dominant: bool
-) -> None:
+def test_a_dominant_action_is_never_worse_and_sometimes_better(paid: tuple[float, ...], dominant: bool) -> None:
     rows = np.array(paid).reshape(2, 2)
     one = game(*((x, 0) for x in paid))
     other = TensorGame("g", (AB, AB), np.stack([np.zeros((2, 2)), rows.T], axis=-1))
@@ -74,9 +72,7 @@ def test_a_ring_links_everybody_to_the_nearest(size: int, degree: int, pairs: in
 
 @pytest.mark.parametrize(("size", "degree"), [(5, 3), (5, 0), (4, 4), (2, 2), (5, 6)])
 def test_a_ring_that_cannot_be_is_refused(size: int, degree: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"degree must be even and from 2 to {size - 1} among {size} members"
-    ):
+    with pytest.raises(ValueError, match=f"degree must be even and from 2 to {size - 1} among {size} members"):
         lattice(range(size), degree)
 
 

@@ -49,9 +49,7 @@ def rules(name: str, **params: Any) -> Mechanism:
 
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(sorted(ABLE)), st.sets(st.tuples(st.integers(0, 7), st.integers(0, 3)), max_size=6))
-def test_a_missed_round_has_no_action_pays_nothing_and_counts(
-    name: str, misses: set[tuple[int, int]]
-) -> None:
+def test_a_missed_round_has_no_action_pays_nothing_and_counts(name: str, misses: set[tuple[int, int]]) -> None:
     made = played(rules(name, missed="mark"), misses)
     late = {
         (decision.view.round, decision.player)
@@ -60,9 +58,7 @@ def test_a_missed_round_has_no_action_pays_nothing_and_counts(
         if answer.reading == "missed"
     }
     rounds = made.outcome.rounds
-    assert len({r.number for r in rounds}) == ABLE[name].get("rounds", 1), (
-        "a void round is a round of the match"
-    )
+    assert len({r.number for r in rounds}) == ABLE[name].get("rounds", 1), "a void round is a round of the match"
     for r in rounds:
         sat = r.players or tuple(range(2))
         assert {sat[s] for s in r.missed} == {p for number, p in late if number == r.number and p in sat}
@@ -129,9 +125,7 @@ def second_round(made: Playing, seat: int) -> Decision:
 def told(made: Playing, seat: int, memory: str = "full") -> str:
     decision = second_round(made, seat)
     shown = memories.build(memory).show(decision.view, lambda n, _: Streams(0, 0).about(n, 0, "x"))
-    return (
-        PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, shown, None, {}).text
-    )
+    return PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, shown, None, {}).text
 
 
 def test_players_read_who_missed_and_what_followed() -> None:
@@ -145,9 +139,7 @@ def test_players_read_who_missed_and_what_followed() -> None:
     assert "did not play (0 points)" in told(society, 0) and "did not decide in time" in told(society, 0)
 
 
-@pytest.mark.parametrize(
-    "memory", ["window:3", "forgiving:1", "sanitized:polar,window=4", "forgetting:0.1", "full"]
-)
+@pytest.mark.parametrize("memory", ["window:3", "forgiving:1", "sanitized:polar,window=4", "forgetting:0.1", "full"])
 def test_strategies_see_only_rounds_that_were_played(memory: str) -> None:
     """Grim and tit for tat read nothing into a void round, with every memory that scripts can use."""
 
@@ -224,13 +216,7 @@ def test_what_is_played_for_whoever_misses() -> None:
     assert missed_by(said) == (1,)
     assert rule.filled(said) == [said[0], Answer("defect", "missed"), said[2]]
     void = void_round(PD, 3, (1,), (4, 5))
-    assert (void.number, void.actions, void.payoffs, void.players, void.missed) == (
-        3,
-        (),
-        (0.0, 0.0),
-        (4, 5),
-        (1,),
-    )
+    assert (void.number, void.actions, void.payoffs, void.players, void.missed) == (3, (), (0.0, 0.0), (4, 5), (1,))
     with pytest.raises(GameError, match=r"seat 1 of game prisoners_dilemma has no such action \(found 'run'"):
         Missing("default:run").check(PD)
 

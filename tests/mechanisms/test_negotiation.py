@@ -45,12 +45,9 @@ def offer(
         {
             "message": "so?",
             "intend": [] if intend is None else [intend],
-            "actions": {
-                f"player_{s}": [a] if (a := (actions or {}).get(s)) else [] for s in range(1, seats + 1)
-            },
+            "actions": {f"player_{s}": [a] if (a := (actions or {}).get(s)) else [] for s in range(1, seats + 1)},
             "payments": [
-                {"from": f"player_{a}", "to": f"player_{b}", "amount": n, "when": w}
-                for a, b, n, w in payments or []
+                {"from": f"player_{a}", "to": f"player_{b}", "amount": n, "when": w} for a, b, n, w in payments or []
             ],
         }
     )
@@ -86,9 +83,7 @@ def test_an_agreement_binds_and_who_is_bound_is_not_asked() -> None:
     assert [d.kind for step in played.asked for d in step] == ["offer", "reply"]
     assert played.outcome.rounds[0].payoffs == (3.0, 3.0)
     (agreement,) = played.outcome.facts["agreements"]
-    assert (
-        agreement["actions"] == [{"seat": 0, "action": 0}, {"seat": 1, "action": 0}] and agreement["by"] == 0
-    )
+    assert agreement["actions"] == [{"seat": 0, "action": 0}, {"seat": 1, "action": 0}] and agreement["by"] == 0
 
 
 def test_a_refused_offer_binds_nobody() -> None:
@@ -120,9 +115,7 @@ def test_nobody_pays_more_than_it_has() -> None:
 
 
 def test_who_owes_points_pays_nothing() -> None:
-    loss = build_game(
-        {"name": "loss", "actions": ["a", "b"], "payoffs": [[[-4, 1], [-4, 1]], [[-4, 1], [-4, 1]]]}
-    )
+    loss = build_game({"name": "loss", "actions": ["a", "b"], "payoffs": [[[-4, 1], [-4, 1]], [[-4, 1], [-4, 1]]]})
     (played,) = negotiated([offer(None, [(1, 2, 2, "end")])], [], "a", loss).outcome.rounds
     assert [payment["paid"] for payment in played.facts["payments"]] == [0.0] and played.payoffs == (-4, 1)
 
@@ -310,25 +303,15 @@ def test_a_payment_is_a_whole_number_within_the_bound(amount: Any) -> None:
 
 
 def test_several_agreements_pay_no_more_than_there_is_in_the_order_of_signing() -> None:
-    deals = [
-        offer(payments=[(1, 2, 4, "now")]),
-        offer(payments=[(1, 2, 4, "now")]),
-        offer(payments=[(1, 2, 4, "end")]),
-    ]
+    deals = [offer(payments=[(1, 2, 4, "now")]), offer(payments=[(1, 2, 4, "now")]), offer(payments=[(1, 2, 4, "end")])]
     (played,) = negotiated(deals, [True], endowment=6).outcome.rounds
-    assert [paid["paid"] for paid in played.facts["payments"]] == [
-        4.0,
-        2.0,
-        1.0,
-    ]  # 6, then the point of the round
+    assert [paid["paid"] for paid in played.facts["payments"]] == [4.0, 2.0, 1.0]  # 6, then the point of the round
     assert played.payoffs == (1 - 7, 1 + 7)
 
 
 def test_nobody_pays_out_of_a_loss() -> None:
     game = build_game({**TENTHS, "payoffs": [[[-3, -3], [-3, -3]], [[-3, -3], [-3, -3]]]})
-    (played,) = negotiated(
-        [offer(payments=[(1, 2, 4, "end")])], [], "D", game, endowment=1, bound=9
-    ).outcome.rounds
+    (played,) = negotiated([offer(payments=[(1, 2, 4, "end")])], [], "D", game, endowment=1, bound=9).outcome.rounds
     assert played.payoffs == (-3.0, -3.0) and played.facts["payments"][0]["paid"] == 0.0
 
 
@@ -412,9 +395,7 @@ def test_measures_say_what_came_of_it(tmp_path: Path) -> None:
             for name in ("agreement", "offers_to_agreement", "surplus_taken", "surplus_share", "broken_words")
         }
     assert values["agreement"] == [1.0] and values["offers_to_agreement"] == [2.0]
-    assert values["surplus_taken"] == [
-        pytest.approx((0 + 5 - 2) / (6 - 2))
-    ]  # one is bound, the other defects
+    assert values["surplus_taken"] == [pytest.approx((0 + 5 - 2) / (6 - 2))]  # one is bound, the other defects
     assert values["surplus_share"] == pytest.approx([-1 / 3, 4 / 3])
     assert values["broken_words"] == []  # who said what it intends was bound
 

@@ -23,16 +23,7 @@ SAID = Answer({"test": "yes", "sure": 70}, "exact")
 def known(one: Decision) -> tuple[Any, ...]:
     """A decision with what its player knows at that time."""
     view = one.view
-    return (
-        one.player,
-        one.kind,
-        one.form,
-        one.agent,
-        view.seat,
-        view.round,
-        list(view.history),
-        dict(view.facts),
-    )
+    return (one.player, one.kind, one.form, one.agent, view.seat, view.round, list(view.history), dict(view.facts))
 
 
 Steps = list[list[tuple[Decision, tuple[Any, ...]]]]
@@ -49,9 +40,7 @@ def played(spec: dict[str, Any], game: str = "prisoners_dilemma") -> tuple[Steps
             due = next(play) if answers is None else play.send(answers)
             steps.append([(one, known(one)) for one in due])
             answers = [
-                SAID
-                if one.kind == "recognise"
-                else random_answer(one.form, streams.at(len(steps), one.player))
+                SAID if one.kind == "recognise" else random_answer(one.form, streams.at(len(steps), one.player))
                 for one in due
             ]
     except StopIteration as stop:
@@ -77,9 +66,7 @@ def played(spec: dict[str, Any], game: str = "prisoners_dilemma") -> tuple[Steps
 def test_everything_before_the_question_is_as_without_it(spec: dict[str, Any]) -> None:
     plain, outcome = played(spec)
     asked, same = played({**spec, "recognise": True})
-    assert [[seen for _, seen in step] for step in asked[:-1]] == [
-        [seen for _, seen in step] for step in plain
-    ]
+    assert [[seen for _, seen in step] for step in asked[:-1]] == [[seen for _, seen in step] for step in plain]
     assert (same.rounds, same.scores, same.facts) == (outcome.rounds, outcome.scores, outcome.facts)
     last = [one for one, _ in asked[-1]]
     assert {one.kind for one in last} == {"recognise"}
@@ -94,11 +81,7 @@ def test_everything_before_the_question_is_as_without_it(spec: dict[str, Any]) -
 def test_a_seat_knows_how_the_last_round_ended() -> None:
     asked, outcome = played({"name": "repetition", "rounds": 3, "recognise": True})
     for one, _ in asked[-1]:
-        assert [one.view.seat, one.view.round, list(one.view.history)] == [
-            one.player,
-            4,
-            list(outcome.rounds),
-        ]
+        assert [one.view.seat, one.view.round, list(one.view.history)] == [one.player, 4, list(outcome.rounds)]
 
 
 @pytest.mark.parametrize("own", ["record", "memory"])

@@ -55,9 +55,7 @@ def test_parameters_that_contradict_each_other_are_refused(spec: dict[str, Any],
         ({"name": "similarity"}, "travelers_dilemma", None),
     ],
 )  # fmt: skip
-def test_games_that_rules_have_no_meaning_in_are_refused(
-    spec: dict[str, Any], game: Any, says: str | None
-) -> None:
+def test_games_that_rules_have_no_meaning_in_are_refused(spec: dict[str, Any], game: Any, says: str | None) -> None:
     built = build_game(game) if isinstance(game, str) else game
     if says is None:
         mechanisms.build(spec).fit(built)
@@ -124,7 +122,5 @@ def test_a_contract_turns_on_the_cooperative_action() -> None:
         (10, 3, {"share": 0.5}, 2 * 5 * 2),
     ],
 )
-def test_the_most_that_changes_of_links_ask(
-    count: int, rounds: int, links: dict[str, Any], most: int
-) -> None:
+def test_the_most_that_changes_of_links_ask(count: int, rounds: int, links: dict[str, Any], most: int) -> None:
     assert Rewiring(**links).most_decisions(count, rounds) == most

@@ -26,9 +26,7 @@ def at_random(decision: Decision, step: int) -> Answer:
     return random_answer(decision.form, Streams(5, 5).at(step, decision.player))
 
 
-def society(
-    types: list[str], rounds: int = 15, order: Literal["first", "higher"] = "first", game: Any = PD
-) -> Playing:
+def society(types: list[str], rounds: int = 15, order: Literal["first", "higher"] = "first", game: Any = PD) -> Playing:
     """Everybody of a list of strategies, one per seat each."""
     players = [spec for spec in types for _ in range(game.seats)]
     streams = Streams(0, 1)
@@ -81,9 +79,7 @@ def depth_of(record: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("order", ["first", "higher"])
 @pytest.mark.parametrize("game", [PD, GOODS], ids=["pd", "goods"])
-def test_records_show_the_window_newest_first_and_nothing_else(
-    order: Literal["first", "higher"], game: Any
-) -> None:
+def test_records_show_the_window_newest_first_and_nothing_else(order: Literal["first", "higher"], game: Any) -> None:
     rules = Reputation(order, rounds=7, window=3, depth=3).sized(3 * game.seats)
     match = drive(rules, game, Streams(0, 1), at_random)
     names = match.outcome.facts["names"]

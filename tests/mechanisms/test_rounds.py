@@ -51,13 +51,9 @@ def kinds(asked: Sequence[Sequence[Decision]]) -> list[str]:
 
 
 def test_a_match_goes_on_with_the_chance_of_continuation() -> None:
-    rules = mechanisms.build(
-        {"name": "repetition", "rounds": 40, "stopping": "geometric", "continuation": 0.9}
-    )
+    rules = mechanisms.build({"name": "repetition", "rounds": 40, "stopping": "geometric", "continuation": 0.9})
     lengths = [len(played(rules, build_game("stag_hunt"), first, seed)[1].rounds) for seed in range(30)]
-    ends = [
-        [n for n in range(1, 40) if Streams(seed, 0).chance(n, 0, "continue") >= 0.9] for seed in range(30)
-    ]
+    ends = [[n for n in range(1, 40) if Streams(seed, 0).chance(n, 0, "continue") >= 0.9] for seed in range(30)]
     assert lengths == [(at or [40])[0] for at in ends] and max(lengths) > 10 > min(lengths)
 
 
@@ -127,11 +123,7 @@ def test_a_seat_that_moves_twice_slips_by_draws_of_its_own() -> None:
 
     _, outcome = played(rules, game, refuse)
     twice = [
-        [
-            move["value"] != 0
-            for move in round_.facts["moves"]
-            if (move["seat"], move["stage"]) == (0, "offer")
-        ]
+        [move["value"] != 0 for move in round_.facts["moves"] if (move["seat"], move["stage"]) == (0, "offer")]
         for round_ in outcome.rounds
     ]
     pairs = {tuple(slips[:2]) for slips in twice if len(slips) > 1}
@@ -147,9 +139,7 @@ def test_an_observer_predicts_each_move_from_what_its_player_is_told() -> None:
     rules.fit(game)
     asked, _ = played(rules, game, first)
     assert kinds(asked) == ["predict", "act", "predict", "act"] and rules.observers == 1
-    about = [
-        (d.player, d.view.facts["target"], d.view.facts["stage"]) for (d,) in asked if d.kind == "predict"
-    ]
+    about = [(d.player, d.view.facts["target"], d.view.facts["stage"]) for (d,) in asked if d.kind == "predict"]
     assert about == [(2, 0, "offer"), (2, 1, "reply")]
     watched = mechanisms.build({"name": "repetition", "rounds": 1, "predict": "observer", "watched": 2})
     assert kinds(played(watched, game, first)[0]) == ["act", "predict", "act"]
@@ -186,9 +176,7 @@ def test_a_sham_past_is_made_up_where_no_player_knows_better() -> None:
     game = build_game(POOL)
     sham = build_mechanism({"name": "repetition", "rounds": 3, "control": "sham"}, key="mechanism")
     sham.fit(game)
-    low, high = (
-        played(sham, game, reply)[0] for reply in (first, lambda d: d.form.high if d.kind == "act" else 0)
-    )
+    low, high = (played(sham, game, reply)[0] for reply in (first, lambda d: d.form.high if d.kind == "act" else 0))
     pasts = [[d.view.history[:] for d in due] for due in low]
     assert pasts == [[d.view.history[:] for d in due] for due in high], "nothing that was played is shown"
     assert pasts[2][0] != pasts[2][1] and len(pasts[2][0]) == 2
@@ -232,9 +220,7 @@ def test_a_record_tells_amounts_and_scripts_answer_to_it() -> None:
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("around", [{"predict": "players"}, {"predict": "observer"}, {"state": "during"}])
 @pytest.mark.parametrize("name", ["punishment", "cheap_talk", "in_turn", "similarity", "none"])
-def test_predictions_and_statements_go_around_any_mechanism_with_seats(
-    name: str, around: dict[str, str]
-) -> None:
+def test_predictions_and_statements_go_around_any_mechanism_with_seats(name: str, around: dict[str, str]) -> None:
     rounds = {"rounds": 3} if name in ("punishment", "cheap_talk") else {}
     check_mechanism({"name": name, **rounds, **around}, games=["prisoners_dilemma"], seeds=1)
 
@@ -242,9 +228,7 @@ def test_predictions_and_statements_go_around_any_mechanism_with_seats(
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("around", [{"predict": "players"}, {"predict": "observer"}, {"noise": 0.5}])
 @pytest.mark.parametrize("game", ["beauty_contest:2", "first_price_auction:2", "common_pool:2", "dictator"])
-def test_rounds_of_a_rule_are_played_and_told_with_what_is_around_them(
-    game: str, around: dict[str, Any]
-) -> None:
+def test_rounds_of_a_rule_are_played_and_told_with_what_is_around_them(game: str, around: dict[str, Any]) -> None:
     if (game, around) != ("dictator", {"predict": "players"}):
         check_mechanism({"name": "repetition", "rounds": 2, **around}, games=[game], seeds=1)
 

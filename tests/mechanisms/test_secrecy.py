@@ -70,13 +70,9 @@ class Members:
         results = [message for message in request.messages if message.role == "tool"]
         if request.tools and not results:
             return called(
-                ("write_note", {"text": self.secret(me)}),
-                ("read_notes", {}),
-                ("look_back", {"first": 1, "last": 9}),
+                ("write_note", {"text": self.secret(me)}), ("read_notes", {}), ("look_back", {"first": 1, "last": 9})
             )
-        body = {
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "tool"]
-        }
+        body = {"messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "tool"]}
         said = answer(body)
         if '"intend"' in last:
             said = said.replace("Noted.", self.secret(1, 2, 3))  # all players read a negotiation
@@ -85,10 +81,7 @@ class Members:
     def leaks(self) -> list[tuple[int, str]]:
         """Who was sent a word that is not for it."""
         return [
-            (who, word)
-            for who, text in self.sent
-            for word in SECRET.findall(text)
-            if who not in self.readers[word]
+            (who, word) for who, text in self.sent for word in SECRET.findall(text) if who not in self.readers[word]
         ]
 
 
@@ -152,9 +145,7 @@ def test_no_prompt_of_a_player_holds_a_word_that_is_not_for_it(
 
 
 @pytest.mark.parametrize("overseen", ["told", "secret"])
-def test_observers_read_what_is_overseen_and_nothing_else(
-    overseen: str, members: Members, tmp_path: Path
-) -> None:
+def test_observers_read_what_is_overseen_and_nothing_else(overseen: str, members: Members, tmp_path: Path) -> None:
     members.overseen = True
     channels = {"ring": {"members": [1, 2], "overseen": overseen}, "hall": "everybody"}
     talked(members, tmp_path, channels, mechanism={"predict": "observer"}, observers=["m"])
@@ -174,9 +165,7 @@ def everything(folder: Path) -> str:
     return "\n".join(texts)
 
 
-def test_exports_for_others_hold_no_word_and_those_for_the_researcher_all(
-    members: Members, tmp_path: Path
-) -> None:
+def test_exports_for_others_hold_no_word_and_those_for_the_researcher_all(members: Members, tmp_path: Path) -> None:
     talked(
         members,
         tmp_path,
@@ -196,13 +185,7 @@ def test_exports_for_others_hold_no_word_and_those_for_the_researcher_all(
 
 def test_short_messages_of_cheap_talk_are_not_shared(tmp_path: Path, members: Members) -> None:
     rules = {"name": "cheap_talk", "rounds": 2}
-    study = {
-        "name": "cheap",
-        "game": "public_goods",
-        "mechanism": rules,
-        "types": {"m": "scripted/member"},
-        "seeds": 1,
-    }
+    study = {"name": "cheap", "game": "public_goods", "mechanism": rules, "types": {"m": "scripted/member"}, "seeds": 1}
     assert play(load_study(study), runs=tmp_path).complete
     with open_run("cheap", tmp_path) as run:
         export_run(run, "shared", tmp_path / "shared")
@@ -228,13 +211,7 @@ def test_a_transcript_of_one_player_holds_what_it_read_and_that_of_all_says_who_
 def test_no_tree_is_asked_for_a_game_with_channels() -> None:
     tree = {"model": "openai/gpt-4o-mini", "tree": "auto", "params": {"temperature": 0}}
     mechanism = {"name": "repetition", "rounds": 2, "talk": {"channels": {"ring": [1, 2]}}}
-    study = {
-        "name": "t",
-        "game": "public_goods",
-        "mechanism": mechanism,
-        "types": {"m": tree},
-        "seating": "self",
-    }
+    study = {"name": "t", "game": "public_goods", "mechanism": mechanism, "types": {"m": tree}, "seating": "self"}
     with pytest.raises(StudyError, match="a tree needs plain repetition"):
         tree_names(plan_of(load_study(study)))
 

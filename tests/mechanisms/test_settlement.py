@@ -185,13 +185,10 @@ class Planted(Repetition):
         rounds: list[Round] = []
         for number in range(1, 4):
             answers = yield [
-                act(View(game, seat, self.name, number, History(rounds), self.told))
-                for seat in range(game.seats)
+                act(View(game, seat, self.name, number, History(rounds), self.told)) for seat in range(game.seats)
             ]
             rounds.append(Round(number, profile_of(game, answers), game.payoff(profile_of(game, answers))))
-        return self.end(
-            game, rounds, [match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats)]
-        )
+        return self.end(game, rounds, [match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats)])
 
     def end(self, game: Game, rounds: list[Round], scores: list[float]) -> Outcome:
         return Outcome(rounds, tuple(scores))

@@ -62,9 +62,7 @@ def test_expected_payoffs_of_comparisons_are_exact() -> None:
 
 
 def test_scripts_let_the_comparison_decide_where_that_is_an_equilibrium(tmp_path: Path) -> None:
-    assert is_equilibrium(compared_game(PD, 0.1), (2, 2)) and not is_equilibrium(
-        compared_game(PD, 0.4), (2, 2)
-    )
+    assert is_equilibrium(compared_game(PD, 0.1), (2, 2)) and not is_equilibrium(compared_game(PD, 0.4), (2, 2))
     study = {
         "name": "alike", "game": {"name": "prisoners_dilemma", "preset": "coopeval"},
         "types": {"kind": {"strategy": "tit_for_tat"}, "mean": {"strategy": "defector"}}, "seating": "ordered",
@@ -106,11 +104,7 @@ def test_a_game_without_cooperation_has_no_similarity() -> None:
 
 
 def told(decision: Decision) -> str:
-    return (
-        PromptRenderer(Framing(labels="actions"), Library(), "direct")
-        .prompt(decision, Shown(), None, {})
-        .text
-    )
+    return PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, Shown(), None, {}).text
 
 
 @pytest.mark.parametrize(
@@ -139,9 +133,5 @@ def test_players_are_told_of_it_only_if_asked() -> None:
     match = mechanisms.build({"name": "repetition", "rounds": 2}).play(PD, Streams(0, 0))
     (first, _) = next(match)
     assert "at least 50" not in told(first)
-    asked = (
-        PromptRenderer(Framing(hint="cooperation_holds"), Library(), "direct")
-        .prompt(first, Shown(), None, {})
-        .text
-    )
+    asked = PromptRenderer(Framing(hint="cooperation_holds"), Library(), "direct").prompt(first, Shown(), None, {}).text
     assert "with a chance of at least 50 %" in asked.replace("50%", "50 %")

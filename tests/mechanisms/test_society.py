@@ -49,9 +49,7 @@ def played(types: list[str], seed: int = 0, game: Game = PD, **params: Any) -> P
 # -- networks --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "spec", ["complete", "ring:4", "small_world:4,0.3", "scale_free:2", "communities:2,4,0.3,3"]
-)
+@pytest.mark.parametrize("spec", ["complete", "ring:4", "small_world:4,0.3", "scale_free:2", "communities:2,4,0.3,3"])
 def test_links_go_both_ways_and_depend_on_the_seed_alone(spec: str) -> None:
     made = [networks.build(spec).links(30, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert made[0] == made[1]
@@ -102,9 +100,7 @@ def test_planted_members_live_at_hubs_or_side_by_side() -> None:
     grown = networks.build("scale_free:2").links(50, np.random.default_rng(0))
     at_hubs = homes(grown, Plant("bad", 3, "hubs"), True, np.random.default_rng(1))[-3:]
     assert sorted(len(grown[p]) for p in at_hubs) == sorted(map(len, grown))[-3:]
-    alike = [
-        homes(ring(9, 2), Plant("bad", 1, "hubs"), False, np.random.default_rng(i))[-1] for i in range(9)
-    ]
+    alike = [homes(ring(9, 2), Plant("bad", 1, "hubs"), False, np.random.default_rng(i))[-1] for i in range(9)]
     assert len(set(alike)) > 2, "among equals, chance decides"
     near = homes(ring(20, 2), Plant("bad", 5, "cluster"), True, np.random.default_rng(1))
     assert sorted(near) == list(range(20))
@@ -126,9 +122,7 @@ def test_one_action_towards_all_neighbours_pays_the_mean_or_the_total() -> None:
 
 
 def test_a_game_of_more_seats_is_played_in_neighbourhoods() -> None:
-    found = played(
-        ["cooperator"] * 5 + ["defector"], rounds=1, network="ring:2", game=GOODS, placing="blocks"
-    )
+    found = played(["cooperator"] * 5 + ["defector"], rounds=1, network="ring:2", game=GOODS, placing="blocks")
     full = GOODS.payoff((0, 0, 0))[0]
     lone = GOODS.payoff((1, 0, 0))
     # Members 4, 5 and 0 share groups with the defector; 2 does not.
@@ -332,9 +326,7 @@ def test_links_are_cut_by_one_and_made_by_two() -> None:
     assert kinds["cut"] > 3 and 3 < kinds["made"] < proposals["link"]
     assert proposals["accept"] <= proposals["link"] == 9 * 6
     said = [
-        (d, a)
-        for step, given in zip(found.asked, found.answers, strict=True)
-        for d, a in zip(step, given, strict=True)
+        (d, a) for step, given in zip(found.asked, found.answers, strict=True) for d, a in zip(step, given, strict=True)
     ]
     yes = sum(sum(a.value.values()) for d, a in said if d.kind == "accept")
     wanted = sum(a.value["propose"] != "nobody" for d, a in said if d.kind == "link")

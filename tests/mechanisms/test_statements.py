@@ -50,9 +50,7 @@ ALL = ["before", "during", "after"]
         (1, [], "words", "act"),
     ],
 )
-def test_statements_come_before_in_the_middle_and_after(
-    rounds: int, state: Any, how: str, kinds: str
-) -> None:
+def test_statements_come_before_in_the_middle_and_after(rounds: int, state: Any, how: str, kinds: str) -> None:
     asked = _asked(PD, rounds=rounds, state=state, state_as=how)
     assert [due[0].kind for due in asked] == kinds.split()
     assert all([decision.player for decision in due] == [0, 1] for due in asked)

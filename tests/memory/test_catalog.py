@@ -136,9 +136,7 @@ def test_a_window_is_the_end_of_the_history(past: tuple[Game, list[Round], int],
 class TestForgetting:
     @settings(max_examples=30, deadline=None)
     @given(pasts(), st.sampled_from(["drop", "decay"]), st.integers(0, 5))
-    def test_nothing_forgotten_comes_back(
-        self, past: tuple[Game, list[Round], int], mode: str, seed: int
-    ) -> None:
+    def test_nothing_forgotten_comes_back(self, past: tuple[Game, list[Round], int], mode: str, seed: int) -> None:
         game, rounds, seat = past
         gone: set[int] = set()
         for length in range(len(rounds) + 1):
@@ -149,9 +147,7 @@ class TestForgetting:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("mode", "age", "chance"), [("drop", 30, 0.2), ("decay", 3, 1 - 0.8**3)])
-    def test_a_round_goes_with_the_stated_chance(
-        self, mode: Literal["drop", "decay"], age: int, chance: float
-    ) -> None:
+    def test_a_round_goes_with_the_stated_chance(self, mode: Literal["drop", "decay"], age: int, chance: float) -> None:
         game = GAMES[0]
         rounds = play_rounds(game, [(0, 0)] * age)
         memory = Forgetting(0.2, mode)
@@ -255,9 +251,7 @@ class TestEdited:
         game, rounds, seat = past
         plain = list(show("window:4", game, rounds, seat).rounds)
         out = list(show_edited(game, rounds, seat, {"back": back, "edit": "drop"}).rounds)
-        assert out == (
-            plain if back > len(plain) else plain[: len(plain) - back] + plain[len(plain) - back + 1 :]
-        )
+        assert out == (plain if back > len(plain) else plain[: len(plain) - back] + plain[len(plain) - back + 1 :])
         who = data.draw(st.integers(1, game.seats))
         turned = list(show_edited(game, rounds, seat, {"back": back, "edit": "flip", "seat": who}).rounds)
         expected = list(plain)
@@ -281,11 +275,7 @@ class TestEdited:
         assert flipped(game, played, 0).expected is None
         inner = memories.build("asked:3")
         edited = memories.build({"name": "edited", "of": "asked:3", "back": 1})
-        assert (
-            (edited.asks, edited.note_form)
-            == (inner.asks, inner.note_form)
-            != (Memory.asks, Memory.note_form)
-        )
+        assert (edited.asks, edited.note_form) == (inner.asks, inner.note_form) != (Memory.asks, Memory.note_form)
 
 
 def test_a_note_of_rounds_lists_them_in_their_order() -> None:
@@ -360,10 +350,7 @@ def test_bm25_by_hand() -> None:
     """Three texts of 3, 3 and 2 words, mean 8/3; both words of the last one are in two of three texts."""
     rarity, norm = math.log(1.6), 1.2 * (0.25 + 0.75 * 3 / (8 / 3))
     first = 2 * rarity * 2.2 / (1 + norm)
-    assert bm25(["they defected again", "all is calm", "They defected!"])[:2] == [
-        pytest.approx(first, abs=1e-9),
-        0,
-    ]
+    assert bm25(["they defected again", "all is calm", "They defected!"])[:2] == [pytest.approx(first, abs=1e-9), 0]
     assert bm25([]) == [] and bm25(["", ""]) == [0, 0]
 
 

@@ -130,9 +130,7 @@ def test_a_tally_is_shown_in_words_without_rounds(tmp_path: Path) -> None:
         ("players", "You=invest: 2 times\nP2=share: 2 times", "You=share: 2 times\nP1=invest: 2 times"),
     ],
 )
-def test_a_tally_calls_everybodys_actions_by_their_own_names(
-    tmp_path: Path, of: str, first: str, second: str
-) -> None:
+def test_a_tally_calls_everybodys_actions_by_their_own_names(tmp_path: Path, of: str, first: str, second: str) -> None:
     def trusting(request: Request) -> str:
         PROMPTS.append(request.messages[0].content)
         return "[invest]" if "[invest]" in PROMPTS[-1] else "[share]"

@@ -39,9 +39,7 @@ def situations(draw: st.DrawFn) -> tuple[Sanitized, Game, list[Round], int]:
 
 @settings(max_examples=150, deadline=None)
 @given(situations())
-def test_made_up_rounds_come_first_and_real_ones_last(
-    situation: tuple[Sanitized, Game, list[Round], int],
-) -> None:
+def test_made_up_rounds_come_first_and_real_ones_last(situation: tuple[Sanitized, Game, list[Round], int]) -> None:
     memory, game, rounds, seat = situation
     shown = show(memory, game, rounds, seat)
     real = rounds[max(0, len(rounds) - memory.real) :]
@@ -81,9 +79,7 @@ def test_a_wholly_real_window_is_the_plain_window_from_the_first_round_on(done: 
 
 
 def test_polar_rounds_mirror_the_shares_of_a_baseline_and_never_change() -> None:
-    memory = Sanitized(
-        "polar", 0, 400, shares={"claim_2, claim_3": 3, "claim_5,claim_4": 1.0, "claim_4, claim_2": 0}
-    )
+    memory = Sanitized("polar", 0, 400, shares={"claim_2, claim_3": 3, "claim_5,claim_4": 1.0, "claim_4, claim_2": 0})
     assert memory.lacks(TD) is None
     early, late = (show(memory, TD, play_rounds(TD, [(3, 3)] * n)).rounds for n in (0, 400))
     assert {r.actions for r in early} == {(0, 0), (3, 3)}
@@ -131,9 +127,7 @@ def test_the_told_number_of_rounds_moves_with_the_numbering() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=12, max_size=25), st.integers(0, 3))
-def test_the_made_up_version_of_a_real_round_never_changes(
-    profiles: list[tuple[int, int]], seed: int
-) -> None:
+def test_the_made_up_version_of_a_real_round_never_changes(profiles: list[tuple[int, int]], seed: int) -> None:
     memory = Sanitized("polar", 2, 8)
     rounds = play_rounds(TD, profiles)
     versions: dict[int, set[tuple[int, ...]]] = {}

@@ -30,9 +30,7 @@ def server() -> Iterator[LoopbackServer]:
 def ask() -> Ask:
     """Open a model, make one call, close it."""
 
-    def call(
-        model: str | Model, request: Request | str = "Valid answers: [A0] or [A1].", **settings: Any
-    ) -> Reply:
+    def call(model: str | Model, request: Request | str = "Valid answers: [A0] or [A1].", **settings: Any) -> Reply:
         async def main() -> Reply:
             client = open_model(model, **settings) if isinstance(model, str) else model
             sent = Request((Message("user", request),)) if isinstance(request, str) else request

@@ -54,11 +54,7 @@ def got(blocks: Any, request: Request | None = None, **more: Any) -> Reply:
 
 
 def test_thinking_is_kept_apart_with_its_kind() -> None:
-    blocks = [
-        {"type": "thinking", "thinking": "hm"},
-        {"type": "redacted_thinking"},
-        {"type": "text", "text": "[A]"},
-    ]
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "redacted_thinking"}, {"type": "text", "text": "[A]"}]
     later, earlier = got(blocks), got(blocks, model="claude-3-7-sonnet-20250219")
     assert (later.text, later.reasoning, later.reasoning_kind) == ("[A]", "hm", "summary")
     assert earlier.reasoning_kind == "raw"
@@ -79,10 +75,7 @@ def test_prefill_where_the_model_allows_it(server: LoopbackServer, ask: Ask) -> 
 
 def test_overload_is_a_failed_server(ask: Ask) -> None:
     said = r"failed \(529\): Overloaded"
-    with (
-        LoopbackServer(faults=Faults({"overloaded": 1.0})) as server,
-        pytest.raises(ServerFailed, match=said),
-    ):
+    with LoopbackServer(faults=Faults({"overloaded": 1.0})) as server, pytest.raises(ServerFailed, match=said):
         ask("anthropic/m", base_url=server.origin)
 
 

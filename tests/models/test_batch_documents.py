@@ -86,12 +86,7 @@ def test_openai_says_how_a_batch_stands(document: dict[str, Any], status: BatchS
 
 
 def test_openai_says_why_a_batch_failed() -> None:
-    data = [
-        {"code": "c", "message": "no", "line": 3},
-        {"message": "m" * 2000, "line": "x"},
-        "odd",
-        {"code": "d" * 200},
-    ]
+    data = [{"code": "c", "message": "no", "line": 3}, {"message": "m" * 2000, "line": "x"}, "odd", {"code": "d" * 200}]
     for errors in ({"data": data}, data):
         document = {"id": "b", "status": "failed", "errors": errors}
         problems = asyncio.run(openai(document).retrieve("b")).problems
@@ -157,17 +152,12 @@ def test_anthropic_says_how_a_batch_stands(document: dict[str, Any], status: Bat
         ({}, "bad", 200),
     ],
 )
-def test_a_line_of_openai_says_what_became_of_a_request(
-    entry: dict[str, Any], kind: str, status: int
-) -> None:
+def test_a_line_of_openai_says_what_became_of_a_request(entry: dict[str, Any], kind: str, status: int) -> None:
     endpoint = openai({"custom_id": "r", **entry})
     (line,) = asyncio.run(endpoint.results(BatchStatus("b", True, "completed", 2), "o"))
     assert (line.id, line.kind, line.status) == ("r", kind, status)
     ((route, _, options),) = endpoint.transport.sent
-    assert route.path == "/files/o/content" and options == {
-        "largest": (64 << 20) + (2 << 18),
-        "more_time": 0.02,
-    }
+    assert route.path == "/files/o/content" and options == {"largest": (64 << 20) + (2 << 18), "more_time": 0.02}
 
 
 @pytest.mark.parametrize(
@@ -208,35 +198,23 @@ def test_lines_of_results_are_bounded_by_the_requests_and_odd_ones_left_out() ->
 def test_errors_in_lines_are_those_of_calls() -> None:
     for endpoint, line in (
         (openai(), ResultLine("r", "error", {"error": {"message": "slow down sk-secret"}}, 429)),
-        (
-            claude(),
-            ResultLine("r", "error", {"type": "rate_limit_error", "message": "slow down sk-secret"}, 429),
-        ),
+        (claude(), ResultLine("r", "error", {"type": "rate_limit_error", "message": "slow down sk-secret"}, 429)),
     ):
         with pytest.raises(RateLimited, match="slow down") as limited:
             endpoint.read(line, ASKED)
         assert "secret" not in str(limited.value)
     with pytest.raises(ModelError, match="overloaded"):
         openai().read(ResultLine("r", "error", {"message": "overloaded"}), ASKED)
-    reply = openai().read(
-        ResultLine("r", "reply", {"choices": [{"message": {"content": "a sk-secret"}}]}), ASKED
-    )
+    reply = openai().read(ResultLine("r", "reply", {"choices": [{"message": {"content": "a sk-secret"}}]}), ASKED)
     assert reply.text.startswith("a ") and "secret" not in reply.text
 
 
 def test_a_file_is_uploaded_and_made_a_batch() -> None:
     endpoint = openai({"id": "file-1"}, {"id": "b", "status": "validating"})
-    assert (
-        asyncio.run(endpoint.upload("mark", [BatchRequest("r1", b'{"a":1}'), BatchRequest("r2", b"{}")]))
-        == "file-1"
-    )
+    assert asyncio.run(endpoint.upload("mark", [BatchRequest("r1", b'{"a":1}'), BatchRequest("r2", b"{}")])) == "file-1"
     assert asyncio.run(endpoint.create("mark", "file-1", ())).id == "b"
     (file, body, options), (made, wanted, _) = endpoint.transport.sent
-    assert (file.method, file.path, file.kind) == (
-        "POST",
-        "/files",
-        "multipart/form-data; boundary=ostrom-mark",
-    )
+    assert (file.method, file.path, file.kind) == ("POST", "/files", "multipart/form-data; boundary=ostrom-mark")
     first, second = (json.loads(line) for line in body.split(b"\r\n\r\n")[2].split(b"\n")[:2])
     assert first == {"custom_id": "r1", "method": "POST", "url": "/v1/chat/completions", "body": {"a": 1}}
     assert second["custom_id"] == "r2" and body.endswith(b"\n\r\n--ostrom-mark--\r\n")
@@ -261,9 +239,7 @@ def test_a_file_is_uploaded_and_made_a_batch() -> None:
         (BatchStatus("b", False, "x", marker="n", input="g"), Wanted("m", "f", 2, None), False),
     ],
 )
-def test_a_batch_of_openai_is_told_by_its_mark_or_its_file(
-    found: BatchStatus, wanted: Wanted, ours: bool
-) -> None:
+def test_a_batch_of_openai_is_told_by_its_mark_or_its_file(found: BatchStatus, wanted: Wanted, ours: bool) -> None:
     assert openai().is_ours(found, wanted) is ours
 
 
@@ -305,17 +281,13 @@ def test_a_listing_is_read_page_by_page(document: Any, names: list[str], after: 
     first = claude({"data": []}, {"data": []})
     asyncio.run(first.page())
     asyncio.run(first.page("a", 1))
-    assert [sent[0].path for sent in first.transport.sent] == [
-        "/batches?limit=100",
-        "/batches?limit=1&after_id=a",
-    ]
+    assert [sent[0].path for sent in first.transport.sent] == ["/batches?limit=100", "/batches?limit=1&after_id=a"]
     asyncio.run((gone := openai({})).cancel("b"))
     assert (gone.transport.sent[0][0].method, gone.transport.sent[0][0].path) == ("POST", "/batches/b/cancel")
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
-    [(0, 0), (10**9, 10**9), (10**9 + 1, None), (-1, None), (True, None), (1.0, None), ("1", None)],
+    ("value", "found"), [(0, 0), (10**9, 10**9), (10**9 + 1, None), (-1, None), (True, None), (1.0, None), ("1", None)]
 )
 def test_a_count_is_a_whole_number(value: object, found: int | None) -> None:
     assert count(value) == found
@@ -344,16 +316,11 @@ def test_bounds_and_names_of_batch_endpoints() -> None:
         error = RequestRefused("x")
         error.status = status
         told = no_endpoint("m", error)
-        assert (
-            isinstance(told, UsageError) and said in str(told) and str(told).endswith("run without --batch")
-        )
+        assert isinstance(told, UsageError) and said in str(told) and str(told).endswith("run without --batch")
 
 
 TOOL = ToolSpec("add", "Adds.", {"type": "object"})
-CALLS = [
-    {"id": "c1", "name": "add", "arguments": '{"a":1}'},
-    {"id": "c2", "name": "add", "arguments": "not json"},
-]
+CALLS = [{"id": "c1", "name": "add", "arguments": '{"a":1}'}, {"id": "c2", "name": "add", "arguments": "not json"}]
 TALK = Request(
     (Message("user", "?"), tool_turn("", CALLS), result_turn(CALLS[0], "1"), result_turn(CALLS[1], "2"),
      tool_turn("so", CALLS[:1]), result_turn(CALLS[0], "3")),
@@ -364,13 +331,9 @@ TALK = Request(
 def test_calls_of_tools_are_written_for_openai() -> None:
     body = orjson.loads(openai_wire.encode(TALK, "m", DIALECTS["openai"]))
     user, first, one, two, second, three = body["messages"]
-    assert user == {"role": "user", "content": "?"} and (first["role"], first["content"]) == (
-        "assistant",
-        None,
-    )
+    assert user == {"role": "user", "content": "?"} and (first["role"], first["content"]) == ("assistant", None)
     assert first["tool_calls"] == [
-        {"id": c["id"], "type": "function", "function": {"name": "add", "arguments": c["arguments"]}}
-        for c in CALLS
+        {"id": c["id"], "type": "function", "function": {"name": "add", "arguments": c["arguments"]}} for c in CALLS
     ]
     assert one == {"role": "tool", "tool_call_id": "c1", "content": "1"}
     assert (two["tool_call_id"], second["content"], three["content"]) == ("c2", "so", "3")
@@ -407,13 +370,8 @@ def test_a_call_of_a_tool_that_cannot_be_read_is_malformed(calls: Any, said: str
 
 
 def test_a_call_of_a_tool_is_kept_as_a_turn() -> None:
-    calls = [
-        {"id": "", "function": {"name": "add"}},
-        {"id": "x", "function": {"name": "add", "arguments": {"a": 1}}},
-    ]
-    document: Any = {
-        "choices": [{"message": {"content": None, "tool_calls": calls}, "finish_reason": "tool_calls"}]
-    }
+    calls = [{"id": "", "function": {"name": "add"}}, {"id": "x", "function": {"name": "add", "arguments": {"a": 1}}}]
+    document: Any = {"choices": [{"message": {"content": None, "tool_calls": calls}, "finish_reason": "tool_calls"}]}
     reply = openai_wire.read(document, TALK, who="m")
     assert reply.finish == "tools" and json.loads(reply.text) == {
         "text": "",
@@ -423,10 +381,7 @@ def test_a_call_of_a_tool_is_kept_as_a_turn() -> None:
     }  # fmt: skip
     document["choices"][0]["message"]["content"] = "plain"
     assert openai_wire.read(document, ASKED, who="m").text == "plain", "none was offered"
-    used = {
-        "content": [{"type": "tool_use", "id": "x", "name": "add", "input": {"a": 1}}],
-        "stop_reason": "tool_use",
-    }
+    used = {"content": [{"type": "tool_use", "id": "x", "name": "add", "input": {"a": 1}}], "stop_reason": "tool_use"}
     assert anthropic.read(used, TALK, who="m").finish == "tools"
     with pytest.raises(MalformedReply, match=r"^m called a tool, and none was offered$"):
         anthropic.read(used, ASKED, who="m")

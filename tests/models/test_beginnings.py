@@ -13,9 +13,7 @@ RULES = "r" * SHARED
 class Call(threading.Thread):
     """A call that runs until it is told to end."""
 
-    def __init__(
-        self, beginnings: Beginnings, prompt: str, share: Callable[[], int | None] = lambda: None
-    ) -> None:
+    def __init__(self, beginnings: Beginnings, prompt: str, share: Callable[[], int | None] = lambda: None) -> None:
         super().__init__(daemon=True)
         self.beginnings, self.prompt, self.share = beginnings, prompt, share
         self.slot: int | None = None

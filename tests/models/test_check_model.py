@@ -202,9 +202,7 @@ def test_an_ability_that_is_claimed_and_refused_is_found() -> None:
         check(ScriptedModel("scripted/claims", refuses_choices, abilities=EVERYTHING))
 
 
-@pytest.mark.parametrize(
-    "text", ['{"number": 10}', '{"number": 0}', '{"number": 2.0}', '{"number": true}', "[3]"]
-)
+@pytest.mark.parametrize("text", ['{"number": 10}', '{"number": 0}', '{"number": 2.0}', '{"number": true}', "[3]"])
 def test_a_model_that_breaks_the_schema_is_found(text: str) -> None:
     def writes(request: Request) -> Reply:
         reply = obedient(request)

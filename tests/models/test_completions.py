@@ -27,10 +27,7 @@ def test_one_token_is_compared_after_the_stub(dialect: str, told: int, tmp_path:
         received = server.requests[0]
     body = orjson.loads(received.body)
     assert received.path.endswith("/v1/completions") and "messages" not in body
-    assert body["prompt"].endswith(": J or F.\nAnswer:") and (body["max_tokens"], body["logprobs"]) == (
-        1,
-        told,
-    )
+    assert body["prompt"].endswith(": J or F.\nAnswer:") and (body["max_tokens"], body["logprobs"]) == (1, told)
     with open_run(tmp_path / "base") as run:
         assert {row["action"] for row in run.rows.decisions()} == {"football"}
 

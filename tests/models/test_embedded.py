@@ -66,9 +66,7 @@ def test_calls_at_once_give_what_they_give_alone(model: Model) -> None:
 @pytest.mark.slow
 def test_a_choice_is_one_of_the_choices(model: Model) -> None:
     choices = ('[say "no"]', "back\\slash\nline", "日本")
-    found = {
-        complete(model, constraint=Constraint(choices=choices), seed=s, max_tokens=20).text for s in range(3)
-    }
+    found = {complete(model, constraint=Constraint(choices=choices), seed=s, max_tokens=20).text for s in range(3)}
     assert found <= set(choices)
 
 
@@ -203,18 +201,14 @@ def test_leaving_in_the_middle_of_a_call_neither_hangs_nor_crashes(how: str, sta
         assert done.stderr == ""  # the runtime's log stays silent
 
 
-def test_a_gpu_is_used_where_the_runtime_finds_one_and_refused_where_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_gpu_is_used_where_the_runtime_finds_one_and_refused_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
     from ostrom.models.embedded import runtime
     from ostrom.models.providers import embedded as provider
 
     name = "embedded/smollm2-135m"
     plain = open_model(name).describe()
     assert "gpu_layers" not in plain and open_model(name, gpu="none").describe() == plain
-    with pytest.raises(
-        StudyError, match=r"settings.gpu: the installed runtime .* finds no GPU.*\(found 'all'\)"
-    ):
+    with pytest.raises(StudyError, match=r"settings.gpu: the installed runtime .* finds no GPU.*\(found 'all'\)"):
         open_model(name, gpu="all")
     with pytest.raises(StudyError, match=r"all, none or a number of layers.*found 'some'"):
         open_model(name, gpu="some")

@@ -30,15 +30,7 @@ from ostrom.ground.errors import (
 )
 from ostrom.models import Reply, open_model
 from ostrom.models.base import Message, Request
-from ostrom.models.failures import (
-    LONGEST,
-    from_error_object,
-    from_status,
-    make,
-    message_in,
-    one_line,
-    retry_after,
-)
+from ostrom.models.failures import LONGEST, from_error_object, from_status, make, message_in, one_line, retry_after
 from ostrom.models.openai_wire import decode
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
@@ -103,9 +95,7 @@ def test_an_unknown_host_is_a_failed_connection(ask: Ask) -> None:
 def test_a_redirect_is_not_followed(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTROM_API_KEY", CANARY)
     with LoopbackServer() as elsewhere:
-        reply = (
-            f"HTTP/1.1 307 Moved\r\nLocation: {elsewhere.url}/chat/completions\r\nContent-Length: 0\r\n\r\n"
-        )
+        reply = f"HTTP/1.1 307 Moved\r\nLocation: {elsewhere.url}/chat/completions\r\nContent-Length: 0\r\n\r\n"
         with _raw_server(reply.encode()) as port, pytest.raises(RequestRefused, match="redirects elsewhere"):
             ask(f"http://127.0.0.1:{port}/v1#m")
         assert elsewhere.count == 0
@@ -134,9 +124,7 @@ def test_the_servers_own_words_are_kept(body: bytes) -> None:
 
 
 def test_an_html_page_is_not_quoted() -> None:
-    assert (
-        str(from_status(502, {}, b"<html>\n<h1>Bad Gateway</h1>", who="m")) == "m failed (502): an HTML page"
-    )
+    assert str(from_status(502, {}, b"<html>\n<h1>Bad Gateway</h1>", who="m")) == "m failed (502): an HTML page"
 
 
 def test_a_key_at_the_edge_of_a_long_message_is_not_cut_in_half() -> None:
@@ -226,9 +214,7 @@ _json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["choices", "message", "content", "error", "usage", "logprobs", "type", "text", "code"]
-            ),
+            st.sampled_from(["choices", "message", "content", "error", "usage", "logprobs", "type", "text", "code"]),
             inner,
             max_size=4,
         )
@@ -332,8 +318,7 @@ def test_a_status_a_code_and_words_decide_the_error(
 
 
 @pytest.mark.parametrize(
-    ("code", "status"),
-    [(399, 500), (400, 400), (429, 429), (599, 599), (600, 500), ("429", 500), (None, 500)],
+    ("code", "status"), [(399, 500), (400, 400), (429, 429), (599, 599), (600, 500), ("429", 500), (None, 500)]
 )
 def test_an_error_within_a_reply_has_the_status_it_names(code: object, status: int) -> None:
     assert from_error_object({"code": code, "message": "no"}, who="m").status == status

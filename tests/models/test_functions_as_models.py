@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.ground.errors import (
-    MalformedReply,
-    ModelError,
-    RequestRefused,
-    UnknownName,
-    UsageError,
-)
+from ostrom.ground.errors import MalformedReply, ModelError, RequestRefused, UnknownName, UsageError
 from ostrom.models import open_model
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.providers import embedded, outside, python
@@ -70,12 +64,7 @@ def piece(text: str | None = None, finish: str | None = None, **more: Any) -> di
 
 
 def test_streamed_pieces_are_one_reply() -> None:
-    pieces = [
-        piece("a", id="1", model="/x/m.gguf"),
-        piece("b", "length"),
-        piece(None, None, usage={"n": 2}),
-        {},
-    ]
+    pieces = [piece("a", id="1", model="/x/m.gguf"), piece("b", "length"), piece(None, None, usage={"n": 2}), {}]
     assert embedded._document(pieces, "m") == {
         "id": "1", "model": "m.gguf", "usage": {"n": 2},
         "choices": [{"message": {"content": "ab"}, "finish_reason": "length", "logprobs": {"content": ["a", "b"]}}],

@@ -39,10 +39,7 @@ def _person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("openai/gpt-4o", {"base_url": "https://evil.example/v1", "key_variable": "OPENAI_API_KEY"}),
         ("groq/llama", {"key_variable": "OPENAI_API_KEY"}),
         ("anthropic/claude-3-5-haiku", {"key_variable": CLOUD}),
-        (
-            "anthropic/claude-3-5-haiku",
-            {"base_url": "http://evil.example", "key_variable": "ANTHROPIC_API_KEY"},
-        ),
+        ("anthropic/claude-3-5-haiku", {"base_url": "http://evil.example", "key_variable": "ANTHROPIC_API_KEY"}),
         ("inspect/openai/gpt-4o", {"base_url": "http://evil.example/v1"}),
     ],
 )
@@ -98,26 +95,16 @@ def test_a_host_without_scheme_means_https_or_this_machine() -> None:
 def test_the_configuration_file_can_allow_it(tmp_path: Path) -> None:
     (tmp_path / "ostrom").mkdir()
     file = tmp_path / "ostrom" / "config.yaml"
-    file.write_text(
-        f"allow_keys:\n  {CLOUD}: [https://lab.example, 'http://10.0.0.5:8000']\n", encoding="utf-8"
-    )
+    file.write_text(f"allow_keys:\n  {CLOUD}: [https://lab.example, 'http://10.0.0.5:8000']\n", encoding="utf-8")
     assert may_send(CLOUD, "https://lab.example/v1") and may_send(CLOUD, "http://10.0.0.5:8000/v1")
     assert not may_send(CLOUD, "https://evil.example/v1")
-    for text in (
-        "allow_keys: [x]",
-        "allow_kees: {}",
-        "allow_keys: {A B: x.org}",
-        "[",
-        "allow_keys: {A: 'http://'}",
-    ):
+    for text in ("allow_keys: [x]", "allow_kees: {}", "allow_keys: {A B: x.org}", "[", "allow_keys: {A: 'http://'}"):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError, match=r"config\.yaml"):
             may_send(CLOUD, "https://lab.example/v1")
 
 
-def test_a_key_belongs_to_its_service_by_whatever_name_the_service_is_reached(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_key_belongs_to_its_service_by_whatever_name_the_service_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", SECRET)
     open_model("https://api.groq.com/openai/v1#llama", key_variable="GROQ_API_KEY")
     open_model("openai/gpt-4o", key_variable="OPENAI_API_KEY")
@@ -125,9 +112,7 @@ def test_a_key_belongs_to_its_service_by_whatever_name_the_service_is_reached(
     open_model("http://gateway.example/v1#m", key_variable="OPENAI_API_KEY")
 
 
-@pytest.mark.parametrize(
-    "text", ["LAB_KEY", "LAB_KEY=", "=host", "A B=host", "LAB_KEY=ftp://x", "K=http://u:p@h"]
-)
+@pytest.mark.parametrize("text", ["LAB_KEY", "LAB_KEY=", "=host", "A B=host", "LAB_KEY=ftp://x", "K=http://u:p@h"])
 def test_wrong_grants_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--allow-key"):
         say_allowed([text])

@@ -267,12 +267,7 @@ def test_a_compressed_body_that_is_not_whole_is_refused(coding: bytes, body: byt
         packed(coding, body, largest=1000)
 
 
-@given(
-    st.binary(max_size=200),
-    st.sampled_from(sorted(WHOLE)),
-    st.integers(0, 120),
-    st.lists(st.integers(0, 300)),
-)
+@given(st.binary(max_size=200), st.sampled_from(sorted(WHOLE)), st.integers(0, 120), st.lists(st.integers(0, 300)))
 def test_any_bytes_are_a_response_or_refused_however_they_are_cut(
     noise: bytes, kind: str, at: int, cuts: list[int]
 ) -> None:
@@ -289,8 +284,6 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=16), st.lists(st.integers(0, 200), max_size=8))
-def test_any_parts_of_http_are_read_the_same_however_they_are_cut(
-    parts: list[bytes], cuts: list[int]
-) -> None:
+def test_any_parts_of_http_are_read_the_same_however_they_are_cut(parts: list[bytes], cuts: list[int]) -> None:
     data = b"HTTP/1.1 200 OK\r\n" + b"".join(parts)
     assert outcome(data, largest=50) == outcome(*cut(data, cuts), largest=50)

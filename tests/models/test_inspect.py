@@ -7,14 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostrom.ground.errors import (
-    AccessRefused,
-    ConnectionFailed,
-    MalformedReply,
-    ModelError,
-    ServerFailed,
-    TimedOut,
-)
+from ostrom.ground.errors import AccessRefused, ConnectionFailed, MalformedReply, ModelError, ServerFailed, TimedOut
 from ostrom.models import Message, Reply, Request, open_model
 from ostrom.models.check import check_model
 from ostrom.testing.faults import Faults
@@ -39,14 +32,8 @@ def test_a_call_goes_through(server: LoopbackServer, ask: Ask) -> None:
     reply = ask(NAME, Request(talk, params, top_logprobs=2), base_url=server.url)
     assert reply.text in ("[A]", "[B]") and reply.usage.input and reply.logprobs
     body = server.bodies()[0]
-    assert body["messages"] == [
-        {"role": "system", "content": "rules"},
-        {"role": "user", "content": "[A] or [B]"},
-    ]
-    assert {key: body[key] for key in ("temperature", "max_tokens", "seed", "stop")} == {
-        **params,
-        "stop": ["q"],
-    }
+    assert body["messages"] == [{"role": "system", "content": "rules"}, {"role": "user", "content": "[A] or [B]"}]
+    assert {key: body[key] for key in ("temperature", "max_tokens", "seed", "stop")} == {**params, "stop": ["q"]}
 
 
 def test_it_keeps_the_contract(server: LoopbackServer) -> None:

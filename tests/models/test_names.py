@@ -10,16 +10,7 @@ from ostrom.ground.errors import AccessRefused, StudyError, UnknownName, UsageEr
 from ostrom.models import STARTED, Reply, model_names, open_model
 from ostrom.models.dialects import DIALECTS, check_values
 from ostrom.models.grants import say_allowed
-from ostrom.models.services import (
-    SERVICES,
-    checked_url,
-    first_set,
-    full_name,
-    home_of,
-    is_local,
-    origin,
-    variant_of,
-)
+from ostrom.models.services import SERVICES, checked_url, first_set, full_name, home_of, is_local, origin, variant_of
 from ostrom.testing.server import LoopbackServer
 
 Ask = Callable[..., Reply]
@@ -52,18 +43,14 @@ def test_the_openai_key_goes_to_openais_address_only(
         assert seen_key(server) == "Bearer openai-key"
 
 
-def test_another_port_is_another_host(
-    server: LoopbackServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_port_is_another_host(server: LoopbackServer, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openai-key")
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port + 1}/v1")
     ask(server.model)
     assert seen_key(server) is None
 
 
-def test_a_key_variable_can_be_named(
-    server: LoopbackServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_variable_can_be_named(server: LoopbackServer, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", "lab-key")
     say_allowed([f"LAB_KEY={server.url}", f"OTHER_KEY={server.url}"])
     ask(server.model, key_variable="LAB_KEY")
@@ -72,9 +59,7 @@ def test_a_key_variable_can_be_named(
         open_model(server.model, key_variable="OTHER_KEY")
 
 
-@pytest.mark.parametrize(
-    "name", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "groq/llama-3.1-8b-instant"]
-)
+@pytest.mark.parametrize("name", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "groq/llama-3.1-8b-instant"])
 def test_a_missing_key_is_told_at_once_with_its_variable(name: str) -> None:
     with pytest.raises(
         AccessRefused, match=f"{name}: set the environment variable {name.split('/')[0].upper()}_API_KEY"
@@ -107,9 +92,7 @@ def test_every_service_opens(service: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_needs_no_name_of_a_service_is_not_listed_as_one() -> None:
     listed = set(model_names())
-    assert not listed & {
-        f"{name}/<model>" for name in ("embedded", "inspect", "outside", "python", "scripted")
-    }
+    assert not listed & {f"{name}/<model>" for name in ("embedded", "inspect", "outside", "python", "scripted")}
     assert {"embedded/smollm2-135m", "inspect/<provider>/<model>"} <= listed
 
 
@@ -142,11 +125,7 @@ def test_every_dialect_claims_only_what_it_has_words_for() -> None:
         ("http://host/v1", {}, "name the model after a #"),
         ("http://host:port/v1#m", {}, "not a URL"),
         ("http://host/v1?x=1#m", {}, "no query"),
-        (
-            "http://h/v1#m",
-            {"temperature": 1},
-            "no such setting.*'temperature'.*allowed: abilities, connections",
-        ),
+        ("http://h/v1#m", {"temperature": 1}, "no such setting.*'temperature'.*allowed: abilities, connections"),
         ("http://h/v1#m", {"timeout": 0}, "timeout: must be a number above 0"),
         ("http://h/v1#m", {"connections": 1.5}, "connections: must be a whole number"),
         ("http://h/v1#m", {"dialect": "klingon"}, "unknown dialect.*allowed: "),
@@ -155,9 +134,7 @@ def test_every_dialect_claims_only_what_it_has_words_for() -> None:
         ("scripted/none", {}, "unknown scripted model"),
     ],
 )
-def test_wrong_names_and_settings_get_one_clear_line(
-    name: str, settings: dict[str, object], said: str
-) -> None:
+def test_wrong_names_and_settings_get_one_clear_line(name: str, settings: dict[str, object], said: str) -> None:
     with pytest.raises((StudyError, UnknownName, UsageError), match=said) as caught:
         open_model(name, **settings)
     assert "\n" not in str(caught.value)
@@ -231,9 +208,7 @@ def test_addresses_are_compared_and_checked_by_their_parts(monkeypatch: pytest.M
     monkeypatch.setenv("SECOND_KEY", " k ")
     assert (first_set(("UNSET_KEY", "EMPTY_KEY", "SECOND_KEY")), first_set(("EMPTY_KEY",))) == ("k", None)
     monkeypatch.setenv("CLOUDFLARE_ACCOUNT_ID", "a/../b")
-    with pytest.raises(
-        UsageError, match=r"^cloudflare/\.\.\.: set the environment variable CLOUDFLARE_ACCOUNT_ID"
-    ):
+    with pytest.raises(UsageError, match=r"^cloudflare/\.\.\.: set the environment variable CLOUDFLARE_ACCOUNT_ID"):
         home_of("cloudflare")
     assert variant_of({"adapter": None, "scale": 0, "threads": 1}, ("adapter", "scale")) == "[scale=0]"
     assert variant_of({"adapter": None}, ("adapter", "scale")) == ""

@@ -8,11 +8,7 @@ import pytest
 
 from ostrom.ground.errors import MalformedReply, RequestRefused, StudyError
 from ostrom.models import openai_wire
-from ostrom.models.asking import (
-    at_least_one,
-    positive,
-    refuse_beyond,
-)
+from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Constraint, Message, Request, ToolSpec
 
 ASKED = Request((Message("user", "?"),))
@@ -68,9 +64,6 @@ def test_a_request_beyond_the_abilities_is_refused_by_name(request_: Request, ab
 
 def test_a_request_without_messages_or_choices_is_refused() -> None:
     everything = Abilities(choices=True, schema=True)
-    for wrong, said in (
-        (Request(()), "no messages"),
-        (Request(USER, constraint=Constraint(choices=())), "empty list"),
-    ):
+    for wrong, said in ((Request(()), "no messages"), (Request(USER, constraint=Constraint(choices=())), "empty list")):
         with pytest.raises(RequestRefused, match=said):
             refuse_beyond(everything, wrong, "m")

@@ -25,14 +25,7 @@ def sent(request: Request, dialect: str = "plain", word: str = "max_tokens") -> 
 
 
 def test_a_plain_request() -> None:
-    params = {
-        "temperature": 0.7,
-        "max_tokens": 50,
-        "top_p": 0.9,
-        "seed": 3,
-        "stop": ["x"],
-        "extra": {"top_k": 5},
-    }
+    params = {"temperature": 0.7, "max_tokens": 50, "top_p": 0.9, "seed": 3, "stop": ["x"], "extra": {"top_k": 5}}
     assert encode(Request(TALK, params), "m", DIALECTS["plain"]) == (
         b'{"model":"m","messages":[{"role":"system","content":"rules"},{"role":"user","content":"choose"}],'
         b'"temperature":0.7,"max_tokens":50,"top_p":0.9,"seed":3,"stop":["x"],"top_k":5}'
@@ -69,11 +62,7 @@ def test_a_given_beginning_in_each_dialect() -> None:
     begun = Request((*TALK, Message("assistant", "I choose ")))
     vllm = sent(begun, "vllm")
     assert (vllm["continue_final_message"], vllm["add_generation_prompt"]) == (True, False)
-    assert sent(begun, "mistral")["messages"][-1] == {
-        "role": "assistant",
-        "content": "I choose ",
-        "prefix": True,
-    }
+    assert sent(begun, "mistral")["messages"][-1] == {"role": "assistant", "content": "I choose ", "prefix": True}
     assert sent(begun, "llamacpp")["messages"][-1] == {"role": "assistant", "content": "I choose "}
 
 
@@ -93,11 +82,7 @@ def test_a_parameter_that_is_no_json_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("model", "word"),
-    [
-        ("gpt-4o-mini", "max_tokens"),
-        ("o3-mini", "max_completion_tokens"),
-        ("gpt-5-nano", "max_completion_tokens"),
-    ],
+    [("gpt-4o-mini", "max_tokens"), ("o3-mini", "max_completion_tokens"), ("gpt-5-nano", "max_completion_tokens")],
 )
 def test_reasoning_models_of_openai_have_another_word_for_the_bound(
     model: str, word: str, server: LoopbackServer, ask: Ask
@@ -107,9 +92,7 @@ def test_reasoning_models_of_openai_have_another_word_for_the_bound(
     assert body[word] == 9 and len({"max_tokens", "max_completion_tokens"} & set(body)) == 1
 
 
-def test_what_a_model_is_not_known_to_do_is_refused_before_anything_is_sent(
-    server: LoopbackServer, ask: Ask
-) -> None:
+def test_what_a_model_is_not_known_to_do_is_refused_before_anything_is_sent(server: LoopbackServer, ask: Ask) -> None:
     for request in (
         Request(TALK, constraint=Constraint(choices=("a",))),
         Request(TALK, constraint=Constraint(schema=SCHEMA)),
@@ -200,9 +183,7 @@ def test_log_probabilities_of_the_first_token_only() -> None:
 
 def test_two_tokens_that_read_the_same_add_up() -> None:
     top = [{"token": "A", "logprob": -1.0}, {"token": "A", "logprob": -1.0}]
-    found = got(
-        {"content": "A"}, Request(TALK, top_logprobs=2), logprobs={"content": [{"top_logprobs": top}]}
-    )
+    found = got({"content": "A"}, Request(TALK, top_logprobs=2), logprobs={"content": [{"top_logprobs": top}]})
     assert found.logprobs is not None
     assert found.logprobs["A"] == pytest.approx(-1.0 + 0.6931471805599453)
 

@@ -37,9 +37,7 @@ def test_this_machine_costs_nothing(name: str) -> None:
     assert price_of(name, Usage()) == 0.0
 
 
-@pytest.mark.parametrize(
-    "name", ["openai/unheard-of", "https://example.org/v1#gpt-4o-mini", "sglang/qwen", "nobody/m"]
-)
+@pytest.mark.parametrize("name", ["openai/unheard-of", "https://example.org/v1#gpt-4o-mini", "sglang/qwen", "nobody/m"])
 def test_unknown_is_unknown(name: str) -> None:
     assert price_of(name, CALL) is None
 
@@ -50,9 +48,7 @@ def test_unknown_tokens_have_an_unknown_price() -> None:
 
 def test_a_table_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
-    path.write_text(
-        "openai/gpt-4o-mini: {input: 1, output: 2.5, cached: 0}\nvllm/qwen: {input: 0, output: 0}\n"
-    )
+    path.write_text("openai/gpt-4o-mini: {input: 1, output: 2.5, cached: 0}\nvllm/qwen: {input: 0, output: 0}\n")
     table = load_prices(path)
     assert price_of("openai/gpt-4o-mini", CALL, table) == 3.5
     assert price_of("vllm/qwen", CALL, table) == 0.0
@@ -149,9 +145,7 @@ def test_calls_of_mean_sizes_cost_what_they_cost_one_by_one() -> None:
 
 
 def test_a_price_may_be_nought_and_every_key_of_a_wrong_one_is_named() -> None:
-    assert rates_of("m/x", {"m/x": {"input": 0, "output": 0, "kept": 0, "batch": 0}}) == Rates(
-        0, 0, None, 0, 0
-    )
+    assert rates_of("m/x", {"m/x": {"input": 0, "output": 0, "kept": 0, "batch": 0}}) == Rates(0, 0, None, 0, 0)
     for missing in ("input", "output"):
         entry = {"input": 1, "output": 2}
         del entry[missing]

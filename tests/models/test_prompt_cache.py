@@ -59,12 +59,7 @@ def test_other_wires_send_what_they_always_sent() -> None:
 
 
 def test_written_tokens_are_read_counted_and_priced_apart() -> None:
-    usage = {
-        "input_tokens": 10,
-        "output_tokens": 2,
-        "cache_read_input_tokens": 70,
-        "cache_creation_input_tokens": 20,
-    }
+    usage = {"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
     document = {"content": [{"type": "text", "text": "x"}], "usage": usage}
     found = decode(orjson.dumps(document), chat("a", lasting=0), who="it").usage
     assert found == Usage(input=100, output=2, cached=70, kept=20)
@@ -87,9 +82,7 @@ def test_written_tokens_are_read_counted_and_priced_apart() -> None:
     ],
 )
 def test_published_prices_know_what_reading_and_writing_cost(model: str, read: float, write: float) -> None:
-    plain, cached, kept = (
-        price_of(model, Usage(1000, 0, **more)) for more in ({}, {"cached": 1000}, {"kept": 1000})
-    )
+    plain, cached, kept = (price_of(model, Usage(1000, 0, **more)) for more in ({}, {"cached": 1000}, {"kept": 1000}))
     assert plain and cached is not None and kept is not None
     assert cached / plain == pytest.approx(read) and kept / plain == pytest.approx(write)
 
@@ -114,9 +107,7 @@ def test_a_dialogue_reads_its_beginning_from_the_cache_and_a_run_says_how_much(t
         assert run.journal.spent()["tokens_cached"] == result.tally.tokens_cached
 
 
-def test_on_the_anthropic_wire_marks_make_the_cache_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_the_anthropic_wire_marks_make_the_cache_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LoopbackServer(cache=True) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
         settings = {"base_url": server.origin}
@@ -154,9 +145,7 @@ def test_what_is_marked_is_the_beginning_of_the_next_request(
         messages = body["messages"]
         marked = [n for n, message in enumerate(messages) if isinstance(message["content"], list)]
         assert marked == [len(messages) - 1], "the one mark stands at the end of what lasts"
-        assert messages[-1]["content"][0]["cache_control"] == {"type": "ephemeral"}, (
-            "five minutes, not an hour"
-        )
+        assert messages[-1]["content"][0]["cache_control"] == {"type": "ephemeral"}, "five minutes, not an hour"
         said = [(m["role"], text_of(m["content"])) for m in messages]
         opening = said[0][1].partition("Your goal")[0]
         chats.setdefault(opening, []).append(said)

@@ -32,9 +32,7 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
             assert proxy.heads[-1].startswith("POST http://models.example:80/v1/chat HTTP/1.1\r\n")
             proxy.status = b"407 Who are you"
             async with client(transport(port, "https", "localhost")) as line:
-                with pytest.raises(
-                    ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it answers 407"
-                ):
+                with pytest.raises(ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it answers 407"):
                     await post(line, b"")
             proxy.status = b""
             async with client(transport(port, "https", "localhost")) as line:
@@ -109,9 +107,7 @@ def test_this_machine_is_never_reached_through_a_proxy(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("variable", ["https_proxy", "ALL_PROXY"])
-def test_what_is_not_a_proxy_that_we_can_use_is_refused(
-    variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_a_proxy_that_we_can_use_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for scheme in ("socks5", "socks5h", "socks4", "socks"):
         monkeypatch.setenv(variable, f"{scheme}://me:hidden@proxy.example:1080")
         with pytest.raises(UsageError, match=f"^{variable}: SOCKS proxies are not supported") as caught:

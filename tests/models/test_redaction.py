@@ -53,23 +53,11 @@ WRITTEN = {
 @pytest.mark.parametrize("how", WRITTEN)
 def test_a_key_is_found_however_it_is_written(how: str) -> None:
     found = REDACTOR.clean(f"<{WRITTEN[how]}> the end")
-    assert "[key]" in found and found.startswith("<") and found.endswith("> the end") and len(found) < 35, (
-        found
-    )
+    assert "[key]" in found and found.startswith("<") and found.endswith("> the end") and len(found) < 35, found
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "tok/Z9",
-        "cooperate",
-        "50% to A, 50% to B",
-        "\\(x\\) & \\frac{1}{2}",
-        "100%25",
-        "a" * 5000,
-        KEY[:15],
-    ],
+    "text", ["", "tok/Z9", "cooperate", "50% to A, 50% to B", "\\(x\\) & \\frac{1}{2}", "100%25", "a" * 5000, KEY[:15]]
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert REDACTOR.clean(text) is text
@@ -98,9 +86,7 @@ def test_a_short_key_is_no_secret_in_a_reply_and_hidden_in_an_error() -> None:
 
 
 def test_every_text_of_a_reply_is_cleaned() -> None:
-    reply = Reply(
-        KEY, KEY, "raw", model=f"m-{KEY}", id=KEY, logprobs={KEY: -1.0}, facts={"refusal": KEY, "n": 3}
-    )
+    reply = Reply(KEY, KEY, "raw", model=f"m-{KEY}", id=KEY, logprobs={KEY: -1.0}, facts={"refusal": KEY, "n": 3})
     clean = REDACTOR.clean_reply(reply)
     assert KEY not in repr(clean)
     assert clean.facts == {"refusal": "[key]", "n": 3, "redacted": True} and clean.model == "m-[key]"
@@ -109,9 +95,7 @@ def test_every_text_of_a_reply_is_cleaned() -> None:
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
-def test_a_server_that_echoes_the_key_in_its_reply(
-    wire: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_echoes_the_key_in_its_reply(wire: str, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTROM_API_KEY", KEY)
     with LoopbackServer(lambda _: f"<think>{KEY[:-2]}</think>Your key is {KEY}. [A0]") as server:
         base = server.url if wire == "openai" else server.origin

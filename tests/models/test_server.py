@@ -44,13 +44,8 @@ def test_the_prompt_decides_the_answer() -> None:
 def test_constraints_are_kept() -> None:
     assert said("x", structured_outputs={"choice": ["u", "v"]}) in "uv"
     assert said("x", grammar='root ::= "a\\"b" | "a\\"b"') == 'a"b'
-    schema = {
-        "type": "object",
-        "properties": {"s": {"enum": ["p", "q"]}, "n": {"type": "integer", "minimum": 2}},
-    }
-    found = orjson.loads(
-        said("x", response_format={"type": "json_schema", "json_schema": {"schema": schema}})
-    )
+    schema = {"type": "object", "properties": {"s": {"enum": ["p", "q"]}, "n": {"type": "integer", "minimum": 2}}}
+    found = orjson.loads(said("x", response_format={"type": "json_schema", "json_schema": {"schema": schema}}))
     assert found["s"] in "pq" and found["n"] >= 2
     assert instance({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, 0) == [True, False]
 
@@ -66,9 +61,7 @@ def outcomes(faults: Faults, width: int) -> list[str]:
             for _ in range(3):
                 async with gate:
                     try:
-                        met.append(
-                            (await model.complete(Request((Message("user", f"{n} [A] or [B]"),)))).text
-                        )
+                        met.append((await model.complete(Request((Message("user", f"{n} [A] or [B]"),)))).text)
                         break
                     except ModelError as error:
                         met.append(type(error).__name__)
@@ -98,9 +91,7 @@ def test_faults_come_as_often_as_asked() -> None:
     assert abs(drawn["hang"] / 5000 - 0.1) < 0.02 and abs(drawn["empty"] / 5000 - 0.3) < 0.03
 
 
-@pytest.mark.parametrize(
-    "rates", [{"rate_limt": 0.1}, {"hang": 1.5}, {"hang": 0.7, "reset": 0.7}, {"hang": -0.1}]
-)
+@pytest.mark.parametrize("rates", [{"rate_limt": 0.1}, {"hang": 1.5}, {"hang": 0.7, "reset": 0.7}, {"hang": -0.1}])
 def test_wrong_rates_are_refused(rates: dict[str, float]) -> None:
     with pytest.raises(StudyError):
         Faults(rates)

@@ -248,9 +248,7 @@ def test_nothing_is_left_when_ostrom_is_killed(machine: Machine, number: int) ->
     assert not list(server._folder().glob(f"llama-server-*{machine.starts[0]['pid']}*"))
 
 
-def _with_a_group(
-    act: Callable[[LocalServer, subprocess.Popen[bytes], socket.socket], None], plan: ServerPlan
-) -> None:
+def _with_a_group(act: Callable[[LocalServer, subprocess.Popen[bytes], socket.socket], None], plan: ServerPlan) -> None:
     mine, theirs = socket.socketpair()
     with mine, theirs, subprocess.Popen(["sleep", "3600"], start_new_session=True) as process:
         local = LocalServer(plan, who="m")
@@ -273,9 +271,7 @@ def test_a_user_ends_the_server_whose_keeper_was_killed(machine: Machine) -> Non
 
 
 @pytest.mark.parametrize(("code", "words"), [(3, "status 3"), (0, "status 0"), (-9, "signal 9")])
-def test_how_a_server_ended_is_told_and_its_group_is_not_touched(
-    machine: Machine, code: int, words: str
-) -> None:
+def test_how_a_server_ended_is_told_and_its_group_is_not_touched(machine: Machine, code: int, words: str) -> None:
     def act(local: LocalServer, process: subprocess.Popen[bytes], theirs: socket.socket) -> None:
         theirs.sendall(json.dumps({"ended": code}).encode() + b"\n")
         theirs.close()
@@ -365,13 +361,7 @@ def test_argument_lists(plan: ServerPlan, arguments: list[str]) -> None:
 
 
 def test_a_server_gets_no_key_of_another_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = (
-        "CLOUDFLARE_API_TOKEN",
-        "DEEPINFRA_TOKEN",
-        "MISTRAL_API_KEY",
-        "OSTROM_API_KEY",
-        "SOME_API_TOKEN",
-    )
+    others = ("CLOUDFLARE_API_TOKEN", "DEEPINFRA_TOKEN", "MISTRAL_API_KEY", "OSTROM_API_KEY", "SOME_API_TOKEN")
     for name in (*others, "LAB_KEY", "OTHER_LAB", "HF_TOKEN", "HF_HOME", "LLAMA_API_KEY"):
         monkeypatch.setenv(name, "secret")
     monkeypatch.setattr(grants, "said", lambda: [("LAB_KEY", ("https", "lab.example", 443))])
@@ -382,15 +372,11 @@ def test_a_server_gets_no_key_of_another_service(monkeypatch: pytest.MonkeyPatch
     assert "LLAMA_API_KEY" not in ServerPlan("vllm", "org/m").variables("its own")
 
 
-def test_transformers_serves_a_view_of_the_folder_that_samples_plainly(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_transformers_serves_a_view_of_the_folder_that_samples_plainly(machine: Machine, tmp_path: Path) -> None:
     folder = tmp_path / "weights"
     folder.mkdir()
     (folder / "config.json").write_text('{"eos_token_id": 2, "bos_token_id": 1}')
-    (folder / "generation_config.json").write_text(
-        '{"eos_token_id": [2, 5], "do_sample": false, "top_k": 20}'
-    )
+    (folder / "generation_config.json").write_text('{"eos_token_id": [2, 5], "do_sample": false, "top_k": 20}')
     (folder / "model.safetensors").write_bytes(b"w")
     settings = {"precision": "float32", "device": "cpu", "continuous_batching": True}
     plan = ServerPlan("transformers", str(folder), settings)
@@ -538,10 +524,7 @@ def test_clients_with_several_adapters_share_a_server(machine: Machine, tmp_path
     clients = [one, two, plain]
     assert all(isinstance(client, ServedModel) for client in [*clients, other])
     plans = [client._plan() for client in clients if isinstance(client, ServedModel)]
-    assert plans[0] == plans[1] == plans[2] and plans[0].adapters == (
-        str(tmp_path / "one"),
-        str(tmp_path / "two"),
-    )
+    assert plans[0] == plans[1] == plans[2] and plans[0].adapters == (str(tmp_path / "one"), str(tmp_path / "two"))
     assert one.name == client_name(base, {"adapter": str(tmp_path / "one"), "scale": 0.5}) != two.name
     assert one.describe()["scale"] == 0.5 and "adapter" not in plain.describe()
     sent = []
@@ -549,14 +532,10 @@ def test_clients_with_several_adapters_share_a_server(machine: Machine, tmp_path
         assert isinstance(client, ServedModel)
         local = LocalServer(client._plan(), who="m")
         sent.append(client._addressed(REQUEST, local).params["extra"]["lora"])
-    assert sent == [
-        [{"id": 0, "scale": a}, {"id": 1, "scale": b}] for a, b in [(0.5, 0.0), (0.0, 1.0), (0.0, 0.0)]
-    ]
+    assert sent == [[{"id": 0, "scale": a}, {"id": 1, "scale": b}] for a, b in [(0.5, 0.0), (0.0, 1.0), (0.0, 0.0)]]
 
 
-def test_one_temperature_where_the_server_would_apply_the_first_to_all(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_one_temperature_where_the_server_would_apply_the_first_to_all(machine: Machine, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text('{"standin": [{}]}')
@@ -579,9 +558,7 @@ def test_one_temperature_where_the_server_would_apply_the_first_to_all(
         model._check_sampling(Request(REQUEST.messages, {"top_p": 0.5}))
 
 
-def test_looking_at_a_study_starts_nothing(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_looking_at_a_study_starts_nothing(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 
     from ostrom.cli.app import app

@@ -21,8 +21,7 @@ async def test_tls_is_spoken_and_certificates_are_checked(monkeypatch: pytest.Mo
     async with listening(server.serve, tls=True) as port:
         async with client(transport(port, "https")) as line:
             with pytest.raises(
-                CertificateRefused,
-                match=r"m at 127\.0\.0\.1:\d+: its certificate is self-signed \(SSL_CERT_FILE names",
+                CertificateRefused, match=r"m at 127\.0\.0\.1:\d+: its certificate is self-signed \(SSL_CERT_FILE names"
             ) as caught:
                 await post(line, b"")
             assert not caught.value.retryable
@@ -30,9 +29,7 @@ async def test_tls_is_spoken_and_certificates_are_checked(monkeypatch: pytest.Mo
         async with client(transport(port, "https", "localhost")) as line:
             assert [await post(line, b"") for _ in range(2)] == [b"{}", b"{}"]
             await asyncio.gather(*(post(line, b"x" * 300_000) for _ in range(4)))
-    assert server.connections == 4 and server.heads[0].startswith(
-        "POST /v1/chat HTTP/1.1\r\nHost: localhost:"
-    )
+    assert server.connections == 4 and server.heads[0].startswith("POST /v1/chat HTTP/1.1\r\nHost: localhost:")
 
 
 class Authority:
@@ -88,22 +85,15 @@ async def refused(context: ssl.SSLContext, kind: type[Exception], host: str = "l
 
 
 @in_a_loop
-async def test_each_fault_of_a_certificate_is_named(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_fault_of_a_certificate_is_named(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     good = authority.context("good", "localhost")
-    assert "an authority that this machine does not know (SSL_CERT_FILE" in await refused(
-        good, CertificateRefused
-    )
+    assert "an authority that this machine does not know (SSL_CERT_FILE" in await refused(good, CertificateRefused)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.root))
     other = await refused(authority.context("other", "elsewhere.example"), CertificateRefused)
     assert "its certificate is for another host (Hostname mismatch" in other
     late = await refused(authority.context("late", "localhost", expired=True), CertificateRefused)
     assert "m at localhost:" in late and "its certificate has expired" in late
-    async with (
-        listening(Server().serve, tls=good) as port,
-        client(transport(port, "https", "localhost")) as line,
-    ):
+    async with listening(Server().serve, tls=good) as port, client(transport(port, "https", "localhost")) as line:
         assert await post(line, b"") == b"{}"
 
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.models.servers import (
-    REPLY,
-    Server,
-    client,
-    in_a_loop,
-    listening,
-    plain,
-    post,
-    posting,
-    transport,
-)
+from tests.models.servers import REPLY, Server, client, in_a_loop, listening, plain, post, posting, transport
 
 from ostrom.ground.errors import ConnectionFailed, MalformedReply, ModelError, RateLimited
 from ostrom.models import transport as module
@@ -42,9 +32,7 @@ async def test_calls_in_a_row_share_a_connection_and_calls_at_once_do_not() -> N
 
 
 @in_a_loop
-async def test_an_idle_connection_is_dropped_before_the_server_drops_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_idle_connection_is_dropped_before_the_server_drops_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEEP_ALIVE", 0.05)
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
@@ -58,9 +46,7 @@ async def test_an_idle_connection_is_dropped_before_the_server_drops_it(
         assert server.connections == 2
 
 
-@pytest.mark.parametrize(
-    "closing", [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", REPLY], ids=["said", "unsaid"]
-)
+@pytest.mark.parametrize("closing", [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", REPLY], ids=["said", "unsaid"])
 @in_a_loop
 async def test_a_server_that_hangs_up_after_its_reply_costs_nothing(closing: bytes) -> None:
     server = Server(closing, hang_up=True)
@@ -96,9 +82,7 @@ async def test_a_cancelled_call_takes_its_connection_with_it() -> None:
 
 
 @in_a_loop
-async def test_the_place_is_passed_on_when_a_good_reply_arrives_and_the_next_call_takes_its_connection() -> (
-    None
-):
+async def test_the_place_is_passed_on_when_a_good_reply_arrives_and_the_next_call_takes_its_connection() -> None:
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
         second = posting(line, b"second")
@@ -142,9 +126,7 @@ async def test_a_call_dropped_on_its_way_to_a_connection_is_never_sent() -> None
 
 
 @in_a_loop
-async def test_whatever_goes_wrong_on_the_way_to_a_connection_is_heard_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_whatever_goes_wrong_on_the_way_to_a_connection_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
     async def fails(_: object) -> None:
         raise ZeroDivisionError
 
@@ -207,7 +189,5 @@ async def test_what_a_server_sent_is_redacted_before_it_is_cut() -> None:
     async with listening(server.serve) as port:
         line = Transport(f"http://127.0.0.1:{port}/", {}, who="m", timeout=600, secrets=(key,))
         async with client(line):
-            with pytest.raises(
-                MalformedReply, match=r"begin with HTTP/1 \(it sent 'your key is \[key\] and wrong'\)"
-            ):
+            with pytest.raises(MalformedReply, match=r"begin with HTTP/1 \(it sent 'your key is \[key\] and wrong'\)"):
                 await post(line, b"")

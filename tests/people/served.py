@@ -99,12 +99,7 @@ class Served:
             "--admin-port", str(self.admin_port), *self.options,
         ]  # fmt: skip
         self.process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=self.env,
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.env
         )
         assert self.process.stdout is not None
         said = self.said = []
@@ -178,11 +173,7 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path,
-    study: dict[str, Any] | str,
-    *options: str,
-    env: dict[str, str] | None = None,
-    prelude: str = "",
+    folder: Path, study: dict[str, Any] | str, *options: str, env: dict[str, str] | None = None, prelude: str = ""
 ) -> Iterator[Served]:
     """A server that is ended in the end, whatever happened; ``prelude`` is Python that it runs first."""
     made = Served(folder, study, *options, env=env, prelude=prelude)
@@ -217,10 +208,7 @@ class Visitor:
         body = None
         if fields is not None:
             body = urlencode(fields)
-            sent |= {
-                "Content-Type": "application/x-www-form-urlencoded",
-                "Origin": f"http://127.0.0.1:{self.port}",
-            }
+            sent |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://127.0.0.1:{self.port}"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         for attempt in (1, 2):
             try:

@@ -20,12 +20,7 @@ questions:
 
 def whole_study(**people: Any) -> dict[str, Any]:
     """Consent, instructions, quiz, two games with guesses, survey, debriefing."""
-    guess = {
-        "name": "guess",
-        "text": "Who was the other?",
-        "options": ["person", "artificial"],
-        "order": "random",
-    }
+    guess = {"name": "guess", "text": "Who was the other?", "options": ["person", "artificial"], "order": "random"}
     return {
         "name": "whole",
         "title": "Two games",
@@ -36,10 +31,7 @@ def whole_study(**people: Any) -> dict[str, Any]:
         "seating": "seats",
         "vary": {
             "against": {who: {"types.other.strategy": who} for who in ("alternator", "random")},
-            "order": {
-                "pd_first": {"people.matches": ["pd", "bos"]},
-                "bos_first": {"people.matches": ["bos", "pd"]},
-            },
+            "order": {"pd_first": {"people.matches": ["pd", "bos"]}, "bos_first": {"people.matches": ["bos", "pd"]}},
         },
         "people": {
             "source": {"name": "prolific"},
@@ -59,13 +51,7 @@ def whole_study(**people: Any) -> dict[str, Any]:
                 {"debrief": "debrief.md"},
             ],
             "pay": {"currency": "GBP", "base": 3.00, "per_point": 0.01, "at_most": 2.00},
-            "codes": {
-                "done": "CDONE",
-                "declined": "CDECL",
-                "departed": "CDEP",
-                "full": "CFULL",
-                "no_partner": "CNOP",
-            },
+            "codes": {"done": "CDONE", "declined": "CDECL", "departed": "CDEP", "full": "CFULL", "no_partner": "CNOP"},
             "texts": {
                 "consent.md": "# Consent\n\nDo you *agree*?",
                 "instructions.md": "# Instructions\n\nA game has **three** rounds.\n\n- one\n- two",

@@ -20,9 +20,7 @@ def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp
     with served(tmp_path, study, env={PASSWORD: "a long password"}) as server:
         admin, person = Visitor(server.admin_port), server.visitor()
         server.visitors.append(admin)
-        person.request(
-            "GET", server.link(1).partition(str(server.port))[2], None, Accept_Language="de-AT,de;q=0.9"
-        )
+        person.request("GET", server.link(1).partition(str(server.port))[2], None, Accept_Language="de-AT,de;q=0.9")
         assert "Beginnen" in person.page
         person.request("POST", "/join", {**person.hidden(), "language": "de"})
         assert person.title == "Einwilligung" and 'lang="de"' in person.page
@@ -58,9 +56,7 @@ def test_without_a_password_of_ones_own_the_page_has_a_random_one(tmp_path: Path
         stranger, admin, other = (Visitor(server.admin_port) for _ in range(3))
         server.visitors += [stranger, admin, other]
         stranger.look()
-        assert (
-            stranger.status == 403 and "link=" not in stranger.page and "finished people" not in stranger.page
-        )
+        assert stranger.status == 403 and "link=" not in stranger.page and "finished people" not in stranger.page
         for path in ("/close", "/unblind"):
             stranger.request("POST", path, {"closed": "1"})
             assert stranger.status == 403

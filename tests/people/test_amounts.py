@@ -17,10 +17,7 @@ def amounts_study() -> dict[str, Any]:
     games = {
         "offers": {"game": "ultimatum", "mechanism": repeated},
         "halves": {"game": {"name": "dictator", "stake": 1, "step": 0.5}, "mechanism": "none"},
-        "pool": {
-            "game": {"name": "common_pool", "n": 2, "capacity": 20},
-            "mechanism": {**repeated, "talk": {}},
-        },
+        "pool": {"game": {"name": "common_pool", "n": 2, "capacity": 20}, "mechanism": {**repeated, "talk": {}}},
     }
     return {
         "name": "amounts",
@@ -28,9 +25,7 @@ def amounts_study() -> dict[str, Any]:
         "game": "ultimatum",
         "types": {
             "you": {"person": "web"},
-            "other": {
-                "strategy": {"name": "constant", "action": {"reply": "accept", "harvest": 3, "give": 0}}
-            },
+            "other": {"strategy": {"name": "constant", "action": {"reply": "accept", "harvest": 3, "give": 0}}},
         },
         "seating": "seats",
         "people": {
@@ -54,10 +49,7 @@ def test_a_person_names_amounts_and_is_told_which_are_possible(tmp_path: Path) -
             page = person.answer(impossible)
             assert person.status == 422 and "a number from 0 to 100" in page, impossible
         person.answer("40")
-        assert (
-            person.title == "Round 2 of 2"
-            and "<td>40</td><td>accept</td><td>60</td><td>40</td>" in person.page
-        )
+        assert person.title == "Round 2 of 2" and "<td>40</td><td>accept</td><td>60</td><td>40</td>" in person.page
         person.answer("30")
         assert 'inputmode="decimal" step="0.5"' in person.page and 'max="1"' in person.page
         page = person.answer("0.3")

@@ -58,13 +58,8 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
         asked.append(body["messages"][-1]["content"])
         return "[F]"
 
-    with (
-        LoopbackServer(reply) as model,
-        served(tmp_path, "repeated-games-people", *options(model.model)) as server,
-    ):
-        links = server.ostrom(
-            "people", "repeated-games-people", "links", "--public", "https://study.example.org"
-        )
+    with LoopbackServer(reply) as model, served(tmp_path, "repeated-games-people", *options(model.model)) as server:
+        links = server.ostrom("people", "repeated-games-people", "links", "--public", "https://study.example.org")
         assert "PROLIFIC_PID={{%PROLIFIC_PID%}}" in links.stdout
         person, pages = server.visitor(), list[str]()
         person.request("GET", "/?PROLIFIC_PID=p-31&STUDY_ID=study&SESSION_ID=s")

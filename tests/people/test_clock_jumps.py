@@ -54,9 +54,7 @@ def names(server: Served) -> list[str | None]:
 
 @pytest.mark.slow
 def test_a_clock_that_jumps_ends_no_visit_and_erases_nobody(tmp_path: Path) -> None:
-    study = small_study(
-        time={"decision": 600, "resume_within": "20min"}, keep={"people": "1d"}, pay={"base": 0}
-    )
+    study = small_study(time={"decision": 600, "resume_within": "20min"}, keep={"people": "1d"}, pay={"base": 0})
     with served(tmp_path, study, prelude=JUMPING) as server:
         paid, plays, silent = (server.visitor(join=True) for _ in range(3))
         for visitor in (paid, plays, silent):

@@ -141,8 +141,7 @@ def test_two_people_play_with_each_other_through_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rule", "reading"),
-    [pytest.param("end-match", None, marks=pytest.mark.slow), ("agent:script", "scripted")],
+    ("rule", "reading"), [pytest.param("end-match", None, marks=pytest.mark.slow), ("agent:script", "scripted")]
 )
 def test_a_partner_who_leaves_is_recorded(tmp_path: Path, rule: str, reading: str | None) -> None:
     study = pair_study(lobby={"wait": 2, "departed": rule})

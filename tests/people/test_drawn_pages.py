@@ -44,11 +44,7 @@ def test_messages_of_a_round_begin_with_ones_own() -> None:
         ("Player 1", "a"),
         ("Player 3", "c"),
     ]
-    log = [
-        {"from": 0, "text": "", "accepts": False},
-        {"result": "agreed"},
-        {"from": 1, "text": " so ", "offer": None},
-    ]
+    log = [{"from": 0, "text": "", "accepts": False}, {"result": "agreed"}, {"from": 1, "text": " so ", "offer": None}]
     assert _messages(entry(1, log=log[:1]), english()) == [("Other player", english().refused)]
     assert _messages(entry(1, log=log[2:]), english()) == [("You", "so")]
 
@@ -70,9 +66,7 @@ def test_an_offer_is_one_line_of_what_binds_whom_and_who_pays() -> None:
         ("", "", ", ".join(["nl"] * 19 + ["de"]), "de"),
     ],
 )  # fmt: skip
-def test_a_page_speaks_the_language_that_is_asked_for(
-    wanted: str, query: str, header: str, language: str
-) -> None:
+def test_a_page_speaks_the_language_that_is_asked_for(wanted: str, query: str, header: str, language: str) -> None:
     own: Any = SimpleNamespace(host=SimpleNamespace(people=SimpleNamespace(languages=("en", "de", "fr"))))
     request: Any = SimpleNamespace(headers={"accept-language": header}, query_params=QueryParams(query))
     assert Participants._language(own, request, wanted) == language

@@ -124,10 +124,7 @@ def test_a_model_that_is_lost_amid_a_match_ends_the_match_and_not_the_visit(tmp_
 
 @pytest.mark.slow
 def test_a_slow_model_lets_people_wait_reload_and_leave(tmp_path: Path) -> None:
-    with (
-        LoopbackServer(lambda _: "J", latency=3.0) as model,
-        served(tmp_path, model_study(model.model)) as server,
-    ):
+    with LoopbackServer(lambda _: "J", latency=3.0) as model, served(tmp_path, model_study(model.model)) as server:
         person, leaver = server.visitor(join=True), server.visitor(join=True)
         for who in (person, leaver):
             who.answer("agree")
@@ -213,17 +210,13 @@ def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Pa
             assert person.look() and "CDEP" in person.page
         assert server.ostrom("people", "pair", "bonuses", "-o", "pay.csv").returncode == 0
         lines = (server.folder / "pay.csv").read_text().splitlines()
-        assert sorted(line.partition(",")[0] for line in lines) == ["a", "b", "id"], (
-            "16 points each for two rounds"
-        )
+        assert sorted(line.partition(",")[0] for line in lines) == ["a", "b", "id"], "16 points each for two rounds"
         assert server.ostrom("people", "pair", "audit").returncode == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["consent", "match"])
-def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(
-    tmp_path: Path, place: str
-) -> None:
+def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(tmp_path: Path, place: str) -> None:
     """The wish is on the disk before anything else follows from it."""
     with served(tmp_path, small_study(codes={"withdrawn": "CWITH"})) as server:
         person = server.visitor(join=True)

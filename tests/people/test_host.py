@@ -63,9 +63,7 @@ async def joined(host: Host, name: str, *answers: str, test: bool = False) -> Li
     return live
 
 
-def test_the_time_for_a_decision_can_be_lengthened_so_often_and_not_once_it_is_answered(
-    tmp_path: Path,
-) -> None:
+def test_the_time_for_a_decision_can_be_lengthened_so_often_and_not_once_it_is_answered(tmp_path: Path) -> None:
     async def lead(host: Host) -> None:
         slow = await joined(host, "slow", "agree", "2.5")
         entry = await asked(host, slow)
@@ -234,9 +232,7 @@ def test_an_answer_that_is_on_its_way_at_the_deadline_still_counts() -> None:
 def test_agents_take_the_seats_of_those_who_did_not_come() -> None:
     async def main() -> list[Any]:
         lobby = Lobby()
-        return await asyncio.gather(
-            *(lobby.seat(0, 0, index, (0, 2, 3), 0.05, "script") for index in (70, 80))
-        )
+        return await asyncio.gather(*(lobby.seat(0, 0, index, (0, 2, 3), 0.05, "script") for index in (70, 80)))
 
     assert asyncio.run(main()) == [(70, 0, {3: "script"}), (70, 2, {3: "script"})]
 

@@ -76,9 +76,7 @@ def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Pat
         assert server.ostrom("people", "many", "audit").returncode == 0
         server.stop()
         with open_run(server.run) as run:
-            rows = [
-                row for row in run.rows.decisions() if row["agent"] in ("p0", "p1") and row["unit"] != "visit"
-            ]
+            rows = [row for row in run.rows.decisions() if row["agent"] in ("p0", "p1") and row["unit"] != "visit"]
     assert {row["reading"] for row in rows} == {"person"}
     asked: dict[str, set[str]] = {}
     for row in rows:
@@ -122,10 +120,7 @@ def test_five_people_play_and_one_leaves_on_the_way(tmp_path: Path) -> None:
     with served(tmp_path, people_study(5, 5, games, lobby={"wait": 4})) as server:
         people = [server.visitor(join=True) for _ in range(5)]
         crawl_together(
-            *(
-                partial(crawl, person, seed, lambda p: p.title == "Round 2")
-                for seed, person in enumerate(people)
-            )
+            *(partial(crawl, person, seed, lambda p: p.title == "Round 2") for seed, person in enumerate(people))
         )
         assert all(person.page.count('<th scope="col">Player') == 4 for person in people)
         people[2].request("POST", "/leave", {"how": "departed"})

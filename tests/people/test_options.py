@@ -28,9 +28,7 @@ def test_recruiting_is_closed_and_opened_again(tmp_path: Path) -> None:
         assert server.visitor(join=True).status == 200
 
 
-def test_a_pilot_keeps_the_waiting_times_of_the_study_where_it_is_told_to(
-    ostrom: Command, tmp_path: Path
-) -> None:
+def test_a_pilot_keeps_the_waiting_times_of_the_study_where_it_is_told_to(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(small_study(time={"reveal": [0.01, 0.02]})))
     kept = {}
     for name, options in (("short", ()), ("real", ("--real-time",))):
@@ -42,15 +40,8 @@ def test_a_pilot_keeps_the_waiting_times_of_the_study_where_it_is_told_to(
 
 
 @pytest.mark.slow
-def test_exports_hold_what_people_answered_only_where_that_is_asked_for(
-    ostrom: Command, tmp_path: Path
-) -> None:
-    assert (
-        ostrom(
-            "pilot", "repeated-games-people", "--preset", "smoke", "--people", "2", "--name", "p"
-        ).returncode
-        == 0
-    )
+def test_exports_hold_what_people_answered_only_where_that_is_asked_for(ostrom: Command, tmp_path: Path) -> None:
+    assert ostrom("pilot", "repeated-games-people", "--preset", "smoke", "--people", "2", "--name", "p").returncode == 0
     columns, visits = {}, {}
     for name, options in (("without", ()), ("with", ("--visits",))):
         for format in ("otree", "hf"):

@@ -47,25 +47,19 @@ def test_everybody_finishes_both_games_and_cells_are_balanced(ostrom: Command, t
 
 
 @pytest.mark.slow
-def test_who_drops_out_and_who_misses_is_on_record_and_the_same_again(
-    ostrom: Command, tmp_path: Path
-) -> None:
+def test_who_drops_out_and_who_misses_is_on_record_and_the_same_again(ostrom: Command, tmp_path: Path) -> None:
     options = ("--people", "20", "--dropout", "0.5", "--miss", "0.3")
     told = piloted(ostrom, *options)
     gone = told["ends"].get("departed", 0) + told["ends"].get("timed_out", 0)
     assert 4 <= gone <= 19 and told["ends"]["done"] == 20 - gone
     _, decisions = rows(tmp_path)
     missed = [row for row in decisions if row["missed"]]
-    assert missed and all(
-        row["action"] is None and row["payoff"] == 0 for row in missed if row["payoff"] is not None
-    )
+    assert missed and all(row["action"] is None and row["payoff"] == 0 for row in missed if row["payoff"] is not None)
     again = piloted(ostrom, *options, "--name", "again")
     assert again["ends"] == told["ends"]
 
 
-def test_a_model_decides_for_participants_and_its_calls_are_journaled(
-    ostrom: Command, tmp_path: Path
-) -> None:
+def test_a_model_decides_for_participants_and_its_calls_are_journaled(ostrom: Command, tmp_path: Path) -> None:
     with LoopbackServer(lambda body: "J") as server:
         told = piloted(ostrom, "--people", "2", "--model", server.model)
         assert told["ends"] == {"done": 2} and told["calls"] == server.count == 2 * 2 * 2
@@ -121,9 +115,7 @@ def test_a_pilot_that_everybody_went_through_is_complete_whatever_became_of_its_
         assert run.plan.progress(taken_back) == Counted(7, 7, 0, 0)
     (row,) = json.loads(ostrom("list", "runs", "--json").stdout)
     assert (row["matches"], row["finished"], row["state"]) == (8, 8, "8 of 8 people done, complete")
-    assert repr(open_api_run(tmp_path / "runs" / "repeated-games-people-pilot")).endswith(
-        "8 of 8 people done>"
-    )
+    assert repr(open_api_run(tmp_path / "runs" / "repeated-games-people-pilot")).endswith("8 of 8 people done>")
     assert ostrom("report", "repeated-games-people-pilot").returncode == 0
     page = (tmp_path / "runs" / "repeated-games-people-pilot" / "report" / "index.html").read_text()
     assert "not complete" not in page

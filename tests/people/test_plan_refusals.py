@@ -26,10 +26,7 @@ PNG = b"\x89PNG\r\n\x1a\n1"
     ("change", "said"),
     [
         ({"seeds": 2}, "seeds: people come once each: leave seeds out (found 2)"),
-        (
-            {"types": {"a": "grim", "b": "tit_for_tat"}},
-            "types: no seat is taken by people: a type needs 'person: web'",
-        ),
+        ({"types": {"a": "grim", "b": "tit_for_tat"}}, "types: no seat is taken by people: a type needs 'person: web'"),
         (
             {"types": {"a": {"person": True}, "b": {"person": "web"}}},
             "types: a person at the terminal cannot be served: write 'person: web'",
@@ -60,11 +57,7 @@ PNG = b"\x89PNG\r\n\x1a\n1"
             "people.time.decision: mechanism contracting has no rule for missed decisions",
         ),
         (
-            {
-                "vary": {
-                    "m": {"one": {"people.matches": ["game"]}, "two": {"people.matches": ["game", "game"]}}
-                }
-            },
+            {"vary": {"m": {"one": {"people.matches": ["game"]}, "two": {"people.matches": ["game", "game"]}}}},
             "match: 2",
         ),
     ],
@@ -89,9 +82,7 @@ def test_a_type_that_only_stands_in_takes_no_seat_of_its_own() -> None:
     assert [seated.name for seated in cell.seatings[0]] == ["other", "you"]
     assert set(cell.types) == {"other", "you", "spare", "gone"} and cell.types["gone"].kind != "person"
     assert plan.persons(0, "game") == (1,) and plan.cell_name(0) == "all"
-    assert (
-        plan.gone_on_with({}) == "is a study with people; `ostrom serve` with its study file goes on with it"
-    )
+    assert plan.gone_on_with({}) == "is a study with people; `ostrom serve` with its study file goes on with it"
     assert plan.stride == 4, "a visit, its match, and a place for each seat"
 
 
@@ -134,10 +125,7 @@ def test_a_text_is_a_plain_file_in_utf8(tmp_path: Path, monkeypatch: pytest.Monk
     for name, words in (("consent.md", "Yes?"), ("quiz.yaml", QUIZ)):
         (tmp_path / name).write_text(words)
     text = tmp_path / "instructions.md"
-    for data, said in (
-        (b"\xff\xfe", "is not a text file in UTF-8"),
-        (b"a" * 9, "is no plain file of at most 8 bytes"),
-    ):
+    for data, said in ((b"\xff\xfe", "is not a text file in UTF-8"), (b"a" * 9, "is no plain file of at most 8 bytes")):
         text.write_bytes(data)
         with monkeypatch.context() as patch:
             if "8 bytes" in said:
@@ -155,10 +143,7 @@ def test_a_text_is_a_plain_file_in_utf8(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            "  - text: Und?\n    options: [ja, nein]\n    answer: ja\n",
-            "has 2 questions, the first language has 1",
-        ),
+        ("  - text: Und?\n    options: [ja, nein]\n    answer: ja\n", "has 2 questions, the first language has 1"),
         (None, "question q1 differs from the first language in more than its words"),
     ],
 )
@@ -174,10 +159,7 @@ def test_questions_are_as_many_and_alike_in_every_language(change: str | None, s
     ("source", "links"),
     [
         ("lab", ["b/?seat=1", "b/?seat=2"]),
-        (
-            "prolific",
-            ["b/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"],
-        ),
+        ("prolific", ["b/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"]),
         ("sona", ["b/?sona_id=%SURVEY_CODE%"]),
     ],
 )

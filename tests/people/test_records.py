@@ -48,7 +48,5 @@ def test_whoever_takes_everything_back_keeps_what_they_earned(tmp_path: Path) ->
         )
         assert out.stat().st_mode & 0o777 == 0o600
         records.plan.book.visits[tester.visit].test = False
-        records.register.pay(
-            [Payment(tester.code, f"{tester.owed + Decimal('0.01'):.2f}", "GBP", "more.csv")]
-        )
+        records.register.pay([Payment(tester.code, f"{tester.owed + Decimal('0.01'):.2f}", "GBP", "more.csv")])
         assert problems(records) == {MORE: tester.code}

@@ -34,10 +34,7 @@ def on_disk(folder: Path) -> bytes:
 
 
 def test_erasing_leaves_nothing_in_any_file_while_the_register_is_open_elsewhere(tmp_path: Path) -> None:
-    with (
-        closing(register(tmp_path, *[time.time()] * 3)) as server,
-        closing(Register(tmp_path, "study")) as other,
-    ):
+    with closing(register(tmp_path, *[time.time()] * 3)) as server, closing(Register(tmp_path, "study")) as other:
         assert b"Habakkuk1" in on_disk(tmp_path)
         assert other.erase("code1") == 1 and other.erase("code1") == 0 and other.erase("nobody") == 0
         for word in (b"Zebedee1", b"Habakkuk1", b"Obadiah1"):
@@ -55,10 +52,7 @@ def test_a_log_that_somebody_reads_is_named_and_not_left_as_if_it_were_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ostrom.people.register.CUTS", 2)
-    with (
-        closing(register(tmp_path, time.time())) as made,
-        closing(sqlite3.connect(tmp_path / "people.db")) as reader,
-    ):
+    with closing(register(tmp_path, time.time())) as made, closing(sqlite3.connect(tmp_path / "people.db")) as reader:
         made._db.execute("PRAGMA busy_timeout=10")
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM participants").fetchone()
@@ -99,9 +93,7 @@ def test_a_payment_outlives_an_older_copy_of_the_register(tmp_path: Path) -> Non
         add_payments(tmp_path, [])
 
 
-def test_a_payment_that_cannot_be_written_leaves_no_half_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_payment_that_cannot_be_written_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Payment("code0", "1.57", "GBP", "one.csv")
     add_payments(tmp_path, [first])
 
@@ -223,9 +215,7 @@ def test_a_server_forgets_in_time_pays_once_and_says_when_its_register_is_older(
         refused = server.ostrom("people", "small", "audit")
         assert refused.returncode == 1 and second in refused.stdout
         assert server.ostrom("people", "small", "bonuses", "-o", "two.csv").returncode == 0
-        assert (server.folder / "two.csv").read_text().count("\n") == 1, (
-            "the ledger outlives the older register"
-        )
+        assert (server.folder / "two.csv").read_text().count("\n") == 1, "the ledger outlives the older register"
         with closing(sqlite3.connect(server.run / "people.db")) as db, db:
             db.execute("UPDATE participants SET joined = joined - 31 * 86400")
         late = server.ostrom("people", "small", "audit")

@@ -43,12 +43,7 @@ def test_a_whole_section_is_read() -> None:
         study(
             source={"name": "prolific", "verify": True, "keys": "keys.json"},
             assign={"rule": "least_filled", "coin": 0.2, "after": "quiz"},
-            time={
-                "decision": 20,
-                "reveal": [5, 10],
-                "resume_within": "30min",
-                "accommodation": [1, 2, "none"],
-            },
+            time={"decision": 20, "reveal": [5, 10], "resume_within": "30min", "accommodation": [1, 2, "none"]},
             pay={"base": 3.00, "per_point": 0.01, "at_most": 2.00},
             codes={"done": "C1"},
             keep={"people": "90d"},
@@ -101,13 +96,7 @@ def test_a_whole_section_is_read() -> None:
             "have the same name",
         ),
         (
-            {
-                "visit": [
-                    {"quiz": {"file": "quiz.yaml", "wrong": "later"}},
-                    {"text": "later.md"},
-                    {"match": 1},
-                ]
-            },
+            {"visit": [{"quiz": {"file": "quiz.yaml", "wrong": "later"}}, {"text": "later.md"}, {"match": 1}]},
             r"no text before the quiz \(found 'later', allowed: none\)",
         ),
         ({"assign": {"after": "match"}}, r"allowed: consent, instructions, quiz\)"),
@@ -146,11 +135,7 @@ def test_texts_lie_beside_the_study_and_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "in" / "link.md").symlink_to(tmp_path / "secret.md")
-    for name, said in (
-        ("a/../../secret.md", "in or below"),
-        ("link.md", "leads out"),
-        ("none.md", "no such text"),
-    ):
+    for name, said in (("a/../../secret.md", "in or below"), ("link.md", "leads out"), ("none.md", "no such text")):
         file = tmp_path / "in" / "s.yaml"
         file.write_text(
             "name: s\ngame: prisoners_dilemma\ntypes: {a: grim, b: {person: web}}\nseating: seats\n"

@@ -41,9 +41,7 @@ SHEET = Questionnaire(
 
 
 @pytest.mark.parametrize(("number", "quiz"), [(RIGHT - 0.01, "x"), (RIGHT, "z")])
-def test_a_sheet_is_filled_in_mostly_rightly_and_personal_answers_are_kept_apart(
-    number: float, quiz: str
-) -> None:
+def test_a_sheet_is_filled_in_mostly_rightly_and_personal_answers_are_kept_apart(number: float, quiz: str) -> None:
     rng: Any = Drawn(number)
     assert filled_in(SHEET, rng) == (
         {"q1": quiz, "q2": "y", "age": 78, "near": 7, "said": "simulated"}, [("why", "simulated")],

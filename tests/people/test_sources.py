@@ -118,9 +118,7 @@ def test_another_id_beside_a_signed_one_is_refused(reader: LinkReader) -> None:
         ("link", {"link": "1.forged"}, None),
     ],
 )
-def test_every_source_reads_its_own_parameters(
-    source: Any, given: dict[str, str], who: Invited | None
-) -> None:
+def test_every_source_reads_its_own_parameters(source: Any, given: dict[str, str], who: Invited | None) -> None:
     made = Source(name=source, places=3 if source in ("lab", "link") else None)
     assert LinkReader(made, b"k" * 32, Path()).invited(given) == who
 

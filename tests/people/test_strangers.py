@@ -18,9 +18,7 @@ LINK = "link=1.AAAAAAAAAAAAAAAAAAAAAA"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(
-        tmp_path_factory.mktemp("open"),
-        small_study(source={"name": "link", "places": 500}),
-        prelude=IMPATIENT,
+        tmp_path_factory.mktemp("open"), small_study(source={"name": "link", "places": 500}), prelude=IMPATIENT
     ) as made:
         yield made
 
@@ -99,25 +97,11 @@ def test_links_cookies_and_return_links_of_one_kind_are_no_other(server: Served)
     name, _, token = person.cookie.partition("=")
     code, _, signature = token.partition(".")
     number = server.link(1).partition("link=")[2]
-    for query in (
-        f"return={token}",
-        f"return={code}",
-        f"return={number}",
-        f"link={token}",
-        LINK,
-        "link=1",
-        "link=2",
-    ):
+    for query in (f"return={token}", f"return={code}", f"return={number}", f"link={token}", LINK, "link=1", "link=2"):
         stranger = server.visitor()
         stranger.request("GET", f"/?{query}")
         assert not stranger.cookie and person.at not in stranger.page, query
-    for forged in (
-        number,
-        f"{code}.{number.partition('.')[2]}",
-        f"{code}..{signature}",
-        f".{signature}",
-        ".",
-    ):
+    for forged in (number, f"{code}.{number.partition('.')[2]}", f"{code}..{signature}", f".{signature}", "."):
         stranger = server.visitor()
         stranger.cookie = f"{name}={forged}"
         stranger.request("POST", "/answer", {"place": person.at, "answer": "decline"})
@@ -137,9 +121,7 @@ def test_a_secret_link_brings_its_own_visit_back_and_so_does_one_of_the_research
     again.join(server.link(400))
     assert again.cookie == person.cookie and again.at == person.at, "one link is one visit"
     back = server.ostrom("people", "small", "links", "--return", "--public", server.base).stdout.splitlines()
-    mine = next(
-        line.split()[1] for line in back if person.cookie.partition("=")[2].startswith(line.split()[0])
-    )
+    mine = next(line.split()[1] for line in back if person.cookie.partition("=")[2].startswith(line.split()[0]))
     moved.request("GET", mine.partition(str(server.port))[2])
     assert moved.title == "Consent" and moved.cookie == person.cookie
 

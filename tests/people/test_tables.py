@@ -111,18 +111,14 @@ def test_whom_the_declared_rule_leaves_out_is_in_no_estimate_and_both_counts_are
 
 def test_the_audit_counts_every_decision_and_finds_one_that_was_served_otherwise(data: RunData) -> None:
     drawn = panels.build("people_served").draw(data)
-    count = data.records(f"SELECT count(*) AS n FROM decisions WHERE {DECIDED} AND served IS NOT NULL")[0][
-        "n"
-    ]
+    count = data.records(f"SELECT count(*) AS n FROM decisions WHERE {DECIDED} AND served IS NOT NULL")[0]["n"]
     assert drawn.notes == [f"Served = assigned in {count:,} of {count:,} decisions of people (100.0 %)."]
     assert {row[-1] for row in drawn.tables[0].rows} == {1.0}
     data.connection.execute("CREATE TABLE kept AS SELECT * FROM decisions").fetchall()
     data.connection.execute("DROP VIEW decisions").fetchall()
     first = "(SELECT min(match) FROM kept WHERE served IS NOT NULL)"
     swapped = f"CASE WHEN round = 1 AND match = {first} AND served IS NOT NULL THEN 'another' ELSE served END"
-    data.connection.execute(
-        f"CREATE VIEW decisions AS SELECT * REPLACE ({swapped} AS served) FROM kept"
-    ).fetchall()
+    data.connection.execute(f"CREATE VIEW decisions AS SELECT * REPLACE ({swapped} AS served) FROM kept").fetchall()
     wrong = panels.build("people_served").draw(data)
     assert (
         f"in {count - 1:,} of {count:,}" in wrong.notes[0]
@@ -134,10 +130,6 @@ def test_the_audit_counts_every_decision_and_finds_one_that_was_served_otherwise
 def test_tables_hold_codes_and_nothing_that_names_a_person(tmp_path: Path) -> None:
     folder = piloted(tmp_path, people := "q")
     with open_run(folder) as run:
-        texts = " ".join(
-            str(row) for name in ("matches", "decisions", "visits") for row in getattr(run.rows, name)()
-        )
+        texts = " ".join(str(row) for name in ("matches", "decisions", "visits") for row in getattr(run.rows, name)())
         assert isinstance(run.journal, Journal) and people
-    assert "pilot" not in texts.replace("'run': 'q'", ""), (
-        "the identifier of the source is in the register alone"
-    )
+    assert "pilot" not in texts.replace("'run': 'q'", ""), "the identifier of the source is in the register alone"

@@ -102,9 +102,7 @@ def test_who_was_met_is_said_by_cell_and_only_where_a_cell_is_known() -> None:
 def test_values_stand_in_questions_too() -> None:
     made = study()
     made["people"]["visit"].insert(2, {"quiz": "quiz.yaml"})
-    made["people"]["visit"].insert(
-        4, {"ask": {"name": "g", "text": "After {{ rounds }}?", "options": ["y", "n"]}}
-    )
+    made["people"]["visit"].insert(4, {"ask": {"name": "g", "text": "After {{ rounds }}?", "options": ["y", "n"]}})
     made["people"]["texts"]["quiz.yaml"] = (
         'questions:\n- {name: r, text: "How many?", options: [1, "{{ rounds }}"], answer: "{{ rounds }}"}\n'
     )

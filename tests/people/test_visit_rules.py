@@ -25,9 +25,7 @@ USUAL: dict[str, Any] = {
 HOSTED = ("arrive", "assign", "seat", "match")
 
 
-def led(
-    *given: tuple[str, Any], orders: Any = (("a",), ("b",)), **people: Any
-) -> tuple[list[str], dict[str, Any]]:
+def led(*given: tuple[str, Any], orders: Any = (("a",), ("b",)), **people: Any) -> tuple[list[str], dict[str, Any]]:
     """The questions of a visit and its facts; what is given replaces the usual answers, each once."""
     made = load_study(study(**people)).people
     assert made is not None
@@ -70,16 +68,8 @@ def test_people_are_assigned_after_the_step_that_is_named(after: str, kinds: lis
 
 
 WRONG = ("quiz", {"q1": "5"})
-BACK = [
-    {"text": "instructions.md"},
-    {"quiz": {"file": "quiz.yaml", "wrong": "instructions", "tries": 2}},
-    {"match": 1},
-]
-GO_ON = [
-    {"text": "instructions.md"},
-    {"quiz": {"file": "quiz.yaml", "tries": 2, "failed": "go_on"}},
-    {"match": 1},
-]
+BACK = [{"text": "instructions.md"}, {"quiz": {"file": "quiz.yaml", "wrong": "instructions", "tries": 2}}, {"match": 1}]
+GO_ON = [{"text": "instructions.md"}, {"quiz": {"file": "quiz.yaml", "tries": 2, "failed": "go_on"}}, {"match": 1}]
 
 
 def test_a_wrong_answer_leads_back_to_the_text_until_the_tries_are_used_up() -> None:
@@ -89,10 +79,7 @@ def test_a_wrong_answer_leads_back_to_the_text_until_the_tries_are_used_up() -> 
     kinds, facts = led(WRONG, WRONG, visit=BACK)
     assert kinds[-1] == "quiz 1" and (facts["end"], facts["quiz_passed"]) == ("screened_out", False)
     kinds, facts = led(WRONG, WRONG, visit=GO_ON)
-    assert kinds[1:4] == ["text", "quiz 2", "quiz 1"] and (facts["end"], facts["quiz_passed"]) == (
-        "done",
-        False,
-    )
+    assert kinds[1:4] == ["text", "quiz 2", "quiz 1"] and (facts["end"], facts["quiz_passed"]) == ("done", False)
 
 
 @pytest.mark.parametrize(

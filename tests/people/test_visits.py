@@ -168,16 +168,9 @@ def test_other_sites_and_wrong_hosts_are_refused(server: Served) -> None:
     assert person.status == 421
     assert person.look() and person.title == "Consent"
     wanted = "default-src 'none'"
-    assert (
-        wanted in person.headers["content-security-policy"] and person.headers["cache-control"] == "no-store"
-    )
+    assert wanted in person.headers["content-security-policy"] and person.headers["cache-control"] == "no-store"
     assert "script" not in re.sub(r'<script src="/static/page.js" defer></script>|noscript', "", person.page)
-    for path in (
-        "/static/../people.db",
-        "/static/%2e%2e/security.py",
-        "/static//etc/passwd",
-        "/static/words/en.yaml",
-    ):
+    for path in ("/static/../people.db", "/static/%2e%2e/security.py", "/static//etc/passwd", "/static/words/en.yaml"):
         person.request("GET", path)
         assert person.status == 404
 
@@ -296,16 +289,7 @@ def test_the_end_of_it(server: Served) -> None:
         rows = list(run.rows.decisions())
         ends = Counter(row["state"] for row in run.rows.matches())
     assert not any(code in str(row["answer"]) for row in rows)
-    assert {row["kind"] for row in rows} >= {
-        "arrive",
-        "consent",
-        "quiz",
-        "assign",
-        "seat",
-        "match",
-        "act",
-        "survey",
-    }
+    assert {row["kind"] for row in rows} >= {"arrive", "consent", "quiz", "assign", "seat", "match", "act", "survey"}
     assert ends["done"] and ends["skipped"] in (2, 4), "the match of whoever left, and of another test's"
     server.start()
     done = arrive(server, "after-restart")

@@ -36,12 +36,7 @@ def main() -> None:
     rows = []
     for number in range(int(options.limit)):
         text = f"What is {number} plus {number}?"
-        body = {
-            "messages": [{"role": "user", "content": text}],
-            "max_tokens": 8,
-            "temperature": 0,
-            "stop": [],
-        }
+        body = {"messages": [{"role": "user", "content": text}], "max_tokens": 8, "temperature": 0, "stop": []}
         key = "another" if wrong == "stranger" else os.environ["OPENAI_API_KEY"]
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         request = urllib.request.Request(model["base_url"], json.dumps(body).encode(), headers)
@@ -54,9 +49,7 @@ def main() -> None:
         rows.append({**row, "metrics": list(metrics), **metrics})
     higher = {"sums": {"exact_match": True, "errors": False, "length": True}}
     (out / "results_2026-01-01T00-00-00.1.json").write_text(json.dumps({"higher_is_better": higher}))
-    (out / "samples_sums_2026-01-01T00-00-00.1.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows)
-    )
+    (out / "samples_sums_2026-01-01T00-00-00.1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 if __name__ == "__main__":

@@ -49,9 +49,7 @@ def played(ostrom: Command, tmp_path: Path) -> Command:
 
 
 @pytest.mark.slow
-def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(
-    played: Command, tmp_path: Path
-) -> None:
+def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(played: Command, tmp_path: Path) -> None:
     asked = ("corpus", "talk", "--judge", "scripted/judge", "--out", "f")
     stopped = played(*asked, "--budget-calls", "5")
     assert stopped.returncode == 1 and not (tmp_path / "f").exists()

@@ -22,10 +22,7 @@ def made(traces: Sequence[Trace], arm: Arm = "forward", judges: int = 1, **rules
 
 def test_the_funnel_counts_what_a_hand_counts() -> None:
     good = [trace(n, f"Reply {n}: a good reputation pays.") for n in range(5)]
-    alike = [
-        trace(10 + n, "It is always the long-term gain for all of us that counts most here.")
-        for n in range(5)
-    ]
+    alike = [trace(10 + n, "It is always the long-term gain for all of us that counts most here.") for n in range(5)]
     traces = [
         *good,
         *alike,
@@ -66,15 +63,8 @@ def test_the_action_is_never_filtered_on() -> None:
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_a_corpus_of_echoes_yields_nothing(arm: Arm) -> None:
-    sentences = [
-        "Your points in all future rounds count.",
-        "points in all future rounds",
-        "all future rounds",
-        PROMPT,
-    ]
-    traces = [
-        trace(n, f"{s} " * (1 + n // 4), scores=(Scores(10, 10, 10),)) for n, s in enumerate(sentences * 3)
-    ]
+    sentences = ["Your points in all future rounds count.", "points in all future rounds", "all future rounds", PROMPT]
+    traces = [trace(n, f"{s} " * (1 + n // 4), scores=(Scores(10, 10, 10),)) for n, s in enumerate(sentences * 3)]
     assert made(traces, arm).examples == ()
 
 
@@ -104,10 +94,7 @@ def test_the_sample_is_balanced_and_does_not_depend_on_the_order() -> None:
 
 
 def test_no_family_is_in_both_parts() -> None:
-    traces = [
-        trace(n, f"{n % 40:02} the long-term gain for all of us counts more than one round")
-        for n in range(100)
-    ]
+    traces = [trace(n, f"{n % 40:02} the long-term gain for all of us counts more than one round") for n in range(100)]
     train, val = split(traces, 0.05)
     assert not {t.family for t in train} & {t.family for t in val}
     assert 3 <= len(val) <= 5 and len(train) + len(val) == 100

@@ -42,9 +42,7 @@ def servers() -> Iterator[tuple[LoopbackServer, LoopbackServer]]:
 
 
 @pytest.fixture
-def regress(
-    servers: tuple[LoopbackServer, LoopbackServer], ostrom: Command, tmp_path: Path
-) -> Callable[..., Any]:
+def regress(servers: tuple[LoopbackServer, LoopbackServer], ostrom: Command, tmp_path: Path) -> Callable[..., Any]:
     """Run the command over ten items of a task."""
     (tmp_path / "adapter").mkdir()
     base, adapter = servers
@@ -108,12 +106,7 @@ def test_another_model_of_the_same_folder_is_asked_anew(
     ],
 )
 def test_what_goes_wrong_is_said_in_one_line(
-    standin: None,
-    regress: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    how: str,
-    options: Any,
-    line: str,
+    standin: None, regress: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, how: str, options: Any, line: str
 ) -> None:
     monkeypatch.setenv("OSTROM_STANDIN", how)
     done = regress("--task", "sums", *options)
@@ -164,9 +157,7 @@ def test_samples_are_read_by_task_filter_and_metric(tmp_path: Path) -> None:
         for way in ("strict", "none")
     ]
     scores = read_scores(write_samples(tmp_path, *rows))
-    assert scores == {
-        ("t_a", way, "exact_match"): {(0, "d", "p"): 0, (1, "d", "p"): 1} for way in ("strict", "none")
-    }
+    assert scores == {("t_a", way, "exact_match"): {(0, "d", "p"): 0, (1, "d", "p"): 1} for way in ("strict", "none")}
     assert [one.task for one in pairs(scores, scores)] == ["t_a exact_match", "t_a exact_match (strict)"]
     assert [(one.compared.pairs, one.compared.before) for one in pairs(scores, scores)] == [(2, 1)] * 2
 
@@ -182,9 +173,7 @@ def test_samples_are_read_by_task_filter_and_metric(tmp_path: Path) -> None:
         ([{"exact_match": 1}], "is no file of samples of lm-eval (KeyError: 'doc_id')"),
     ],
 )
-def test_samples_that_give_no_pairs_are_refused(
-    tmp_path: Path, rows: list[dict[str, Any]], line: str
-) -> None:
+def test_samples_that_give_no_pairs_are_refused(tmp_path: Path, rows: list[dict[str, Any]], line: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_scores(write_samples(tmp_path, *rows))
     assert line in str(refused.value)
@@ -200,9 +189,7 @@ def test_a_task_without_pairs_is_named_beside_one_that_has_them(tmp_path: Path) 
 def test_items_that_only_one_model_was_asked_are_refused(tmp_path: Path) -> None:
     one = read_scores(write_samples(tmp_path / "a", {"doc_id": 1, "exact_match": 1}))
     two = read_scores(write_samples(tmp_path / "b", *({"doc_id": n, "exact_match": 1} for n in (1, 2))))
-    with pytest.raises(
-        UsageError, match=r"t_a: lm-eval asked base and adapter other items \(1 and 2 of them\)"
-    ):
+    with pytest.raises(UsageError, match=r"t_a: lm-eval asked base and adapter other items \(1 and 2 of them\)"):
         pairs(one, two)
 
 
@@ -245,6 +232,4 @@ def test_lm_eval_itself_asks_and_judges_a_local_task(
     check(regress("--task", "sums", "--task-folder", "tasks", "--json"))
     assert [server.count for server in servers] == [10, 10]
     unknown = regress("--task", "no_such_task")
-    assert (
-        unknown.returncode == 2 and "lm-eval failed: " in unknown.stderr and unknown.stderr.count("\n") == 1
-    )
+    assert unknown.returncode == 2 and "lm-eval failed: " in unknown.stderr and unknown.stderr.count("\n") == 1

@@ -65,9 +65,7 @@ def test_another_model_or_longer_replies_are_asked_anew(tmp_path: Path) -> None:
         answers = ReplyFile({"base": ScriptedModel(model, reply)}, tmp_path)
         return await answers.reply("base", [("user", "Well?")], {"max_tokens": max_tokens})
 
-    replies = [
-        asyncio.run(ask(*given)) for given in (("a", "1", 5), ("b", "2", 5), ("a", "3", 6), ("a", "4", 5))
-    ]
+    replies = [asyncio.run(ask(*given)) for given in (("a", "1", 5), ("b", "2", 5), ("a", "3", 6), ("a", "4", 5))]
     assert replies == ["1", "2", "3", "1"]
 
 

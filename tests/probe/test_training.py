@@ -53,22 +53,9 @@ def test_a_stopped_training_goes_on_to_the_same_bits(
     assert hash_of(done) == hash_of(trained) and done.progress.losses == trained.progress.losses
 
 
-def test_a_killed_training_goes_on_to_the_same_bits(
-    tiny: Path, corpus: Path, trained: Trained, tmp_path: Path
-) -> None:
+def test_a_killed_training_goes_on_to_the_same_bits(tiny: Path, corpus: Path, trained: Trained, tmp_path: Path) -> None:
     out = tmp_path / "killed"
-    command = [
-        sys.executable,
-        "-m",
-        "ostrom",
-        "train",
-        str(corpus),
-        "--base",
-        str(tiny),
-        "--out",
-        str(out),
-        *OPTIONS,
-    ]
+    command = [sys.executable, "-m", "ostrom", "train", str(corpus), "--base", str(tiny), "--out", str(out), *OPTIONS]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not (out / CHECKPOINT).exists() and process.poll() is None:
         time.sleep(0.01)
@@ -117,9 +104,7 @@ def test_the_end_token_is_the_one_that_the_file_states(tiny: Path, tmp_path: Pat
     tokens = load_tokens(find_base(str(tiny)))
     assert tokens.end_text == "<|im_end|>" and tokens.end == 2
     encoded = encode(_rows(1), tokens, 512, "history").examples[0]
-    assert (
-        encoded.reply[-1] == 2 and tokens.tokenizer.decode(encoded.reply[:-1]) == "The future counts.\n[A0]"
-    )
+    assert encoded.reply[-1] == 2 and tokens.tokenizer.decode(encoded.reply[:-1]) == "The future counts.\n[A0]"
     # What transformers 5.17 read from SmolLM2's file: the beginning of a turn as its end.
     with pytest.raises(UsageError, match="not prompt \\+ reply \\+ '<\\|im_start\\|>'"):
         load_tokens(find_base(str(write_tiny(tmp_path / "tampered.gguf", end="<|im_start|>"))))

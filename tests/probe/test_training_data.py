@@ -60,9 +60,7 @@ def test_examples_are_made_to_fit(
     assert (fitted.shortened, fitted.too_long) == (shortened, too_long)
     texts = ["".join(map(chr, example.prompt)) for example in fitted.examples]
     assert texts == ([] if prompt is None else [prompt])
-    assert [(e.reply, e.weight, e.length - len(e.prompt)) for e in fitted.examples] == [
-        ((120, 0), 2.0, 2)
-    ] * len(texts)
+    assert [(e.reply, e.weight, e.length - len(e.prompt)) for e in fitted.examples] == [((120, 0), 2.0, 2)] * len(texts)
 
 
 def with_(**changes: Any) -> dict[str, Any]:
@@ -165,12 +163,7 @@ def test_judges_agree_by_hand() -> None:
     traces = [trace(n, scores=tuple(Scores(*one) for one in both)) for n, both in enumerate(scores)]
     least = {"forward": 9, "quality": 9}
     forward, quality = agreement([*traces, trace(9)], least)
-    assert (forward["score"], forward["traces"], forward["threshold"], forward["note"]) == (
-        "forward",
-        3,
-        9,
-        None,
-    )
+    assert (forward["score"], forward["traces"], forward["threshold"], forward["note"]) == ("forward", 3, 9, None)
     assert [forward[key] for key in ("same", "within_one", "kappa")] == pytest.approx([1 / 3, 2 / 3, 0.4])
     assert quality["same"] == 1 and quality["kappa"] is None and quality["note"]
     assert agreement([trace(9)], least) == []
@@ -227,7 +220,5 @@ def test_a_game_that_is_left_out_is_a_stage_of_its_own() -> None:
         ("We see all future rounds count now.", "all future rounds count", ["all future rounds count"]),
     ],
 )
-def test_a_sentence_of_the_prompt_is_copied_and_a_word_of_it_is_not(
-    reply: str, prompt: str, copied: list[str]
-) -> None:
+def test_a_sentence_of_the_prompt_is_copied_and_a_word_of_it_is_not(reply: str, prompt: str, copied: list[str]) -> None:
     assert [reply[a:b] for a, b in copied_passages(reply, prompt)] == copied

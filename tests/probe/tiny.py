@@ -38,13 +38,7 @@ def write_tiny(
     import gguf
 
     rng = np.random.default_rng(seed)
-    tokens = [
-        "<|endoftext|>",
-        "<|im_start|>",
-        "<|im_end|>",
-        *byte_letters(),
-        *(m.replace(" ", "") for m in MERGES),
-    ]
+    tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *byte_letters(), *(m.replace(" ", "") for m in MERGES)]
     kinds = [3, 3, 3, *([1] * (len(tokens) - 3))]
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_type(gguf.GGUFType.MODEL)

@@ -28,10 +28,7 @@ def log_capital(values: Any, weights: Any, mean: float) -> Any:
     """The logarithm of the capital against a weighted mean; units are the last axis."""
     rates = weights / weights.max()
     with np.errstate(divide="ignore"):
-        logs = [
-            math.log(part) + np.log(1 - c * rates + c * rates * values / mean).sum(axis=-1)
-            for c, part in shares()
-        ]
+        logs = [math.log(part) + np.log(1 - c * rates + c * rates * values / mean).sum(axis=-1) for c, part in shares()]
     return special.logsumexp(logs, axis=0)
 
 
@@ -62,10 +59,7 @@ def scaled(
 
 
 def bounds_of(
-    groups: Sequence[Sequence[float]],
-    coefficients: Sequence[float],
-    bounds: tuple[float, float],
-    level: float = 0.95,
+    groups: Sequence[Sequence[float]], coefficients: Sequence[float], bounds: tuple[float, float], level: float = 0.95
 ) -> tuple[float, float]:
     """Both bounds of a sum of coefficient times group mean."""
     values, weights, least, most = scaled(groups, coefficients, bounds)

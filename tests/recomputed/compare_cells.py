@@ -55,7 +55,5 @@ def rates(times: int) -> Iterator[tuple[str, float, list[tuple[float, ...]]]]:
 
 if __name__ == "__main__":
     for kind, truth, shares in rates(int(sys.argv[1]) if len(sys.argv) > 1 else 2000):
-        cells = " | ".join(
-            " / ".join(f"{s:.3f}".lstrip("0") if s < 1 else "1" for s in share) for share in shares
-        )
+        cells = " | ".join(" / ".join(f"{s:.3f}".lstrip("0") if s < 1 else "1" for s in share) for share in shares)
         print(f"| {kind} | {truth:g} | {cells} |", flush=True)

@@ -32,9 +32,7 @@ class Truth:
             most = (self.baseline - low) * (high - self.baseline)
             precision = 1 / min(self.sd**2 / most, 0.9999) - 1
             share = (mean - low) / (high - low)
-            return low + (high - low) * special.betaincinv(
-                share * precision, (1 - share) * precision, uniform
-            )
+            return low + (high - low) * special.betaincinv(share * precision, (1 - share) * precision, uniform)
         if low is not None:
             shape = ((self.baseline - low) / self.sd) ** 2
             return low + special.gammaincinv(shape, uniform) * (mean - low) / shape
@@ -50,9 +48,7 @@ def sides(
     return truth.at(truth.baseline + effect, one), truth.at(truth.baseline, two)
 
 
-def unpaired(
-    first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95
-) -> list[Any]:
+def unpaired(first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:
     """Intervals of the difference of independent samples; columns belong to the conditions in turn."""
     weights = [1 / conditions] * conditions + [-1 / conditions] * conditions
     return [
@@ -66,9 +62,7 @@ def per_seed(first: Matrix, second: Matrix, conditions: int) -> Matrix:
     return (first - second).reshape(len(first), -1, conditions).mean(axis=2)
 
 
-def paired(
-    first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95
-) -> list[Any]:
+def paired(first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:
     """Intervals of the difference where seeds are shared: the seed is the unit."""
     return [limits([row], [1.0], level) for row in per_seed(first, second, conditions)]
 

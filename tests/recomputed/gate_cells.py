@@ -96,9 +96,7 @@ def statements(times: int) -> Iterator[tuple[str, str, list[tuple[float, float, 
     )
     for name, made in kinds:
         for mean in (0.95, 0.9, 0.7):
-            found = [
-                draws.gate_rates(made(mean, rng.random((times, n))), SHARE, THRESHOLD, np.inf) for n in SIZES
-            ]
+            found = [draws.gate_rates(made(mean, rng.random((times, n))), SHARE, THRESHOLD, np.inf) for n in SIZES]
             yield f"at least {THRESHOLD:g}", f"{mean:g}, {name}", found
     for name, made in (kinds[0], kinds[2]):
         for off in (0.0, 0.4):
@@ -160,12 +158,7 @@ def until(times: int) -> Iterator[tuple[str, str, float, float, float]]:
             ("at most the truth", values, -np.inf, mean - 1e-9),
             ("at least the truth less .1", values, mean - 0.1, np.inf),
             ("difference within .1, truth 0", off, 0.45, 0.55),
-            (
-                "difference within the truth",
-                (moved[0] - other + 1) / 2,
-                0.5 - gap / 2 + 1e-4,
-                0.5 + gap / 2 - 1e-4,
-            ),
+            ("difference within the truth", (moved[0] - other + 1) / 2, 0.5 - gap / 2 + 1e-4, 0.5 + gap / 2 - 1e-4),
         ):
             passed, failed = decided_at(rows, low, high)
             first = np.where(passed == 0, failed, np.where(failed == 0, passed, np.minimum(passed, failed)))

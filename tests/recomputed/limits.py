@@ -17,9 +17,7 @@ Values = Sequence[float]
 Bounds = tuple[float | None, float | None]
 
 
-def limits(
-    groups: Sequence[Values], weights: Sequence[float], level: float = 0.95
-) -> tuple[float, float] | None:
+def limits(groups: Sequence[Values], weights: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
     """Student's t with Satterthwaite's degrees of freedom, before it is cut at the range; None without any spread."""
     if any(len(of) < 2 for of in groups):
         return None

@@ -70,17 +70,11 @@ class Cell:
     @property
     def words(self) -> str:
         """The cell as the first columns of a table."""
-        kind = {
-            "paired": "pairs",
-            "conditions": "pairs in 2 conditions",
-            "apart": "independent, 2 per seed and side",
-        }
+        kind = {"paired": "pairs", "conditions": "pairs in 2 conditions", "apart": "independent, 2 per seed and side"}
         what = "all or nothing" if self.sd >= 0.4999 else f"sd {self.sd:g}"
         asked = f"effect {self.effect:g}" if self.within is None else f"within {self.within:g}"
         tied = f", correlation {self.correlation:g}" if self.correlation else ""
-        return (
-            f"{self.measure}, {kind[self.study]} | {self.baseline:g}, {what}{tied} | {asked} | {self.seeds}"
-        )
+        return f"{self.measure}, {kind[self.study]} | {self.baseline:g}, {what}{tied} | {asked} | {self.seeds}"
 
     @property
     def per_seed(self) -> int:

@@ -82,10 +82,7 @@ def test_every_verdict_is_that_of_the_exported_table(call: Call, size: int) -> N
         assert len(gates) == many
         for block, gate in zip(blocks, gates, strict=True):
             own = BOUNDS[kind](values, block)
-            assert own is not None and gate["estimate"]["low"] == pytest.approx(own[0], abs=1e-8), (
-                kind,
-                block,
-            )
+            assert own is not None and gate["estimate"]["low"] == pytest.approx(own[0], abs=1e-8), (kind, block)
             assert gate["estimate"]["high"] == pytest.approx(own[1], abs=1e-8), (kind, block)
             assert gate["answer"] == draws.verdict(own, *ALLOWED[kind]), (kind, block)
 

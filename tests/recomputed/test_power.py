@@ -34,10 +34,7 @@ def test_power_and_error_are_those_of_a_second_simulation(call: Call, cell: Cell
     (point,) = [one for one in json.loads(done.out)["points"] if one["seeds"] == cell.seeds]
     power, error = cell.rates(OWN)
     assert draws.apart(point["power"], OURS, power, OWN) < 4, (point["power"], power)
-    assert draws.apart(point["error"], OURS, error, OWN) < 4 and point["error"] <= 0.08, (
-        point["error"],
-        error,
-    )
+    assert draws.apart(point["error"], OURS, error, OWN) < 4 and point["error"] <= 0.08, (point["error"], error)
 
 
 @pytest.mark.slow
@@ -52,8 +49,7 @@ def test_what_a_pilot_shows_is_read_from_its_table(call: Call) -> None:
     )  # fmt: skip
     values = _values(Path("matches.csv"))
     low, high = (
-        np.array([values[side, game] for game in ("prisoners_dilemma", "stag_hunt")])
-        for side in ("low", "high")
+        np.array([values[side, game] for game in ("prisoners_dilemma", "stag_hunt")]) for side in ("low", "high")
     )
     assert CONDITIONS.count("stag_hunt") == 1 and low.shape == (2, 40)
     rest = np.concatenate([low - low.mean(1, keepdims=True), high - high.mean(1, keepdims=True)])

@@ -139,9 +139,7 @@ def test_figures_are_those_of_a_replay(tmp_path: Path, name: str) -> None:
     play(load_study({"name": name, "seeds": 2, **STUDIES[name]}), runs=tmp_path)
     check_run(tmp_path / name, processes=1)
     with open_run(tmp_path / name) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        matches = [
-            unit.index for unit, state, _ in run.rows.played() if state == "done" and unit.kind == "match"
-        ]
+        matches = [unit.index for unit, state, _ in run.rows.played() if state == "done" and unit.kind == "match"]
         assert matches
         scores = {(row["match"], row["player"]): row["score"] for row in run.rows.matches()}
         weighted: dict[tuple[int, int], list[float]] = defaultdict(list)

@@ -41,9 +41,7 @@ def planner(request: Request) -> str:
     chance = _digest(request)
     options = next(p["enum"] for p in schema["properties"].values() if "enum" in p)
     said = {
-        key: (
-            options[chance % len(options)] if "enum" in of else "A strategic choice: payoffs, people, planet."
-        )
+        key: (options[chance % len(options)] if "enum" in of else "A strategic choice: payoffs, people, planet.")
         for key, of in schema["properties"].items()
     }
     return orjson.dumps(said).decode()
@@ -54,11 +52,7 @@ TELLER = ("types={m: {model: scripted/teller}, r: 'random:0.6'}", "agent.constra
 CAST = "types={tft: tit_for_tat, all_d: defector, half: 'random:0.5'}"
 RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
     "advised": ("smoke", ("types={m: {model: scripted/teller}, follower: advised, half: 'random:0.5'}",), 2),
-    "memory": (
-        "smoke",
-        (*TELLER, "vary.history_length.to=[0, 2, 10, 80]", "mechanism.rounds=8"),
-        3,
-    ),
+    "memory": ("smoke", (*TELLER, "vary.history_length.to=[0, 2, 10, 80]", "mechanism.rounds=8"), 3),
     "memory-asymmetric": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
     "memory-sanitized": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
     "mechanisms": ("small", (CAST,), 1),
@@ -94,11 +88,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
         1,
     ),
     "horizon": ("small", (), 3),
-    "hints": (
-        "smoke",
-        ("types={defect_once: defect_once, m: {model: scripted/teller}}", "agent.constrain=never"),
-        1,
-    ),
+    "hints": ("smoke", ("types={defect_once: defect_once, m: {model: scripted/teller}}", "agent.constrain=never"), 1),
     "framing-robustness": ("small", ("types={alternate: alternator, one: constant:0}",), 2),
 }
 
@@ -142,17 +132,12 @@ def keeper(request: Request) -> str:
     text = request.messages[-1].content
     if "Which ones do you want to see?" in text or "Which ones do you keep?" in text:
         return orjson.dumps({"rounds": [1, 2]}).decode()
-    return (
-        "calm" if "write a note" in text else f"{REASONED[_digest(request) % 3]}\n[A{_digest(request) % 2}]"
-    )
+    return "calm" if "write a note" in text else f"{REASONED[_digest(request) % 3]}\n[A{_digest(request) % 2}]"
 
 
 AMOUNTS: Mapping[str, tuple[str, ...]] = {
     "commons": ("types={sparing: 'proportional:0.1', greedy: 'proportional:0.3', coin: random}", "seeds=5"),
-    "pricing": (
-        "types={low: 'proportional:0.3', high: 'proportional:0.4'}",
-        "agent.memory=full",
-    ),
+    "pricing": ("types={low: 'proportional:0.3', high: 'proportional:0.4'}", "agent.memory=full"),
     "sharing": ("types={coin: random, best: best_response}", "seeds=5"),
 }
 """Studies of amounts, which no word of ``keeper`` answers: who plays them."""

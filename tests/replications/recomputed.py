@@ -73,8 +73,7 @@ def said(folder: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
             if match == row["match"] and player != row["player"]
         )
         chances = [stated["first"] / 100] + [
-            stated[f"after_{mine + 1}_{theirs + 1}"] / 100
-            for mine, theirs in zip(own[:-1], other[:-1], strict=True)
+            stated[f"after_{mine + 1}_{theirs + 1}"] / 100 for mine, theirs in zip(own[:-1], other[:-1], strict=True)
         ]
         taken = [c if action == 0 else 1 - c for c, action in zip(chances, own, strict=True)]
         loss = -sum(math.log(max(p, 0.01)) for p in taken) / len(taken)
@@ -104,9 +103,7 @@ def generations(folder: Path) -> list[dict[str, Any]]:
     return made
 
 
-def moran(
-    size: int, begun: int, steps: int, strength: float, paid: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def moran(size: int, begun: int, steps: int, strength: float, paid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Chances of 0 to ``size`` mutants after so many births: fitness exp(strength x mean payoff), all meet all.
 
     ``paid[i, j]``: what i (0: resident, 1: mutant) gets from meeting j.

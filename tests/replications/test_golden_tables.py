@@ -46,11 +46,7 @@ def differences(found: Any, golden: Any, where: str) -> list[str]:
         pairs = enumerate(zip(found, golden, strict=True))
         return [d for i, (a, b) in pairs for d in differences(a, b, f"{where}[{i}]")]
     if isinstance(golden, float) and isinstance(found, int | float):
-        return (
-            []
-            if math.isclose(found, golden, rel_tol=1e-9, abs_tol=1e-9)
-            else [f"{where}: {found} != {golden}"]
-        )
+        return [] if math.isclose(found, golden, rel_tol=1e-9, abs_tol=1e-9) else [f"{where}: {found} != {golden}"]
     return [] if found == golden else [f"{where}: {found!r} != {golden!r}"]
 
 
@@ -80,9 +76,7 @@ def column_summary(cells: Sequence[Any]) -> list[Any]:
 
 def written(tables: dict[str, Any]) -> bytes:
     """A golden file: one table a line."""
-    lines = [
-        f"{orjson.dumps(name).decode()}: {orjson.dumps(table).decode()}" for name, table in tables.items()
-    ]
+    lines = [f"{orjson.dumps(name).decode()}: {orjson.dumps(table).decode()}" for name, table in tables.items()]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
@@ -102,9 +96,7 @@ def tables_of(folder: Path) -> dict[str, Any]:
                 for line in compare_run(data).lines
             ]
             found["compare"] = summary(
-                [*(f"cell {n}" for n in range(1, len(lines[0]) - 2)), "agent", "value", "matches"]
-                if lines
-                else [],
+                [*(f"cell {n}" for n in range(1, len(lines[0]) - 2)), "agent", "value", "matches"] if lines else [],
                 lines,
             )
     return found

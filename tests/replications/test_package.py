@@ -92,18 +92,14 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, t
     }.items():
         code, out, err = made[line]
         assert code == 2 and not out and err.count("\n") == 1, (line, err)
-        assert words in err or words.replace("no_constant, fifth_paper", "fifth_paper, no_constant") in err, (
-            err
-        )
+        assert words in err or words.replace("no_constant, fifth_paper", "fifth_paper, no_constant") in err, err
 
 
 @pytest.mark.slow
 def test_parts_in_the_folders_of_a_replication_are_found_without_entry_points(
     commands: Commands, tmp_path: Path
 ) -> None:
-    place = install(
-        tmp_path / "site", "sixth-paper", OWN_FOLDERS, "[ostrom.replications]\nsixth = sixth_paper\n"
-    )
+    place = install(tmp_path / "site", "sixth-paper", OWN_FOLDERS, "[ostrom.replications]\nsixth = sixth_paper\n")
     parts = {"games": "ferry", "strategies": "waits_once", "mechanisms": "pier", "memories": "log_book"}
     lines = [
         *(f"list|{kind}|--json" for kind in parts),
@@ -144,10 +140,7 @@ def example_installed(site: Path) -> Path:
 def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, tmp_path: Path) -> None:
     place = example_installed(tmp_path / "site")
     lines = [
-        *(
-            f"list|{kind}|--json"
-            for kind in ("replications", "games", "mechanisms", "measures", "references")
-        ),
+        *(f"list|{kind}|--json" for kind in ("replications", "games", "mechanisms", "measures", "references")),
         "show|game|irrigation",
         "validate|river",
         "run|river|--preset|smoke",
@@ -184,10 +177,6 @@ def test_the_example_package_keeps_the_contracts(tmp_path: Path) -> None:
     run = "import test_riverbank as t; [getattr(t, name)() for name in dir(t) if name.startswith('test_')]"
     path = os.pathsep.join([str(place), str(EXAMPLE / "tests"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-c", run],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", run], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
     )
     assert done.returncode == 0, done.stderr

@@ -40,13 +40,7 @@ def test_the_script_is_independent() -> None:
 def test_statements_are_scored_alike(tmp_path: Path) -> None:
     tables = exported(
         tmp_path,
-        mechanism={
-            "name": "repetition",
-            "rounds": 6,
-            "state": "after",
-            "state_as": "memory_one",
-            "noise": 0.2,
-        },
+        mechanism={"name": "repetition", "rounds": 6, "state": "after", "state_as": "memory_one", "noise": 0.2},
         types={"tft": "tit_for_tat", "bad": "defector"},
         seating="unordered",
         seeds=3,

@@ -74,13 +74,7 @@ class Page(HTMLParser):
 
     def __init__(self, source: str) -> None:
         super().__init__()
-        self.source, self.tags, self.links, self.ids, self.words = (
-            source,
-            set[str](),
-            list[str](),
-            list[str](),
-            "",
-        )
+        self.source, self.tags, self.links, self.ids, self.words = (source, set[str](), list[str](), list[str](), "")
         self._silent = False
         self.feed(source)
 

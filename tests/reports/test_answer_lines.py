@@ -59,19 +59,11 @@ SHARE, POINTS = measures.named("cooperation"), measures.named("score")
         (of(AROUND / 50), POINTS, "difference", OPEN, ""),
         (of(AROUND * 10), SHARE, "difference", OPEN, ""),
         (estimated({}, exactly(0.0), 3, "match"), POINTS, "difference", NO, ""),
-        (
-            estimated({}, exactly(0.01), 3, "match"),
-            SHARE,
-            "difference",
-            "YES, smaller than matters",
-            "higher",
-        ),
+        (estimated({}, exactly(0.01), 3, "match"), SHARE, "difference", "YES, smaller than matters", "higher"),
         (of([0.3]), SHARE, "difference", OPEN, ""),
     ],
 )
-def test_the_word_of_a_difference(
-    difference: Estimate, measure: Any, kind: str, word: str, direction: str
-) -> None:
+def test_the_word_of_a_difference(difference: Estimate, measure: Any, kind: str, word: str, direction: str) -> None:
     (verdict,) = above([difference])
     line = _answer(data(), measure, ("k", "k: 2 − 1", difference, kind), verdict, Family(1))
     assert (line.word, line.direction.removesuffix(", guaranteed"), line.factor) == (word, direction, "k")
@@ -105,10 +97,7 @@ def line(e: Estimate, **more: Any) -> AnswerLine:
 def test_a_line_as_a_sentence_and_the_first_in_brief() -> None:
     one = line(Estimate({}, 0.25, 0.1, 0.4, 8, "match", "t"), note="a; the sides also differ in b; c")
     assert one.value == "+0.25 [+0.10, +0.40]"
-    assert (
-        one.sentence
-        == "YES, higher: k: 2 − 1 +0.25 [+0.10, +0.40] (n = 8 matches; the sides also differ in b)."
-    )
+    assert one.sentence == "YES, higher: k: 2 − 1 +0.25 [+0.10, +0.40] (n = 8 matches; the sides also differ in b)."
     assert line(Estimate({}, 0.25, None, None, 1, "match", "none")).value == "+0.25 (no interval)"
     plain = line(Estimate({}, 0.25, 0.25, 0.25, 1, "match", "exact"), factor="", word="", direction="")
     assert plain.value == "0.25 (exact)" and plain.sentence == "k: 2 − 1 0.25 (exact) (n = 1 match)."
@@ -117,10 +106,7 @@ def test_a_line_as_a_sentence_and_the_first_in_brief() -> None:
         ReportAnswers(SHARE, (one, one, one), "at 95 %").brief
         == f"YES, higher: {title}, {one.what} {one.value} and 2 more"
     )
-    assert (
-        ReportAnswers(SHARE, (one,), "").brief.endswith(one.value)
-        and ReportAnswers(SHARE, (), "").brief == ""
-    )
+    assert ReportAnswers(SHARE, (one,), "").brief.endswith(one.value) and ReportAnswers(SHARE, (), "").brief == ""
     assert ReportAnswers(SHARE, (plain,), "").rule.startswith("YES: surely more than 0.5")
     assert ReportAnswers(POINTS, (plain,), "").rule == ""
     assert "NO: surely within ±0.05, by the bounds." in ReportAnswers(SHARE, (one,), "at 95 %").rule

@@ -35,9 +35,7 @@ def test_a_line_is_the_contrast_with_the_first_level_and_no_other(played: Played
     assert (line.word, line.direction) == (YES, "higher")
     assert line.estimate.value == pytest.approx(first.value) and line.estimate.n == first.n
     (slope,) = trend(data, "cooperation", "k")
-    assert found.lines[2].estimate.value == pytest.approx(3 * slope.value), (
-        "from the lowest to the highest level"
-    )
+    assert found.lines[2].estimate.value == pytest.approx(3 * slope.value), "from the lowest to the highest level"
 
 
 @pytest.mark.slow
@@ -95,9 +93,7 @@ def test_factors_that_always_change_together_are_one_line(played: Played) -> Non
     assert [line.what for line in found.lines] == ["k (with chance): 2 − 1"]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "word"), [("random:0.95", YES), ("random:0.05", NO), ("random:0.5", OPEN)]
-)
+@pytest.mark.parametrize(("strategy", "word"), [("random:0.95", YES), ("random:0.05", NO), ("random:0.5", OPEN)])
 def test_a_study_that_varies_nothing_answers_with_its_level(played: Played, strategy: str, word: str) -> None:
     data = played(types={"coin": strategy}, vary={}, seeds=10)
     found = answers(data)

@@ -93,9 +93,7 @@ def _drawn(figure: Any) -> list[tuple[str, str, float]]:
     return [(row["label"], row["series"], row["mean"]) for row in values]
 
 
-def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ostrom.reports.declared.tones", lambda data, _, names: dict.fromkeys(names.values(), "#000000")
     )
@@ -122,10 +120,7 @@ def test_the_panel_of_the_documentation_says_its_verdict(played: Played) -> None
     assert [row[0] for row in table.rows] == ["kind", "coin"]
     assert figure.caption == "stag hunt - prisoners dilemma: differences with 95 % intervals."
     *said, control = drawn.notes
-    assert (
-        all(re.search(r"above 0: (yes|no|undecided at this size)\.$", note) for note in said)
-        and len(said) == 2
-    )
+    assert all(re.search(r"above 0: (yes|no|undecided at this size)\.$", note) for note in said) and len(said) == 2
     assert "Holm" in control
 
 
@@ -181,9 +176,7 @@ def test_nothing_that_an_entry_does_not_mention_is_imported() -> None:
     assert panel_factory("plain", "ostrom.reports", file)().title == "t"
 
 
-def test_a_file_that_cannot_be_read_breaks_no_other_panel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_read_breaks_no_other_panel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "torn_paper"
     package.mkdir()
     (package / "__init__.py").write_text("")

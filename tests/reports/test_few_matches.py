@@ -19,10 +19,7 @@ from ostrom.reports.theme import MOST_COLOURS
 
 from .conftest import Played, page_of
 
-COIN: dict[str, Any] = {
-    "types": {"coin": "random:0.5"},
-    "vary": {"k": {"set": "agent.memory.k", "to": [1, 2]}},
-}
+COIN: dict[str, Any] = {"types": {"coin": "random:0.5"}, "vary": {"k": {"set": "agent.memory.k", "to": [1, 2]}}}
 
 
 def values_of(part: Any) -> list[dict[str, Any]]:
@@ -84,9 +81,7 @@ def test_a_curve_says_how_its_intervals_are_drawn(played: Played, types: list[st
 def test_more_colours_than_can_be_told_apart_are_refused_unless_they_are_numbers(played: Played) -> None:
     names = [str(i) for i in range(MOST_COLOURS)]
     chart = panel_of({"chart": "curve", "measure": "cooperation", "x": "k", "colour": "agent"})
-    data = played(
-        seeds=1, **{**COIN, "types": dict.fromkeys([*names, "coin"], "cooperator"), "seating": "self"}
-    )
+    data = played(seeds=1, **{**COIN, "types": dict.fromkeys([*names, "coin"], "cooperator"), "seating": "self"})
     with pytest.raises(UsageError, match=f"at most {MOST_COLOURS} can be told apart"):
         chart.draw(data)
 
@@ -94,9 +89,7 @@ def test_more_colours_than_can_be_told_apart_are_refused_unless_they_are_numbers
 def test_a_condition_that_no_value_meets_names_the_levels_there_are(played: Played) -> None:
     data = played(seeds=2, **COIN)
     chart = {"chart": "dots", "measure": "joint_cooperation", "y": ["k"], "where": {"seat": 1}}
-    assert panel_of(chart).draw(data).notes == [
-        "No value of joint cooperation has seat 1 (there are: 1 + 2)."
-    ]
+    assert panel_of(chart).draw(data).notes == ["No value of joint cooperation has seat 1 (there are: 1 + 2)."]
     chart = {"chart": "dots", "measure": "joint_cooperation", "y": ["k"], "where": {"k": 1, "seat": "1 + 2"}}
     assert panel_of(chart).draw(data).figures
 
@@ -118,9 +111,7 @@ def test_lines_are_named_at_their_ends_and_names_do_not_touch() -> None:
     ends = sorted(r["end"] for r in values_of(chart) if "end" in r)
     assert len(ends) == 3 and all(b - a > 0.05 for a, b in pairwise(ends))
     assert all(
-        layer["encoding"]["color"].get("legend") is None
-        for layer in chart["layer"]
-        if "color" in layer["encoding"]
+        layer["encoding"]["color"].get("legend") is None for layer in chart["layer"] if "color" in layer["encoding"]
     )
 
 

@@ -54,9 +54,7 @@ def test_the_same_curves_are_drawn_once_whatever_else_their_rows_hold_and_in_whi
     place = {"x": 1.0, "mean": 0.5, "low": 0.4, "high": 0.6, "points": None, "series": "a", "facet": "g"}
     rows = [place, {**place, "facet": "h", "mean": 0.6}]
     svgs = [
-        render(
-            curves(of, x="round", y="cooperation", facets=["g", "h"], series={"a": "#0072B2"}, legend="agent")
-        )[0]
+        render(curves(of, x="round", y="cooperation", facets=["g", "h"], series={"a": "#0072B2"}, legend="agent"))[0]
         for of in (rows, [{"label": "", **row} for row in reversed(rows)])
     ]
     assert svgs[0] == svgs[1] and _drawn.cache_info().misses == 1
@@ -146,9 +144,7 @@ def test_names_above_their_rows_make_them_higher_and_leave_marks_below() -> None
 
 def test_labels_along_a_phone_are_thinned_turned_and_wrapped() -> None:
     def x(**more: Any) -> Any:
-        return narrow_spec({"encoding": {"x": {"title": "round", "axis": {"labelAngle": 0}, **more}}})[
-            "encoding"
-        ]["x"]
+        return narrow_spec({"encoding": {"x": {"title": "round", "axis": {"labelAngle": 0}, **more}}})["encoding"]["x"]
 
     assert x(axis={"values": [*range(8)]})["axis"]["values"] == [*range(8)]
     assert x(axis={"values": [*range(9)]})["axis"]["values"] == [0, 2, 4, 6, 8]

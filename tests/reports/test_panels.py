@@ -41,11 +41,7 @@ def marks(chart: Any) -> list[dict[str, Any]]:
 def test_cooperation_is_exact_where_it_is_known(played: Played) -> None:
     data = played(types={"kind": "cooperator", "hard": "defector", "turn": "alternator"}, vary={})
     [table] = draw(data, "cooperation").tables
-    assert {row["agent"]: row["cooperation"] for row in rows_of(table)} == {
-        "kind": 1.0,
-        "hard": 0.0,
-        "turn": 0.6,
-    }
+    assert {row["agent"]: row["cooperation"] for row in rows_of(table)} == {"kind": 1.0, "hard": 0.0, "turn": 0.6}
 
 
 def test_cooperation_by_can_show_scores(played: Played) -> None:
@@ -55,9 +51,7 @@ def test_cooperation_by_can_show_scores(played: Played) -> None:
 
 
 def test_bars_and_maps_show_the_estimates(played: Played) -> None:
-    data = played(
-        types={"kind": "cooperator", "hard": "defector"}, vary={"k": {"set": "agent.memory.k", "to": [1, 2]}}
-    )
+    data = played(types={"kind": "cooperator", "hard": "defector"}, vary={"k": {"set": "agent.memory.k", "to": [1, 2]}})
     bars = panel_of({"chart": "bars", "measure": "cooperation", "x": "k", "colour": "agent"}).draw(data)
     tiles = panel_of({"chart": "heat", "measure": "cooperation", "x": "k", "y": "agent"}).draw(data)
     assert {(m["x"], m["series"], m["mean"]) for m in marks(bars.figures[0].chart)} == {
@@ -93,9 +87,7 @@ def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
 
 def test_a_map_has_a_tile_from_the_first_to_the_last_round_of_a_bin() -> None:
     starts, means = np.array([1, 6]), np.array([0.25, 0.75])
-    curves = [
-        RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)
-    ]
+    curves = [RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)]
     notes = list[str]()
     figure = CooperationOverRounds()._map(curves, ["k", "agent"], 5, "round (bins of 5)", notes)
     tiles = marks(figure.chart)
@@ -123,9 +115,7 @@ def test_matches_that_end_early_count_where_they_were_played(played: Played) -> 
 
 
 def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
-    data = played(
-        types={"hard": "defector"}, mechanism={"name": "repetition", "rounds": 90}, vary={}, seeds=1
-    )
+    data = played(types={"hard": "defector"}, mechanism={"name": "repetition", "rounds": 90}, vary={}, seeds=1)
     strips = marks(draw(data, "strips").figures[0].chart)
     assert [(s["start"], s["end"]) for s in strips] == [(0.5, 90.5), (0.5, 90.5)]
 
@@ -171,9 +161,7 @@ def test_skipped_matches_are_listed_with_their_reason(played: Played, shaky: Non
     [row] = rows_of(next(table for table in drawn.tables if table.name == "unfinished"))
     assert (row["state"], row["matches"]) == ("skipped", 3)
     assert row["reason"]
-    assert draw(data, "cooperation").notes == [
-        "No match is finished (3 skipped), so there is nothing to show."
-    ]
+    assert draw(data, "cooperation").notes == ["No match is finished (3 skipped), so there is nothing to show."]
 
 
 def test_rounds_of_unfinished_matches_are_in_no_curve(played: Played) -> None:

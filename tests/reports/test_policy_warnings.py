@@ -18,9 +18,7 @@ class Decisions:
 
     def __init__(self, **by_policy: int) -> None:
         self.database = duckdb.connect()
-        self.database.execute(
-            "CREATE TABLE decisions (agent TEXT, invalid BOOLEAN, kind TEXT, state TEXT, unit TEXT)"
-        )
+        self.database.execute("CREATE TABLE decisions (agent TEXT, invalid BOOLEAN, kind TEXT, state TEXT, unit TEXT)")
         for agent, count in by_policy.items():
             rows = [[agent, i < count, "act", "done", "match"] for i in range(100)]
             rows += [[agent, True, "act", "failed", "match"]] * 50  # an unfinished match says nothing

@@ -55,9 +55,7 @@ def test_a_panel_is_named_or_declared_as_a_chart() -> None:
     assert chart_spec({"chart": "dots", "measure": "score"}) == {"name": "dots", "measure": "score"}
     assert [is_chart(one) for one in ({"chart": "dots"}, {"name": "x"}, "chart")] == [True, False, False]
     for wrong in ({"chart": "dots", "name": "x"}, "dots"):
-        with pytest.raises(
-            UsageError, match=r"write either name \(a panel\) or chart \(a declared chart\), not both"
-        ):
+        with pytest.raises(UsageError, match=r"write either name \(a panel\) or chart \(a declared chart\), not both"):
             chart_spec(wrong)
 
 
@@ -93,9 +91,7 @@ def test_the_headline_has_a_row_for_every_cell_and_agent(played: Played) -> None
 
 
 def test_a_game_without_cooperation_has_a_headline_of_scores(played: Played) -> None:
-    table = headline(
-        played(seeds=3, game="ultimatum", vary={}, types={"coin": "random"}, seating="self", agent={})
-    )
+    table = headline(played(seeds=3, game="ultimatum", vary={}, types={"coin": "random"}, seating="self", agent={}))
     assert table is not None
     assert list(table.columns) == ["agent", "matches", "score", "95 % interval", "answers by policy"]
     assert None not in table.rows[0], "no column is empty"
@@ -116,6 +112,4 @@ def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(pla
     before = orjson.loads(beside.read_bytes())
     data.keep_result("YES")
     assert orjson.loads(beside.read_bytes()) == {**before, "result": "YES"}
-    assert (
-        kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""
-    )
+    assert kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""

@@ -37,10 +37,7 @@ def apart() -> Iterator[Renderer]:
 def test_both_ways_draw_the_same(apart: Renderer) -> None:
     here, there = picture(_spec("a <b> & é"), "f1"), apart.draw(_spec("a <b> & é"), "f1")()
     assert there.png == here.png
-    assert [_numberless(there.svg), _numberless(there.shown)] == [
-        _numberless(here.svg),
-        _numberless(here.shown),
-    ]
+    assert [_numberless(there.svg), _numberless(there.shown)] == [_numberless(here.svg), _numberless(here.shown)]
 
 
 def _numberless(svg: str) -> str:

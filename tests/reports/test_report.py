@@ -162,11 +162,7 @@ def test_a_panel_named_wrongly_says_what_is_allowed(played: Played, spec: Any, w
 
 
 def test_panels_of_the_study_replace_defaults_by_name_and_others_come_first() -> None:
-    own: list[Any] = [
-        {"name": "cooperation_by", "x": "k"},
-        {"name": "strips", "matches": 2},
-        "cooperation_by:game",
-    ]
+    own: list[Any] = [{"name": "cooperation_by", "x": "k"}, {"name": "strips", "matches": 2}, "cooperation_by:game"]
     assert chosen_panels(own) == [
         {"name": "cooperation_by", "x": "k"}, "cooperation_by:game", "cooperation", "cooperation_over_rounds",
         "scores", {"name": "strips", "matches": 2}, "readings", "cost",

@@ -9,17 +9,7 @@ import pytest
 from ostrom.analysis.estimate import Estimate
 from ostrom.reports.axes import ticks_for
 from ostrom.reports.layout import _own, cell_label, named
-from ostrom.reports.words import (
-    Share,
-    column_texts,
-    is_bare,
-    labels,
-    number,
-    pretty,
-    question,
-    share,
-    shortened,
-)
+from ostrom.reports.words import Share, column_texts, is_bare, labels, number, pretty, question, share, shortened
 
 
 @pytest.mark.parametrize(
@@ -57,10 +47,7 @@ def test_shares_names_and_labels() -> None:
     assert labels(["http://h#m", "http://i#m"]) == {"http://h#m": "http://h#m", "http://i#m": "http://i#m"}
     assert labels([3, "a#b", "http://h#m"]) == {3: "3", "a#b": "a#b", "http://h#m": "m"}
     assert [is_bare(v) for v in (False, 1.5, "1e3", "")] == [False, True, True, False]
-    assert (
-        named("a_b", "", 0) == "a b · 0"
-        and cell_label({"k": "10", "on": True}, ["k", "on"]) == "k 10 · on yes"
-    )
+    assert named("a_b", "", 0) == "a b · 0" and cell_label({"k": "10", "on": True}, ["k", "on"]) == "k 10 · on yes"
     taken: dict[str, tuple[Any, ...]] = {}
     assert [_own(taken, "a", key) for key in ((1,), (2,), (3,), (1,))] == ["a", "a (2)", "a (3)", "a"]
 
@@ -87,8 +74,6 @@ def test_ticks_hold_all_values(values: list[float], more: Any, marks: tuple[floa
     assert (ticks.values, ticks.domain, ticks.format) == (marks, (marks[0], marks[-1]), form)
 
 
-def of(
-    value: float, low: float | None, high: float | None, values: tuple[float, ...] = (), **more: Any
-) -> Estimate:
+def of(value: float, low: float | None, high: float | None, values: tuple[float, ...] = (), **more: Any) -> Estimate:
     key, n, method = more.get("key", {}), more.get("n", 9), more.get("method", "t")
     return Estimate(key, value, low, high, n, "match", method, "", 0.95, None, values=values)

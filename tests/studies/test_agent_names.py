@@ -80,16 +80,9 @@ def test_a_name_changes_neither_chance_nor_what_identifies_a_match() -> None:
 
 
 def test_a_preparation_has_the_name_of_its_player() -> None:
-    of = plan(
-        mechanism="contracting",
-        types={"m": {"model": "openai/one"}},
-        seats={2: {"model": "openai/other"}},
-    )
+    of = plan(mechanism="contracting", types={"m": {"model": "openai/one"}}, seats={2: {"model": "openai/other"}})
     units = [of.unit(index) for index in range(len(of))]
-    assert [[p.name for p in u.players] for u in units if u.kind == "preparation"] == [
-        ["m"],
-        ["openai/other"],
-    ]
+    assert [[p.name for p in u.players] for u in units if u.kind == "preparation"] == [["m"], ["openai/other"]]
     (match,) = [u for u in units if u.kind == "match"]
     assert match.needs == (0, 1) and [p.name for p in match.players] == ["m", "openai/other"]
 

@@ -45,13 +45,7 @@ def played(runs: Path, seeds: int, shard: str | None = None) -> Path:
     }
     name = "talk" if shard is None else f"shard{shard[0]}"
     options = PlayOptions(shard=shard)
-    play(
-        load_study(study),
-        name=name,
-        runs=runs,
-        options=options,
-        open_models=lambda m, _: ScriptedModel(m, said),
-    )
+    play(load_study(study), name=name, runs=runs, options=options, open_models=lambda m, _: ScriptedModel(m, said))
     for folder in runs.glob(f"{name}?*"):  # a shard has its number in its name
         folder.rename(runs / name)
     return runs / name
@@ -177,9 +171,7 @@ def test_a_package_that_stands_for_gigabytes_is_refused_whether_it_is_read_or_no
         db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
         renew_seals(db)
     assert COLUMNS["prompts"] == "id, texts"
-    with pytest.raises(
-        RunError, match=f"package {last + 1} of its prompts: .* has more than 67,108,864 bytes"
-    ):
+    with pytest.raises(RunError, match=f"package {last + 1} of its prompts: .* has more than 67,108,864 bytes"):
         check_run(folder)
 
 
@@ -199,8 +191,6 @@ def test_a_run_whose_prompt_files_are_gone_is_replayed_and_says_that_it_is_not_f
     folder = copied(originals, tmp_path, tmp_path_factory, 10) / "talk"
     from ostrom.engine.chain import Chain
 
-    monkeypatch.setattr(
-        Chain, "_refusal", lambda *_: "its prompt files are not those that it was played with"
-    )
+    monkeypatch.setattr(Chain, "_refusal", lambda *_: "its prompt files are not those that it was played with")
     done = check_run(folder)
     assert done.followed == 0 and done.unfollowed is not None and done.compared == done.replayed == 1

@@ -54,9 +54,7 @@ def seated(**config: Any) -> Any:
     fields = {"kind": "model", "model": None, "strategy": None, "answer": "action"}
     framing = SimpleNamespace(chances=config.pop("chances", False))
     observes = config.pop("observes", False)
-    return SimpleNamespace(
-        name="p", observes=observes, config=SimpleNamespace(framing=framing, **{**fields, **config})
-    )
+    return SimpleNamespace(name="p", observes=observes, config=SimpleNamespace(framing=framing, **{**fields, **config}))
 
 
 @pytest.mark.parametrize(
@@ -113,13 +111,7 @@ def test_a_script_is_asked_for_the_moves_of_its_own_seat() -> None:
 
 @pytest.mark.parametrize(
     ("moves", "fits"),
-    [
-        ([50, 50], True),
-        ([1000, 50], False),
-        ([50, 1000], True),
-        (["accept", 50], False),
-        ([50, "accept"], False),
-    ],
+    [([50, 50], True), ([1000, 50], False), ([50, 1000], True), (["accept", 50], False), ([50, "accept"], False)],
 )
 def test_after_the_first_move_only_what_could_never_fit_is_refused(moves: list[Any], fits: bool) -> None:
     game, rules = build_game("ultimatum"), mechanisms.build({"name": "repetition", "rounds": 2})

@@ -42,11 +42,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
 def test_a_file_declares_a_whole_reference(package: Package) -> None:
     made = declared_reference("sixth", package(CLAIMS))
     assert issubclass(made, DeclaredReference)
-    assert (made.name, made.citation, made.columns) == (
-        "sixth",
-        "Author (2026), A paper",
-        ("game", "measure"),
-    )
+    assert (made.name, made.citation, made.columns) == ("sixth", "Author (2026), A paper", ("game", "measure"))
     assert made.spread == "none printed" and made.__doc__ == "Cooperation by game."
 
 

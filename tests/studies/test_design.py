@@ -32,8 +32,7 @@ def test_a_contrast_over_two_seeds_has_the_values_of_both_sides() -> None:
     assert [len(side.values) for _, side in made.sides] == [16, 16]
     assert "game" in columns and "rounds" not in columns
     made, _ = planned_contrast(
-        _plan(),
-        Query(measure="cooperation", contrast="rounds=4-2", where={"game": "chicken", "agent": ["coin"]}),
+        _plan(), Query(measure="cooperation", contrast="rounds=4-2", where={"game": "chicken", "agent": ["coin"]})
     )
     assert [len(side.values) for _, side in made.sides] == [6, 6]  # three of the four pairs have a coin
 

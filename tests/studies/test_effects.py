@@ -91,9 +91,7 @@ def test_a_factor_that_changes_something_is_played(study: dict[str, Any]) -> Non
         ({}, {"changes": ["budget.calls=3"], "options": PlayOptions(budget_calls=4)}, "budget.calls has no effect"),
     ],
 )  # fmt: skip
-def test_a_change_that_reaches_no_match_is_refused(
-    study: dict[str, Any], how: dict[str, Any], says: str
-) -> None:
+def test_a_change_that_reaches_no_match_is_refused(study: dict[str, Any], how: dict[str, Any], says: str) -> None:
     error = refused(study, **how)
     assert error.key == "--set" and says in str(error)
 

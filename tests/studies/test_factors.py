@@ -65,10 +65,7 @@ def test_a_factor_and_its_levels(vary: dict[str, Any], made: list[tuple[str, lis
         ({"a": [1, "1"]}, "names a level twice"),
         ({"a": {"x": 3}}, "a named level sets fields"),
         ({"a": {"x": {3: 1}}}, "must name a field"),
-        (
-            {"family": [1], "g": {"set": "game", "to": {"from": "ordinal_2x2", "each": 1}}},
-            "bring a column 'family'",
-        ),
+        ({"family": [1], "g": {"set": "game", "to": {"from": "ordinal_2x2", "each": 1}}}, "bring a column 'family'"),
         ({"g": {"set": "game", "to": {"from": "scenarios", "beside": "x"}}}, "there is no such key"),
     ],
 )

@@ -27,9 +27,7 @@ HOSTILE = (
 )
 
 
-def asked(
-    runs: Path, texts: tuple[str, ...], agent: dict[str, Any]
-) -> tuple[list[list[str]], list[dict[str, Any]]]:
+def asked(runs: Path, texts: tuple[str, ...], agent: dict[str, Any]) -> tuple[list[list[str]], list[dict[str, Any]]]:
     """What every call was told in the role of the user, quoted messages aside, and the decisions."""
     bound = agent.get("constrain") == "always"
     told: list[list[str]] = []
@@ -47,11 +45,7 @@ def asked(
     study = {
         "name": "run",
         "game": "common_pool",
-        "mechanism": {
-            "name": "repetition",
-            "rounds": 3,
-            "talk": {"when": "after", "length": 400, "shown": "all"},
-        },
+        "mechanism": {"name": "repetition", "rounds": 3, "talk": {"when": "after", "length": 400, "shown": "all"}},
         "agent": {"model": f"scripted/{name}", "style": "direct", **agent},
     }
     assert play(load_study(study), runs=runs).complete
@@ -66,9 +60,7 @@ def messages(rows: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize(
     "agent", [{"conversation": "prompt"}, {"conversation": "dialogue"}, {"constrain": "always"}], ids=str
 )
-def test_hostile_messages_change_no_rule_no_question_and_no_amount(
-    agent: dict[str, Any], tmp_path: Path
-) -> None:
+def test_hostile_messages_change_no_rule_no_question_and_no_amount(agent: dict[str, Any], tmp_path: Path) -> None:
     plain, _ = asked(tmp_path / "plain", ("hello",) * 10, agent)
     told, rows = asked(tmp_path / "hostile", HOSTILE, agent)
     assert sorted(told) == sorted(plain)

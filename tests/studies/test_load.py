@@ -81,10 +81,7 @@ def test_models_of_the_command_line_replace_models_and_leave_scripts(variants: A
 def test_seeds_and_budget_of_the_command_line() -> None:
     assert with_options({"seeds": 3}, "s", seeds=0) == {"seeds": 0}
     assert with_options({"stop": {"at_most": 9}}, "s")["seeds"] == 9
-    assert with_options({"budget": {"usd": 1, "calls": 2}}, "s", budget={"usd": 5})["budget"] == {
-        "usd": 5,
-        "calls": 2,
-    }
+    assert with_options({"budget": {"usd": 1, "calls": 2}}, "s", budget={"usd": 5})["budget"] == {"usd": 5, "calls": 2}
     with pytest.raises(StudyError, match=r"plays stop\.at_least to stop\.at_most seeds"):
         with_options({"stop": {"at_most": 9}}, "s", seeds=3)
 

@@ -48,9 +48,7 @@ def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: C
     done = call("run", "w.yaml", "--json")
     taken = looks("seq")
     assert done.code == 0 and json.loads(done.out)["complete"]
-    assert [look["stop"] for look in taken] == [False] * (len(taken) - 1) + [True] and 3 < taken[-1][
-        "seeds"
-    ] < 24
+    assert [look["stop"] for look in taken] == [False] * (len(taken) - 1) + [True] and 3 < taken[-1]["seeds"] < 24
     assert taken[-1]["criterion"] <= 0.8 < taken[-2]["criterion"] and seeds("seq") == taken[-1]["seeds"]
     told = json.loads(call("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--json").out)
     (one,) = told["estimates"]
@@ -60,9 +58,7 @@ def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: C
     assert call("report", "seq").code == 0
     assert "interval at most 0.8 wide" in Path("runs/seq/report/index.html").read_text()
     assert call("run", "b.yaml").code == 0
-    assert looks("bf")[-1]["criterion"] >= 6 and all(
-        1 / 6 < look["criterion"] < 6 for look in looks("bf")[:-1]
-    )
+    assert looks("bf")[-1]["criterion"] >= 6 and all(1 / 6 < look["criterion"] < 6 for look in looks("bf")[:-1])
 
 
 @pytest.mark.slow
@@ -81,11 +77,7 @@ def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(
     changed = [{**whole[0], "criterion": 0.1}, *whole[1:]]
     Path("runs/cut/looks.json").write_text(json.dumps(changed))
     refused = call("resume", "cut")
-    assert (
-        refused.code == 1
-        and "is on record with criterion 0.1" in refused.err
-        and refused.err.count("\n") == 1
-    )
+    assert refused.code == 1 and "is on record with criterion 0.1" in refused.err and refused.err.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -99,9 +91,7 @@ def test_looks_on_record_that_had_another_interval_stand(call: Call) -> None:
     Path("runs/seq/looks.json").write_text(json.dumps(old))
     assert call("resume", "seq").code == 0
     again = looks("seq")
-    assert again[: len(old)] == [{**look, "method": "", "version": 1} for look in old] and len(again) > len(
-        old
-    )
+    assert again[: len(old)] == [{**look, "method": "", "version": 1} for look in old] and len(again) > len(old)
     Path("runs/seq/looks.json").write_text(json.dumps([{**old[0], "value": 0.123}]))
     assert "the look after 3 seeds is on record" in call("resume", "seq").err
 
@@ -152,10 +142,7 @@ def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
     assert call("run", "w.yaml", "--set", "stop=null", "--name", "all", "--seeds", "24").code == 0
     assert call("run", "w.yaml").code == 0
     rule = StopRule(measure="cooperation", contrast="p=high-low", width=0.8, at_least=3, at_most=24, every=3)
-    with (
-        open_run(Path("runs/all")) as opened,
-        run_data(opened.rows, Path("runs/all"), opened.manifest) as data,
-    ):
+    with open_run(Path("runs/all")) as opened, run_data(opened.rows, Path("runs/all"), opened.manifest) as data:
         again = [look_at(data, rule, look["seeds"]).as_dict() for look in looks("seq")]
     assert again == looks("seq")
 
@@ -216,10 +203,7 @@ def test_power_shows_what_looking_costs(call: Call) -> None:
         ).out
     )  # fmt: skip
     there, nothing = told["sequences"]
-    assert (
-        there["excludes"] > 0.5 > 0.05 > nothing["excludes"]
-        and min(there["covers"], nothing["covers"]) > 0.95
-    )
+    assert there["excludes"] > 0.5 > 0.05 > nothing["excludes"] and min(there["covers"], nothing["covers"]) > 0.95
     assert 3 <= there["mean_seeds"] <= 24 and told["looks"] == [3, 6, 9, 12, 15, 18, 21, 24]
 
 

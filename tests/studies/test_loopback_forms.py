@@ -21,12 +21,7 @@ from ostrom.testing.server import LoopbackServer
 CLAUDE = "anthropic/claude-sonnet-4-5"
 REPEATED = {"name": "repetition", "rounds": 4}
 SOCIETY = {"name": "society", "rounds": 4, "members": 6, "links": {"share": 1.0}, "network": "ring"}
-VOTES = {
-    "contract": "contracting",
-    "signature": "contracting",
-    "ballot": "contracting",
-    "mediator": "mediation",
-}
+VOTES = {"contract": "contracting", "signature": "contracting", "ballot": "contracting", "mediator": "mediation"}
 RECORDS: Mapping[str, dict[str, Any]] = {
     "accept": {"mechanism": SOCIETY},
     "automaton": {"mechanism": {**REPEATED, "state": "before", "state_as": "automaton"}},
@@ -43,10 +38,7 @@ RECORDS: Mapping[str, dict[str, Any]] = {
     "offer": {"mechanism": {"name": "negotiation", "turns": 2}},
     "recognition": {"mechanism": {**REPEATED, "recognise": True}},
     "reply": {"mechanism": {"name": "negotiation", "turns": 2}},
-    "private_message": {
-        "mechanism": {**REPEATED, "talk": {"private": True}},
-        "game": {"name": "public_goods", "n": 3},
-    },
+    "private_message": {"mechanism": {**REPEATED, "talk": {"private": True}}, "game": {"name": "public_goods", "n": 3}},
     "punishment": {"mechanism": "punishment"},
     "recall": {"agent": {"memory": "asked:1"}},
     **{name: {"mechanism": rules} for name, rules in VOTES.items()},
@@ -156,22 +148,14 @@ def test_amounts_are_answered_whatever_their_steps(
     games = ["ultimatum", "trust_amounts", {"name": "gift_exchange"}, "alternating_offers", "colonel_blotto",
              {"name": "public_goods_amounts", "n": 2}, {"name": "first_price_auction", "n": 2}]  # fmt: skip
     agent = {"style": style, "answer": answer}
-    asked = {
-        "game": "ultimatum",
-        "mechanism": "none",
-        "agent": agent,
-        "seating": "self",
-        "vary": {"game": games},
-    }
+    asked = {"game": "ultimatum", "mechanism": "none", "agent": agent, "seating": "self", "vary": {"game": games}}
     rehearsed(tmp_path, asked, models_of(server)[wire])
 
 
 @slow
 @pytest.mark.parametrize("preset", ["smoke", "small"])
 @pytest.mark.parametrize("name", builtin_names())
-def test_every_built_in_study_is_rehearsed(
-    name: str, preset: str, server: LoopbackServer, tmp_path: Path
-) -> None:
+def test_every_built_in_study_is_rehearsed(name: str, preset: str, server: LoopbackServer, tmp_path: Path) -> None:
     if (name, preset) == ("probe", "small") or preset not in presets_of(name):
         pytest.skip("plays adapters that were trained before" if name == "probe" else "has no such preset")
     able = ["agent.settings={abilities: [tools]}"] if name == "tools" else []
@@ -183,12 +167,8 @@ def test_every_built_in_study_is_rehearsed(
 
 
 @slow
-def test_coopeval_is_replicated(
-    server: LoopbackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = caller(monkeypatch, tmp_path)(
-        "replicate", "coopeval", "--model", server.model, "--preset", "small"
-    )
+def test_coopeval_is_replicated(server: LoopbackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = caller(monkeypatch, tmp_path)("replicate", "coopeval", "--model", server.model, "--preset", "small")
     assert done.code == 0, done.err
     for folder in (tmp_path / "replicate" / "coopeval-small" / "runs").iterdir():
         unreadable_none(folder)
@@ -205,9 +185,7 @@ def test_coopeval_is_replicated(
         (["Write one of these.\n\n[A1 or A0]"], {"[A1]", "[A0]"}),
     ],
 )  # fmt: skip
-def test_blanks_stubs_and_brackets_that_offer_two_are_understood(
-    messages: list[str], replies: set[str]
-) -> None:
+def test_blanks_stubs_and_brackets_that_offer_two_are_understood(messages: list[str], replies: set[str]) -> None:
     """The forms in which published prompts ask; every option is met over some seeds."""
     dialogue = [{"role": "user", "content": text} for text in messages]
     assert {answer({"messages": dialogue, "seed": seed}) for seed in range(20)} == replies

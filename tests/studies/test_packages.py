@@ -66,22 +66,12 @@ def test_a_run_names_its_packages_and_is_read_without_them(site: Path, tmp_path:
             tmp_path, "export", "relays", "--format", "csv", "--out", f"out{place is None}", installed=place
         )
         assert exported.returncode == 0, exported.stderr
-        tables.append(
-            sorted((p.name, p.read_bytes()) for p in (tmp_path / f"out{place is None}").rglob("*.csv"))
-        )
+        tables.append(sorted((p.name, p.read_bytes()) for p in (tmp_path / f"out{place is None}").rglob("*.csv")))
     assert tables[0] == tables[1] and len(tables[0]) >= 2
     refused = ostrom(tmp_path, "check", "relays")
-    assert (
-        refused.returncode != 0
-        and "needs relays 1.0" in refused.stderr
-        and "unknown game" not in refused.stderr
-    )
+    assert refused.returncode != 0 and "needs relays 1.0" in refused.stderr and "unknown game" not in refused.stderr
     again = ostrom(tmp_path, "resume", "relays")
-    assert (
-        again.returncode != 0
-        and "the package relays 1.0" in again.stderr
-        and "unknown game" not in again.stderr
-    )
+    assert again.returncode != 0 and "the package relays 1.0" in again.stderr and "unknown game" not in again.stderr
     reported = ostrom(tmp_path, "report", "relays", installed=site)
     assert reported.returncode == 0, reported.stderr
     page = next((tmp_path / "runs" / "relays").rglob("*.html")).read_text()

@@ -47,13 +47,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-KINDS = {
-    "duel": "study",
-    "branch": "branch",
-    "twice": "branch",
-    "attribution": "attribution",
-    "imported": "imported",
-}
+KINDS = {"duel": "study", "branch": "branch", "twice": "branch", "attribution": "attribution", "imported": "imported"}
 
 
 @pytest.mark.parametrize("kind", plans.names())
@@ -105,9 +99,7 @@ def test_a_derived_run_is_no_run_of_a_study(runs: Path, tmp_path: Path, kind: st
     folder.write_manifest({**Folder(runs / "duel").manifest(), "kind": kind, "study": {"kind": kind}})
     folder.open_journal(create=True).close()
     for opening in (lambda: open_run(folder.path), lambda: resolve_run(folder.path)):
-        with pytest.raises(
-            UsageError, match=f"is no run of a study; `ostrom more {command}` goes on with it"
-        ):
+        with pytest.raises(UsageError, match=f"is no run of a study; `ostrom more {command}` goes on with it"):
             opening()
 
 
@@ -115,9 +107,7 @@ def test_a_kind_that_nobody_reads_is_refused(runs: Path, tmp_path: Path) -> None
     folder = Folder(tmp_path / "odd")
     folder.path.mkdir()
     folder.write_manifest({**Folder(runs / "duel").manifest(), "kind": "branhc"})
-    with pytest.raises(
-        RunError, match=r"run\.json: kind: unknown kind of plan 'branhc' \(did you mean branch"
-    ):
+    with pytest.raises(RunError, match=r"run\.json: kind: unknown kind of plan 'branhc' \(did you mean branch"):
         resolve_run(folder.path)
 
 

@@ -74,11 +74,7 @@ def test_a_run_is_read_without_the_file_and_goes_on_with_it(
     for words in (["report", "s"], ["transcript", "s"], ["export", "s", "--format", "csv"]):
         assert call(*words).code == 0, words
     done = call("resume", "s", "--seeds", "2")
-    assert (
-        done.code == 2
-        and "is not the file that the run was begun with" in done.err
-        and "SystemExit" not in done.err
-    )
+    assert done.code == 2 and "is not the file that the run was begun with" in done.err and "SystemExit" not in done.err
     (tmp_path / "code.py").write_text(CODE + "# changed\n")
     assert "holds another study" in call("run", "s.yaml").err
     (tmp_path / "code.py").unlink()
@@ -116,9 +112,7 @@ def test_playing_on_without_the_code_is_refused(call: Call, monkeypatch: pytest.
     assert done.code != 0 and "its Python code is not here" in done.err
 
 
-def test_code_in_a_run_folder_is_never_run(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_in_a_run_folder_is_never_run(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "runs" / "s"
     inside.mkdir(parents=True)
     (inside / "code.py").write_text(CODE)
@@ -204,9 +198,7 @@ def test_functions_of_a_script_are_memories_too(tmp_path: Path, monkeypatch: pyt
         memories.build({"name": "last_0a1b2c"}).show(None, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "command", [("validate", "s.yaml"), ("run", "s.yaml"), ("run", "s.yaml", "--dry-run")]
-)
+@pytest.mark.parametrize("command", [("validate", "s.yaml"), ("run", "s.yaml"), ("run", "s.yaml", "--dry-run")])
 def test_code_that_a_study_names_runs_only_where_it_is_allowed(
     command: tuple[str, ...], call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -219,9 +211,7 @@ def test_code_that_a_study_names_runs_only_where_it_is_allowed(
     assert call("--allow-code", "code.py", *command).code == 0 and ran.exists()
 
 
-def test_a_run_goes_on_with_code_only_where_it_is_allowed_again(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_with_code_only_where_it_is_allowed_again(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("run", "s.yaml", "--limit", "1").code == 1
     for name, empty in (("_MODULES", {}), ("_ALLOWED", set[Path]())):
         monkeypatch.setattr(python_files, name, empty)

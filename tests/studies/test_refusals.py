@@ -26,10 +26,7 @@ URL = {"model": "openai/gpt-test"}
         ({"models": {"m": 3}}, "models.m: needs 'model': provider/model or a URL (found 3)"),
         ({"models": {"m": {**URL, "modle": 1}}}, "models.m: unknown key 'modle'"),
         ({"presets": [1]}, "presets: must map names to changes"),
-        (
-            {"invalid": {"policy": "wrong"}},
-            "invalid.policy: there is no such policy (found 'wrong'; allowed: fail,",
-        ),
+        ({"invalid": {"policy": "wrong"}}, "invalid.policy: there is no such policy (found 'wrong'; allowed: fail,"),
     ],
 )
 def test_short_names_and_presets_that_cannot_be(changes: dict[str, Any], says: str) -> None:
@@ -46,11 +43,7 @@ def test_a_preset_that_is_not_there_is_named_beside_the_others() -> None:
 
 
 def test_objects_in_place_of_names_must_be_objects() -> None:
-    with pytest.raises(
-        UsageError, match=r"^NoMechanism: give a mechanism as an object, NoMechanism\(\.\.\.\)$"
-    ):
+    with pytest.raises(UsageError, match=r"^NoMechanism: give a mechanism as an object, NoMechanism\(\.\.\.\)$"):
         ostrom.study({**STUDY, "mechanism": NoMechanism})
-    with pytest.raises(
-        AttributeError, match=r"ostrom has no command 'no_such' \(see ostrom.commands.names\(\)\)"
-    ):
+    with pytest.raises(AttributeError, match=r"ostrom has no command 'no_such' \(see ostrom.commands.names\(\)\)"):
         ostrom.commands.no_such  # noqa: B018

@@ -57,9 +57,7 @@ def test_a_run_that_was_begun_with_the_old_names_keeps_them(
         before.setattr(TensorGame, "as_journaled", in_old_names)
         assert call("run", "places.yaml").code == 0
     assert actions_of(tmp_path) == {"opera", "match"}
-    assert (
-        call("run", "places.yaml", "--seeds", "2").code == 0
-    )  # plays on from the file, not from the manifest
+    assert call("run", "places.yaml", "--seeds", "2").code == 0  # plays on from the file, not from the manifest
     with open_run(tmp_path / "runs" / "places") as run:
         assert len(run.plan) == 8
     assert actions_of(tmp_path) == {"opera", "match"}

@@ -42,13 +42,7 @@ def test_a_study_of_ten_seats_with_101_amounts_has_its_columns(tmp_path: Path) -
     rows = list(decisions(tmp_path / "run"))
     assert len(rows) == 2 * 3 * 10
     row = rows[0]
-    assert (row["stage"], row["amount"], row["action"], row["least"], row["most"]) == (
-        "contribute",
-        50,
-        "50",
-        0,
-        100,
-    )
+    assert (row["stage"], row["amount"], row["action"], row["least"], row["most"]) == ("contribute", 50, "50", 0, 100)
     assert (row["theory"], row["as_theory"], row["cooperative"], row["payoff"]) == (0, False, False, 130)
     assert open_lab_run(tmp_path / "run").estimate("gini") is not None
 
@@ -82,10 +76,7 @@ def test_a_payoff_stands_at_the_last_move_of_a_player_in_a_round(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("answer", "reply", "amount"),
-    [
-        ("explained", '{"action": 15, "rationale": "It is fair."}', 15),
-        ("mixture", '{"0": 0, "10": 0, "20": 100}', 20),
-    ],
+    [("explained", '{"action": 15, "rationale": "It is fair."}', 15), ("mixture", '{"0": 0, "10": 0, "20": 100}', 20)],
 )
 def test_amounts_with_reasons_and_by_chances(tmp_path: Path, answer: str, reply: str, amount: int) -> None:
     register("json", lambda request: reply)
@@ -97,14 +88,8 @@ def test_amounts_with_reasons_and_by_chances(tmp_path: Path, answer: str, reply:
 @pytest.mark.parametrize(
     ("game", "told"),
     [
-        (
-            "ultimatum",
-            ['"action", a whole number from 0 to 100, and', '"action", one of "accept" or "reject", and'],
-        ),
-        (
-            {"name": "dictator", "stake": 10, "step": 0.5},
-            ['"action", a number from 0 to 10 in steps of 0.5, and'],
-        ),
+        ("ultimatum", ['"action", a whole number from 0 to 100, and', '"action", one of "accept" or "reject", and']),
+        ({"name": "dictator", "stake": 10, "step": 0.5}, ['"action", a number from 0 to 10 in steps of 0.5, and']),
     ],
 )
 def test_what_may_be_answered_with_reasons_is_told_and_the_test_server_answers_it(
@@ -144,9 +129,7 @@ def test_a_strategy_that_does_not_fit_a_later_stage_is_refused_before_play() -> 
         return End((float(gift),))
 
     def build() -> FunctionGame:
-        return FunctionGame(
-            "club", (Amounts(0, 9, also=("in", "out")),), rule, stages=("give", "stay"), turns=2
-        )
+        return FunctionGame("club", (Amounts(0, 9, also=("in", "out")),), rule, stages=("give", "stay"), turns=2)
 
     games.add("club", build)
     try:
@@ -188,9 +171,7 @@ def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> 
 def test_a_script_that_does_not_fit_is_refused_before_play(moves: Any, says: str) -> None:
     script = {"strategy": {"name": "script", "moves": moves}}
     with pytest.raises(StudyError, match=says):
-        StudyPlan(
-            study("alternating_offers", REPEATED, types={"one": script, "two": "random"}, seating="seats")
-        )
+        StudyPlan(study("alternating_offers", REPEATED, types={"one": script, "two": "random"}, seating="seats"))
 
 
 def test_a_script_has_moves_by_stage_that_count_rounds(tmp_path: Path) -> None:
@@ -210,9 +191,7 @@ def test_a_script_has_moves_by_stage_that_count_rounds(tmp_path: Path) -> None:
 
 def test_a_branch_plays_on_from_the_stock_that_was_left(tmp_path: Path) -> None:
     types = {"tenth": {"strategy": {"name": "proportional", "share": 0.15}}}
-    assert play(
-        study("common_pool", {"name": "repetition", "rounds": 5}, types=types), runs=tmp_path
-    ).complete
+    assert play(study("common_pool", {"name": "repetition", "rounds": 5}, types=types), runs=tmp_path).complete
     branch = open_lab_run(tmp_path / "run").branch(match=0, at=3, strategy="constant:1")
     rows = list(decisions(branch.path))
     assert [r["amount"] for r in rows if r["player"] == 1] == [15, 7, 1, 1, 1]

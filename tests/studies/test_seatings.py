@@ -12,12 +12,7 @@ from ostrom.studies.plan import StudyPlan
 
 
 def plan(**changes: Any) -> StudyPlan:
-    data: dict[str, Any] = {
-        "name": "s",
-        "game": "chicken",
-        "types": {"a": "grim", "b": "random"},
-        "seating": "ordered",
-    }
+    data: dict[str, Any] = {"name": "s", "game": "chicken", "types": {"a": "grim", "b": "random"}, "seating": "ordered"}
     return StudyPlan(load_study({**data, **changes}))
 
 
@@ -65,10 +60,7 @@ REPEATED = {
 def test_units_are_numbered_by_seed_and_long_matches_start_first() -> None:
     made = plan(**REPEATED, seeds=2, seed=7, seating="self")
     assert len(made) == 12 and [made.unit(n).index for n in range(12)] == list(range(12))
-    told = [
-        (made.unit(n).seed, made.unit(n).cell["rounds"], made.unit(n).players[0].name)
-        for n in (0, 1, 2, 6, 11)
-    ]
+    told = [(made.unit(n).seed, made.unit(n).cell["rounds"], made.unit(n).players[0].name) for n in (0, 1, 2, 6, 11)]
     assert told == [(7, 1, "a"), (7, 1, "b"), (7, 5, "a"), (8, 1, "a"), (8, 3, "b")]
     assert [unit.index for unit in made.units()] == [2, 3, 4, 5, 0, 1, 8, 9, 10, 11, 6, 7]
     for wrong in (-1, 12):

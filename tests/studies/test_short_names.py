@@ -41,26 +41,14 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
         ("  small:", "  a/b:", ["models.a/b", "a short name has letters"]),
         ('large: "ADDRESS-large"', "large: small", ["models.large.model", "not another short name"]),
         ('large: "ADDRESS-large"', "large: {params: {}}", ["models.large", "needs 'model'"]),
-        (
-            'large: "ADDRESS-large"',
-            "large: {model: a/b, style: direct}",
-            ["models.large", "unknown key 'style'"],
-        ),
+        ('large: "ADDRESS-large"', "large: {model: a/b, style: direct}", ["models.large", "unknown key 'style'"]),
         (
             '"ADDRESS-large"',
             '{model: "ADDRESS", params: {max_tokens: 50}}',
             ["models.large", "the same model as small"],
         ),
-        (
-            "agent: {style: direct}",
-            "vary: {agent.model: [small, smal]}",
-            ["vary.agent.model", "did you mean small?"],
-        ),
-        (
-            "agent: {style: direct}",
-            "vary: {agent.model: [small, small]}",
-            ["vary.agent.model", "names a level twice"],
-        ),
+        ("agent: {style: direct}", "vary: {agent.model: [small, smal]}", ["vary.agent.model", "did you mean small?"]),
+        ("agent: {style: direct}", "vary: {agent.model: [small, small]}", ["vary.agent.model", "names a level twice"]),
     ],
 )
 def test_what_is_wrong_is_one_line(call: Call, old: str, new: str, said: list[str]) -> None:

@@ -56,13 +56,7 @@ def test_what_members_state_is_held_against_those_they_met(tmp_path: Path) -> No
             "company": {
                 "anybody": {},
                 "neighbours": {
-                    "mechanism": {
-                        "name": "society",
-                        "meeting": "pair",
-                        "rounds": 5,
-                        "state": "after",
-                        "members": 9,
-                    }
+                    "mechanism": {"name": "society", "meeting": "pair", "rounds": 5, "state": "after", "members": 9}
                 },
             }
         },
@@ -71,11 +65,8 @@ def test_what_members_state_is_held_against_those_they_met(tmp_path: Path) -> No
     assert play(load_study(spec), runs=tmp_path).complete
     with open_run("honest", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {
-            (e.key["company"], e.key["agent"]): e.value
-            for e in estimate(data, "said_agreement", ["company", "agent"])
+            (e.key["company"], e.key["agent"]): e.value for e in estimate(data, "said_agreement", ["company", "agent"])
         }
     for company in ("anybody", "neighbours"):
         assert found[company, "kind"] == found[company, "bad"] == 1, "those who do one thing tell the truth"
-        assert found[company, "opener"] < 1, (
-            "it answers the record of whom it meets, not its own last meeting"
-        )
+        assert found[company, "opener"] < 1, "it answers the record of whom it meets, not its own last meeting"

@@ -58,9 +58,7 @@ def test_every_file_that_is_read_while_playing_is_among_those_used(
 
 
 def _play(folder: Path, runs: Path, server: LoopbackServer) -> None:
-    play_plan(
-        resolve(OWN, models=[server.model], options=PlayOptions(prompts=folder)).plan, name="run", runs=runs
-    )
+    play_plan(resolve(OWN, models=[server.model], options=PlayOptions(prompts=folder)).plan, name="run", runs=runs)
 
 
 def test_a_file_that_the_study_uses_is_held_fast_and_another_is_free(tmp_path: Path) -> None:
@@ -78,9 +76,7 @@ def test_a_file_that_the_study_uses_is_held_fast_and_another_is_free(tmp_path: P
         (mine / "goals" / "shine.txt").write_text("Shine.")
         _play(mine, tmp_path, server)
         story.write_text(own + " Indeed!")
-        with pytest.raises(
-            RunError, match=r"prompts were other ones than now: stories/cooking.txt was changed"
-        ):
+        with pytest.raises(RunError, match=r"prompts were other ones than now: stories/cooking.txt was changed"):
             _play(mine, tmp_path, server)
         story.write_text(own + " Indeed.")
         (mine / "turns" / "repetition_act.txt").write_text("Your turn in round {{ round }}.")
@@ -97,10 +93,7 @@ def test_included_files_are_used_too(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "total.txt").write_text('{% include "goals/_own.txt" %}')
     (tmp_path / "goals" / "_own.txt").write_text("Earn.")
-    assert (
-        "goals/_own.txt"
-        in resolve(OWN, models=["openai/x"], options=PlayOptions(prompts=tmp_path)).plan.prompts
-    )
+    assert "goals/_own.txt" in resolve(OWN, models=["openai/x"], options=PlayOptions(prompts=tmp_path)).plan.prompts
 
 
 def test_a_prompt_that_cannot_be_filled_in_is_refused_before_the_first_match(tmp_path: Path) -> None:

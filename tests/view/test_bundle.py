@@ -69,9 +69,7 @@ def test_every_decision_is_there_as_it_was_said(tmp_path: Path, monkeypatch: pyt
                     [[m["role"], m["content"]] for m in c["messages"]] for c in decision["calls"]
                 ]
                 assert [c["reasoning"] for c in calls] == [c["reasoning"] for c in decision["calls"]]
-        assert made.calls == run.journal.spent()["calls"] and made.decisions == len(
-            list(run.rows.decisions())
-        )
+        assert made.calls == run.journal.spent()["calls"] and made.decisions == len(list(run.rows.decisions()))
     chunks = list((tmp_path / "out" / "decisions").iterdir())
     assert len(chunks) > 2 and max(path.stat().st_size for path in chunks) < 12_000
     assert made.bytes == len(all_bytes(tmp_path / "out")) and made.files > 8
@@ -94,9 +92,7 @@ def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-def test_secrets_and_hostile_words_are_harmless_in_every_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_and_hostile_words_are_harmless_in_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", SECRET)
     monkeypatch.setenv("ODD_TOKEN", ODD)
 
@@ -108,15 +104,7 @@ def test_secrets_and_hostile_words_are_harmless_in_every_file(
     made = bundle("talk", tmp_path / "runs", tmp_path / "out")
     assert made.without_report == ""
     everything = all_bytes(tmp_path / "out")
-    for bad in (
-        SECRET,
-        "7f3a9c2b41d8e6",
-        "opensesame",
-        "sk-abcdef",
-        "hunter2secret",
-        "abcdefgh12345",
-        "fox-91",
-    ):
+    for bad in (SECRET, "7f3a9c2b41d8e6", "opensesame", "sk-abcdef", "hunter2secret", "abcdefgh12345", "fox-91"):
         assert bad.encode() not in everything.lower(), bad
     assert made.masked > 0 and b"treasure" in everything
     page = (tmp_path / "out" / "index.html").read_text()

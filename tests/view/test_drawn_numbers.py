@@ -31,9 +31,7 @@ from ostrom.view.viewer import whole_number
         ("a\n" * 400 + "z\n", "b\n" * 401 + "z\n", [("b\n" * 401, True), ("z\n", False)]),
     ],
 )
-def test_what_is_new_in_a_text_is_told_by_lines_and_words(
-    old: str, new: str, parts: list[tuple[str, bool]]
-) -> None:
+def test_what_is_new_in_a_text_is_told_by_lines_and_words(old: str, new: str, parts: list[tuple[str, bool]]) -> None:
     assert list(changes(old, new)) == parts
 
 
@@ -60,9 +58,7 @@ def test_long_stretches_that_stayed_are_folded_but_for_two_lines_at_a_change() -
         ("0" * 14 + "7", 0, 9, None),
     ],
 )  # fmt: skip
-def test_an_address_names_whole_numbers_within_bounds(
-    text: str, least: int, most: int, found: int | None
-) -> None:
+def test_an_address_names_whole_numbers_within_bounds(text: str, least: int, most: int, found: int | None) -> None:
     if found is None:
         with pytest.raises(UsageError, match=rf"^round: '.*' must be a whole number of at least {least}$"):
             whole_number(text, "round", least, most)

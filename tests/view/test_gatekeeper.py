@@ -100,9 +100,7 @@ def test_a_body_is_bounded_whatever_its_head_says(pieces: int, status: int | Non
         async def receive(left: list[bytes] = left) -> dict[str, Any]:
             return {"type": "http.request", "body": left.pop(), "more_body": bool(left)}
 
-        form = Gatekeeper(None, [80]).form(
-            Request({"type": "http", "method": "POST", "headers": headers}, receive)
-        )
+        form = Gatekeeper(None, [80]).form(Request({"type": "http", "method": "POST", "headers": headers}, receive))
         if status is None:
             assert len(asyncio.run(form)["a"]) > 8_000
         else:
@@ -116,13 +114,8 @@ def test_a_length_that_is_none_or_too_much_is_refused_before_anything_is_read(le
     async def receive() -> dict[str, Any]:
         raise AssertionError("nothing is read")
 
-    headers = [
-        (b"content-type", b"application/x-www-form-urlencoded"),
-        (b"content-length", length.encode("utf-8")),
-    ]
-    form = Gatekeeper(None, [80]).form(
-        Request({"type": "http", "method": "POST", "headers": headers}, receive)
-    )
+    headers = [(b"content-type", b"application/x-www-form-urlencoded"), (b"content-length", length.encode("utf-8"))]
+    form = Gatekeeper(None, [80]).form(Request({"type": "http", "method": "POST", "headers": headers}, receive))
     with pytest.raises(Refused) as refused:
         asyncio.run(form)
     assert refused.value.status == 413
@@ -208,9 +201,7 @@ def test_a_form_without_a_length_is_read_and_one_without_a_kind_is_refused() -> 
 
     kind = (b"content-type", b"application/x-www-form-urlencoded")
     for headers, status in (([kind], None), ([], 415)):
-        form = Gatekeeper(None, [80]).form(
-            Request({"type": "http", "method": "POST", "headers": headers}, receive)
-        )
+        form = Gatekeeper(None, [80]).form(Request({"type": "http", "method": "POST", "headers": headers}, receive))
         if status is None:
             assert asyncio.run(form) == {"a": "1"}
         else:
@@ -229,9 +220,7 @@ def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch
     headers = [(b"content-type", b"application/x-www-form-urlencoded")]
     with pytest.raises(Refused, match=r"^That took too long\.$") as refused:
         asyncio.run(
-            Gatekeeper(None, [80]).form(
-                Request({"type": "http", "method": "POST", "headers": headers}, receive)
-            )
+            Gatekeeper(None, [80]).form(Request({"type": "http", "method": "POST", "headers": headers}, receive))
         )
     assert refused.value.status == 408
 
@@ -257,9 +246,7 @@ def test_what_a_handler_raises_becomes_a_reply_without_its_words(
     reply = asyncio.run(keeper(Request(scope), fails))
     assert (reply.status_code, bytes(reply.body).decode()) == (status, told)
     assert HEADERS.items() <= dict(reply.headers).items()
-    assert len(said) == len(reported) and all(
-        one.startswith(two) for one, two in zip(said, reported, strict=True)
-    )
+    assert len(said) == len(reported) and all(one.startswith(two) for one, two in zip(said, reported, strict=True))
     assert not any("secret" in line for line in said)
 
 
@@ -269,9 +256,7 @@ def test_a_reply_keeps_the_headers_that_it_has() -> None:
 
     scope = {"type": "http", "method": "GET", "headers": [(b"host", b"LOCALHOST:80")]}
     reply = asyncio.run(Gatekeeper(None, [80])(Request(scope), kept))
-    assert (
-        reply.headers["cache-control"] == "public, max-age=300" and reply.headers["x-frame-options"] == "DENY"
-    )
+    assert reply.headers["cache-control"] == "public, max-age=300" and reply.headers["x-frame-options"] == "DENY"
 
 
 @pytest.mark.parametrize(
@@ -316,9 +301,7 @@ def test_a_port_is_listened_on_once() -> None:
     with listen_on("localhost", 0) as first:
         address, port = first.getsockname()
         assert address == "127.0.0.1" and not first.getblocking()
-        with pytest.raises(
-            UsageError, match=rf"^port {port} of 127\.0\.0\.1 cannot be used: Address already"
-        ):
+        with pytest.raises(UsageError, match=rf"^port {port} of 127\.0\.0\.1 cannot be used: Address already"):
             listen_on("127.0.0.1", port)
 
 

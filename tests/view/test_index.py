@@ -187,9 +187,7 @@ def test_prompts_are_found_where_their_words_came_up(tmp_path: Path) -> None:
     rules = hits(folder, "points", where=["prompt"], limit=100)
     assert rules and {step for _, step, _ in rules} == {0}
     with RunIndex(index_path(folder)) as index:
-        assert counts(index, [folder / "journal.db"], "points", where=["prompt"]).by_where == {
-            "prompt": len(rules)
-        }
+        assert counts(index, [folder / "journal.db"], "points", where=["prompt"]).by_where == {"prompt": len(rules)}
 
 
 @pytest.mark.parametrize(
@@ -259,9 +257,7 @@ def test_words_are_the_same_in_texts_and_in_what_is_typed() -> None:
         made.execute("INSERT INTO words (rowid, text) VALUES (1, ?)", (indexable(text),))
         assert {word for word, _, _ in words_of(made)} == set(words)
         for word in words:
-            assert made.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',)).fetchall() == [
-                (1,)
-            ]
+            assert made.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',)).fetchall() == [(1,)]
 
 
 def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
@@ -269,10 +265,7 @@ def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
     indexed(folder).connection.close()
     with closing(sqlite3.connect(index_path(folder))) as connection, connection:
         connection.execute("UPDATE words_data SET block=x'ffffffff' WHERE id > 10")
-    with (
-        RunIndex(index_path(folder)) as index,
-        pytest.raises(RunError, match="delete it: it is made anew"),
-    ):
+    with RunIndex(index_path(folder)) as index, pytest.raises(RunError, match="delete it: it is made anew"):
         counts(index, [folder / "journal.db"], "trust")
 
 

@@ -40,9 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_it_is_checked_journal_by_journal(runs: Path, tmp_path: Path) -> None:
     whole = checked(runs / "many" / "whole")
-    assert whole["entries"] == sum(
-        int(checked(part.path)["entries"]) for part in Folder(runs / "many" / "whole").parts
-    )
+    assert whole["entries"] == sum(int(checked(part.path)["entries"]) for part in Folder(runs / "many" / "whole").parts)
     assert Folder(runs / "many" / "whole").being_played is False
 
 

@@ -108,13 +108,9 @@ def test_a_reply_that_cannot_be_read_is_no_failed_call(tmp_path: Path, declined:
 def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     connection = sqlite3.connect(folder / "journal.db")
-    connection.execute(
-        "UPDATE answers SET value=CAST(x'22ff22' AS TEXT) WHERE unit=0 AND step=0 AND player=0"
-    )
+    connection.execute("UPDATE answers SET value=CAST(x'22ff22' AS TEXT) WHERE unit=0 AND step=0 AND player=0")
     connection.execute("UPDATE unit_rows SET made=x'00' WHERE unit=0")
-    connection.execute(
-        "UPDATE calls SET reply=CAST(x'68ff6f' AS TEXT), reasoning=? WHERE unit=1", ("y" * 10_000_000,)
-    )
+    connection.execute("UPDATE calls SET reply=CAST(x'68ff6f' AS TEXT), reasoning=? WHERE unit=1", ("y" * 10_000_000,))
     connection.commit()
     connection.close()
     with open_run(folder, checked=False) as run, listed(run) as index:

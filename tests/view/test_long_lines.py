@@ -31,9 +31,7 @@ def test_lines_of_ten_megabytes_are_shown_within_bounded_memory(tmp_path: Path) 
     calls = count()
 
     def script(_: Request) -> Reply:
-        end = (
-            "\n[A0]" if next(calls) % 2 else ""
-        )  # every other one cannot be read, and comes back in a prompt
+        end = "\n[A0]" if next(calls) % 2 else ""  # every other one cannot be read, and comes back in a prompt
         return Reply(f"treasure {'z' * LONG}{end}", usage=Usage(1, 1))
 
     run = talk(tmp_path / "runs", script, name="long", rounds=ROUNDS, seating="seats", vary={})

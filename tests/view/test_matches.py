@@ -40,16 +40,7 @@ def listed(server: Viewed, query: str = "") -> list[int]:
 
 
 def test_filters_are_part_of_the_address(server: Viewed) -> None:
-    assert listed(server) == [
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        7,
-    ]  # anna against anna, anna and tft, tft and anna, tft against tft
+    assert listed(server) == [0, 1, 2, 3, 4, 5, 6, 7]  # anna against anna, anna and tft, tft and anna, tft against tft
     assert listed(server, "?level.rounds=2") == [0, 1, 2, 3]
     assert listed(server, "?retries=1") == listed(server, "?reading=policy") == [4, 5, 6]
     assert listed(server, "?reading=policy&level.rounds=2") == []
@@ -71,9 +62,7 @@ def test_a_number_of_any_column_leads_to_its_matches() -> None:
     assert made["matches"] == "game=stag_hunt&level.depth=2&role=investor&level.model=a"
 
 
-def test_pages_follow_each_other_without_a_gap_in_any_order(
-    server: Viewed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_follow_each_other_without_a_gap_in_any_order(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matches, "PAGE", 3)
     for order in ("?sort=match", "?sort=score&desc=1", "?sort=first_defection", "?sort=complaints"):
         seen: list[int] = []
@@ -96,9 +85,7 @@ def test_a_wrong_address_is_one_line(server: Viewed, query: str) -> None:
     assert status == 404 and "ostrom:" in text and "Traceback" not in text
 
 
-def test_a_list_is_there_at_once_and_says_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_is_there_at_once_and_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Shelf, "_fill", lambda *_: None)
     talk(tmp_path)
     with viewed(tmp_path) as server:
@@ -129,9 +116,7 @@ def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
 
 def test_filters_are_read_from_the_address() -> None:
     found = filters_of(
-        QueryParams(
-            "level.dose=3&level.arm=&min.score=1&max.score=2.5&min.rounds=&state=done&game=&retries=1&errors=0"
-        )
+        QueryParams("level.dose=3&level.arm=&min.score=1&max.score=2.5&min.rounds=&state=done&game=&retries=1&errors=0")
     )
     assert found.levels == {"dose": "3"} and (found.least, found.most) == ({"score": 1.0}, {"score": 2.5})
     assert (found.state, found.game, found.retries, found.errors) == ("done", None, True, False)

@@ -116,9 +116,7 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     every = rows.findall(server.page("/?sort=name"))
     assert every == sorted(every) and len(every) > 1
     assert rows.findall(server.page("/?q=HOSTILE+finished")) == ["hostile"]
-    assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
-        "/?q=%3Cscript%3E"
-    )
+    assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page("/?q=%3Cscript%3E")
 
 
 @pytest.mark.slow

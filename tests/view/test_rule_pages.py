@@ -48,9 +48,7 @@ def test_moves_are_named_by_their_stage(runs: Path) -> None:
         assert "offer 40" in page and "reply accept" in page
         assert "=> offer: 40 (scripted)" in server.page("/run/bargain/match/0/decision.txt")
     bundle("bargain", runs, runs.parent / "staged", report=False)
-    assert any(
-        '"stage":"reply"' in path.read_text("utf-8") for path in (runs.parent / "staged").rglob("*.js")
-    )
+    assert any('"stage":"reply"' in path.read_text("utf-8") for path in (runs.parent / "staged").rglob("*.js"))
 
 
 def test_messages_are_text_and_a_match_that_ended_early_says_so(runs: Path) -> None:

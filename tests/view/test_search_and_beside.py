@@ -88,11 +88,7 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
         assert found is not None and "action 2" in page
         assert found[1] in view.page("/run/other/beside/plain")
         pair = view.page(found[1])
-        assert (
-            "The first difference is in round 2" in pair
-            and "≠ first</span>" in pair
-            and "<h2>Round 2," in pair
-        )
+        assert "The first difference is in round 2" in pair and "≠ first</span>" in pair and "<h2>Round 2," in pair
         assert re.search(r"chose <strong>\w+</strong>(?: \(shown as \w+\))?, got <b>\d+</b>", pair)
         assert " paid " not in pair
         assert view.ask("/run/plain/beside/plain")[0] == 404

@@ -104,10 +104,7 @@ def test_a_message_about_a_run_is_drawn_once_for_each_change(monkeypatch: pytest
     watching = SimpleNamespace(changed={"a": 1}, drawn={})
     viewer: Any = SimpleNamespace(watching=watching)
     first = [runs._told(viewer, "a", part) for part in ("_cells", "_cells", "_pulse")]
-    assert first == [message("a", "<_cells>")] * 2 + [message("a", "<_pulse>")] and drawn == [
-        "_cells",
-        "_pulse",
-    ]
+    assert first == [message("a", "<_cells>")] * 2 + [message("a", "<_pulse>")] and drawn == ["_cells", "_pulse"]
     watching.changed["a"] = 2
     runs._told(viewer, "a", "_cells")
     assert drawn == ["_cells", "_pulse", "_cells"]
@@ -121,9 +118,7 @@ def test_a_page_takes_the_place_of_the_note_once_nothing_is_missing(
     target: str, complete: bool | None, moved: bool
 ) -> None:
     headers = [(b"hx-target", target.encode()), (b"host", b"x")]
-    request = Request(
-        {"type": "http", "method": "GET", "path": "/a", "query_string": b"", "headers": headers}
-    )
+    request = Request({"type": "http", "method": "GET", "path": "/a", "query_string": b"", "headers": headers})
     progress = None if complete is None else SimpleNamespace(complete=complete)
     viewer: Any = SimpleNamespace(tabs=[])
     page = Viewer.page(viewer, request, "trouble", code=404, title="Not shown", line="why", progress=progress)

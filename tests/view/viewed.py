@@ -60,9 +60,7 @@ def viewed(runs: Path, password: str | None = None) -> Iterator[Viewed]:
 
     async def serve() -> None:
         loops.append(asyncio.get_running_loop())
-        tasks.append(
-            asyncio.create_task(serve_view(runs, listening, password, (), made.said.append, started.set))
-        )
+        tasks.append(asyncio.create_task(serve_view(runs, listening, password, (), made.said.append, started.set)))
         await asyncio.gather(*tasks, return_exceptions=True)
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))

@@ -41,9 +41,7 @@ def interval_tables(samples: int) -> tuple[str, list[str]]:
         shown = " | ".join(f"{x:.1f}" if at == 3 else figure(x) for at, x in enumerate(numbers))
         lines.append(f"| {name} | {shape} | {n} | {shown} | {figure(one.yes) if null else ''} |")
         missed += [
-            f"{name}, {shape}, n {n}: {row.what} {row.value:.3f}"
-            for row in aims(one, shape, n, kind)
-            if row.missed
+            f"{name}, {shape}, n {n}: {row.what} {row.value:.3f}" for row in aims(one, shape, n, kind) if row.missed
         ]
     return "\n".join(lines), missed
 
@@ -56,10 +54,7 @@ def aims(one: Measured, shape: str, n: int, kind: str) -> list[Row]:
         Row("no note and the truth outside", "", one.unnoted, 0.12 if n < 15 else 0.10),
     ]
     if kind == "tame" and shape == "mean":
-        found += [
-            Row("interval", "", one.covered, 0.93, True),
-            Row("note", "", one.noted, 0.12 if n < 20 else 0.06),
-        ]
+        found += [Row("interval", "", one.covered, 0.93, True), Row("note", "", one.noted, 0.12 if n < 20 else 0.06)]
     return found if shape in ("mean", "over two conditions") else [*found, Row("YES", "", one.yes, 0.06)]
 
 

@@ -88,9 +88,7 @@ def gate_tables(samples: int) -> tuple[str, list[str]]:
         "|---" * (len(SIZES) + 2) + "|",
     ]
     for row in made:
-        shown = [
-            " / ".join(f"{x:.3f}".removeprefix("0") if x < 1 else "1" for x in share) for share in row.shares
-        ]
+        shown = [" / ".join(f"{x:.3f}".removeprefix("0") if x < 1 else "1" for x in share) for share in row.shares]
         lines.append(f"| {row.statement} | {row.truth} | " + " | ".join(shown) + " |")
     problems = [
         f"gate, {row.statement}, {row.truth}: {row.wrong:.1%} wrong verdicts, aim {MOST_WRONG:.0%}"

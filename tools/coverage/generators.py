@@ -38,9 +38,7 @@ def bernoulli(p: float) -> Generator:
 def rounds(p: float, k: int = 10) -> Generator:
     """The share of k independent rounds."""
     return Generator(
-        f"share of {k} rounds, {p:g}",
-        lambda rng, size: np.asarray(rng.binomial(k, p, size) / k, dtype=np.float64),
-        p,
+        f"share of {k} rounds, {p:g}", lambda rng, size: np.asarray(rng.binomial(k, p, size) / k, dtype=np.float64), p
     )
 
 
@@ -79,10 +77,6 @@ HARD = (
 RARE = tuple(
     rarely(chance, usual, other)
     for chance in (0.1, 0.3)
-    for usual, other in (
-        (beta(60, 1), beta(1, 1, "uniform")),
-        (beta(20, 2), beta(2, 20)),
-        (beta(50, 50), beta(2, 20)),
-    )
+    for usual, other in ((beta(60, 1), beta(1, 1, "uniform")), (beta(20, 2), beta(2, 20)), (beta(50, 50), beta(2, 20)))
 )
 """Matches that break down now and then: what a sample does not show, only the bounds know."""

@@ -144,9 +144,7 @@ def words(samples: int) -> Iterator[Row]:
 
     def ever_passes(one: Generator) -> bool:
         values = one.draw(rng, (60,))
-        return any(
-            mean_of(values[:n], bounds=UNIT).surely_within(one.mean + 1e-9, 2.0) for n in range(5, 61, 1)
-        )
+        return any(mean_of(values[:n], bounds=UNIT).surely_within(one.mean + 1e-9, 2.0) for n in range(5, 61, 1))
 
     kinds = (*TAME[:4], *HARD[:4], *RARE[:3])
     for one in kinds:
@@ -182,15 +180,7 @@ def papers(tables: int) -> Iterator[Row]:
             prior: Prior = prior_of(variances.tolist(), [2.0] * 72)
             for row, gap, mean in zip(values, gaps, truth, strict=True):
                 own = Own(
-                    (),
-                    "a",
-                    float(row.mean()),
-                    None,
-                    None,
-                    None,
-                    3,
-                    se=float(row.std(ddof=1) / math.sqrt(3)),
-                    df=2.0,
+                    (), "a", float(row.mean()), None, None, None, 3, se=float(row.std(ddof=1) / math.sqrt(3)), df=2.0
                 )
                 answer = cell_verdict(own, prior, float(mean + gap), 0.0, 0.05, 3).answer
                 clear += 1
@@ -198,11 +188,7 @@ def papers(tables: int) -> Iterator[Row]:
                 wrong += answer == ("agrees" if gap else "differs")
         aim = 0.8 if sd <= 0.02 else None
         yield Row(
-            "as the paper reads it: clear figures decided, 3 matches",
-            f"match sd {sd:g}",
-            decided / clear,
-            aim,
-            True,
+            "as the paper reads it: clear figures decided, 3 matches", f"match sd {sd:g}", decided / clear, aim, True
         )
         yield Row("as the paper reads it: wrong", f"match sd {sd:g}", wrong / clear, 0.05)
 
@@ -227,9 +213,5 @@ def advice(samples: int) -> Iterator[Row]:
             decided += (q is not None and q < alpha(2)) or later.surely_within(-0.05, 0.05)
         if followed:
             yield Row(
-                "advice on seeds followed: decided",
-                f"sd {sd:g}, difference {gap:g}",
-                decided / followed,
-                0.5,
-                True,
+                "advice on seeds followed: decided", f"sd {sd:g}, difference {gap:g}", decided / followed, 0.5, True
             )

@@ -96,9 +96,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=40, help="mutants tried in each room")
     parser.add_argument("--seed", type=int, default=0, help="which sample")
     parser.add_argument("--minutes", type=float, default=30, help="time limit for everything")
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="mutants tried at the same time"
-    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants tried at the same time")
     parser.add_argument("--only", default="", help="only mutants whose name contains this")
     parser.add_argument("--file", default="", help="only files whose path contains this")
     arguments = parser.parse_args()

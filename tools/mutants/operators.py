@@ -78,9 +78,7 @@ def mutants_of(file: Path, module: str) -> list[Mutant]:
             number = seen[key] = seen.get(key, -1) + 1
             lines = (place.statement.lineno, place.statement.end_lineno or place.statement.lineno)
             changed = _with(tree, place.path, edit)
-            found.append(
-                Mutant(file, module, place.scope, lines, place.at_import, before, after, number, changed)
-            )
+            found.append(Mutant(file, module, place.scope, lines, place.at_import, before, after, number, changed))
     return found
 
 
@@ -145,9 +143,7 @@ def _is_slots(node: ast.AST) -> bool:
 
 
 def _is_main_or_typing(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and any(
-        word in ast.unparse(node.test) for word in ("TYPE_CHECKING", "__name__")
-    )
+    return isinstance(node, ast.If) and any(word in ast.unparse(node.test) for word in ("TYPE_CHECKING", "__name__"))
 
 
 def _edits(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:

@@ -43,9 +43,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         code = compile(self.mutant.tree, file, "exec")
         package = [str(self.mutant.file.parent)] if self.mutant.file.name == "__init__.py" else None
         loader = _Loader(name, file, code)
-        return importlib.util.spec_from_file_location(
-            name, file, loader=loader, submodule_search_locations=package
-        )
+        return importlib.util.spec_from_file_location(name, file, loader=loader, submodule_search_locations=package)
 
 
 @dataclass(slots=True)

@@ -21,9 +21,7 @@ WORDS = ("We should be fair, trust pays in the long term.", "They betrayed me be
 
 def readme_study() -> dict[str, Any]:
     """What README's first run is played with, as it stands there."""
-    command = re.search(
-        r"^\$ ostrom run (.*?\\\n.*?)\n", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
-    )
+    command = re.search(r"^\$ ostrom run (.*?\\\n.*?)\n", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
     assert command is not None
     words = shlex.split(command[1].replace("\\\n", " "))
     options = [words[i + 1] for i, word in enumerate(words) if word == "--set"]

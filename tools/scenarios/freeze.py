@@ -26,9 +26,7 @@ def main() -> int:
     """Freeze the files named on the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description="Write the payoff table of every scenario from its model.")
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing, fail when a table is out of date"
-    )
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when a table is out of date")
     options = parser.parse_args()
     stale = 0
     for file in options.files:
@@ -54,9 +52,7 @@ def frozen(file: Path) -> str:
     head = file.read_text("utf-8").split("\npayoffs:")[0].rstrip() + "\n"
     model = yaml.safe_load(head).get("model")
     if model is None:
-        raise StudyError(
-            "is missing, there is nothing to work the table out from", file=str(file), key="model"
-        )
+        raise StudyError("is missing, there is nothing to work the table out from", file=str(file), key="model")
     roles = cast_roles(file)
     return head + "payoffs:\n" + "\n".join(table_lines(evaluate(model, roles, str(file)), roles)) + "\n"
 
@@ -64,12 +60,7 @@ def frozen(file: Path) -> str:
 def cast_roles(file: Path) -> tuple[Role, ...]:
     """The roles of the cast beside a scenario file."""
     return tuple(
-        Role(
-            role.key,
-            role.title,
-            role.persona or "",
-            tuple(Action(a.key, a.label, a.green) for a in role.actions),
-        )
+        Role(role.key, role.title, role.persona or "", tuple(Action(a.key, a.label, a.green) for a in role.actions))
         for role in load_cast(file.with_name("cast.yaml")).roles
     )
 

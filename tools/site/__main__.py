@@ -60,9 +60,7 @@ def _linked(text: str, folder: Path) -> str:
             return f"]({'../' * len(here.parts)}{inside.as_posix()}{found[2] or ''})"
         if path == ROOT / "CHANGELOG.md":
             return f"]({'../' * len(folder.relative_to(docs).parts)}changelog.md{found[2] or ''})"
-        return (
-            f"]({REPOSITORY}/{path.relative_to(ROOT).as_posix()})" if path.is_relative_to(ROOT) else found[0]
-        )
+        return f"]({REPOSITORY}/{path.relative_to(ROOT).as_posix()})" if path.is_relative_to(ROOT) else found[0]
 
     return LINK.sub(target, text)
 

@@ -42,10 +42,7 @@ def _commands() -> str:
     for _, (*groups, command) in sorted(every_command().items()):
         said = spoken(
             " ".join(
-                [
-                    *(f"{group.name} RUN" if group.params else str(group.name) for group in groups),
-                    str(command.name),
-                ]
+                [*(f"{group.name} RUN" if group.params else str(group.name) for group in groups), str(command.name)]
             )
         )
         parts += [
@@ -59,32 +56,21 @@ def _commands() -> str:
         for parameter in command.params:
             flags = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
             flags = flags if parameter.param_type_name == "option" else f"`{str(parameter.name).upper()}`"
-            default = (
-                ""
-                if parameter.default in (None, False, ()) or parameter.required
-                else f"`{parameter.default}`"
-            )
+            default = "" if parameter.default in (None, False, ()) or parameter.required else f"`{parameter.default}`"
             parts.append(f"| {flags} | {_cell(default)} | {_cell(parameter.help or '')} |")
         parts.append("")
     return "\n".join(parts)
 
 
 def _python() -> str:
-    parts = [
-        "# Python",
-        "",
-        "What `import ostrom` offers; [Ostrom from Python](../python.md) shows it at work.",
-        "",
-    ]
+    parts = ["# Python", "", "What `import ostrom` offers; [Ostrom from Python](../python.md) shows it at work.", ""]
     for name in PYTHON:
         part = getattr(import_module("ostrom"), name)
         parts += _described(f"ostrom.{name}", part, "##")
         if inspect.isclass(part):
             for key, method in vars(part).items():
                 if not key.startswith("_") and (callable(method) or isinstance(method, property)):
-                    parts += _described(
-                        f"{name}.{key}", method.fget if isinstance(method, property) else method, "###"
-                    )
+                    parts += _described(f"{name}.{key}", method.fget if isinstance(method, property) else method, "###")
     return "\n".join(parts)
 
 

@@ -43,9 +43,7 @@ def machines(automata: Sequence[Automaton]) -> Machines:
                 for a, start in zip(automata, offsets[:-1], strict=True)
             ]
         ),
-        np.array(
-            [start + a.initial for a, start in zip(automata, offsets[:-1], strict=True)], dtype=np.int32
-        ),
+        np.array([start + a.initial for a, start in zip(automata, offsets[:-1], strict=True)], dtype=np.int32),
     )
 
 
@@ -88,9 +86,7 @@ def _pair_transitions(table: Machines) -> NDArray[np.int64]:
     return both.reshape(size * size, 4)
 
 
-def _without_chance(
-    table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int
-) -> Bools:
+def _without_chance(table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int) -> Bools:
     """Each pair of states has one successor: a single look-up per round and match."""
     size = len(table.cooperate)
     cooperates = table.cooperate > 0.5

@@ -79,9 +79,7 @@ def _merged(chances: list[float], moves: list[list[int]]) -> Automaton:
         block = finer
     members = [block.index(b) for b in range(max(block) + 1)]
     rows = [[block[t] for t in moves[s]] for s in members]
-    return Automaton(
-        tuple(chances[s] for s in members), tuple((r[0], r[1], r[2], r[3]) for r in rows), block[0]
-    )
+    return Automaton(tuple(chances[s] for s in members), tuple((r[0], r[1], r[2], r[3]) for r in rows), block[0])
 
 
 def _ranks(keys: list[tuple[float, ...]]) -> list[int]:

@@ -63,9 +63,7 @@ def refuse_keys(named: Iterable[tuple[str, Any]], file: str) -> None:
     for key, command in named:
         if any(word != without_keys(word) for word in command):
             raise StudyError(
-                "command is kept with the run, so it must not hold a key of the environment",
-                file=file,
-                key=key,
+                "command is kept with the run, so it must not hold a key of the environment", file=file, key=key
             )
 
 

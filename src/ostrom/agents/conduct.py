@@ -31,12 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ostrom.agents.bargains import (
-    makes_cooperation_stable,
-    makes_delegation_stable,
-    stable_design,
-    unfriendly_design,
-)
+from ostrom.agents.bargains import makes_cooperation_stable, makes_delegation_stable, stable_design, unfriendly_design
 from ostrom.agents.strategies._by_action import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Number, Record, Text
@@ -128,9 +123,7 @@ def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
 def vote(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
     """Approve what makes cooperation stable."""
     friendly = kind(strategy, view)
-    return {
-        p["label"]: friendly and makes_cooperation_stable(view, p["design"]) for p in view.facts["proposals"]
-    }
+    return {p["label"]: friendly and makes_cooperation_stable(view, p["design"]) for p in view.facts["proposals"]}
 
 
 def sign(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
@@ -174,9 +167,7 @@ def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
     if "error" not in view.facts or not kind(strategy, view):
         return False
     game = view.game
-    return is_equilibrium(
-        compared_game(game, view.facts["error"]), tuple(len(names) for names in game.actions)
-    )
+    return is_equilibrium(compared_game(game, view.facts["error"]), tuple(len(names) for names in game.actions))
 
 
 def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
@@ -222,8 +213,7 @@ def accept(strategy: Strategy, view: View, form: Form) -> dict[str, bool]:  # no
     """A kind strategy turns down whoever did not cooperate last; others take everybody."""
     choosy = kind(strategy, view)
     return {
-        who["name"]: not choosy or _cooperated_last(view, who["record"]) is not False
-        for who in view.facts["people"]
+        who["name"]: not choosy or _cooperated_last(view, who["record"]) is not False for who in view.facts["people"]
     }
 
 
@@ -271,8 +261,7 @@ def _moves(view: View, actions: Sequence[int]) -> dict[str, Any]:
         return {}
     return {
         "moves": [
-            {"seat": seat, "stage": stage, "value": game.value(seat, action)}
-            for seat, action in enumerate(actions)
+            {"seat": seat, "stage": stage, "value": game.value(seat, action)} for seat, action in enumerate(actions)
         ]
     }
 

@@ -66,8 +66,7 @@ class AgentConfig(BaseModel):
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
     called: str | None = Field(
-        default=None,
-        description="the short name of its model in tables and charts, from `models` of the study",
+        default=None, description="the short name of its model in tables and charts, from `models` of the study"
     )
     person: bool | Literal["web"] = Field(
         default=False, description="true: a person at the terminal; web: people in the browser"
@@ -152,24 +151,16 @@ class AgentConfig(BaseModel):
                 f"(found {', '.join(ways)})"
             )
         if self.tools and (self.model is None or self.style == "logprob" or self.tree is not None):
-            raise ValueError(
-                "tools are for a model that writes its answer: no strategy, person, tree or style logprob"
-            )
+            raise ValueError("tools are for a model that writes its answer: no strategy, person, tree or style logprob")
         named = [tool.get("command", tool) if isinstance(tool, dict) else tool for tool in self.tools]
         if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in named}) < len(named):
             raise ValueError("tools names the same tool twice")
         if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
-            raise ValueError(
-                "tree needs a model with params.temperature 0, which answers the same every time"
-            )
+            raise ValueError("tree needs a model with params.temperature 0, which answers the same every time")
         if self.tree is not None and self.answer == "mixture":
-            raise ValueError(
-                "tree needs answer: choice or explained; a mixed strategy is drawn anew every time"
-            )
+            raise ValueError("tree needs answer: choice or explained; a mixed strategy is drawn anew every time")
         if self.tree is not None and self.conversation == "dialogue":
-            raise ValueError(
-                "tree needs conversation: prompt; in a dialogue an answer depends on the replies before"
-            )
+            raise ValueError("tree needs conversation: prompt; in a dialogue an answer depends on the replies before")
         if self.earlier_reasoning == "dropped" and self.conversation == "prompt":
             raise ValueError("earlier_reasoning: dropped needs conversation: dialogue, where replies stay")
         if (
@@ -182,9 +173,7 @@ class AgentConfig(BaseModel):
                 "reasoning in the open is asked for in a number of words"
             )
         if self.mcp is not None and (self.style == "logprob" or self.constrain == "always"):
-            raise ValueError(
-                "an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always"
-            )
+            raise ValueError("an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always")
         if self.persona_in == "system" and self.persona is None:
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
@@ -192,9 +181,7 @@ class AgentConfig(BaseModel):
     @model_serializer(mode="wrap")
     def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        for name in (
-            () if self.tools else ("tools", "tool_limit")
-        ):  # agents without tools stay as they were kept
+        for name in () if self.tools else ("tools", "tool_limit"):  # agents without tools stay as they were kept
             data.pop(name, None)
         if self.mcp is None:
             data.pop("mcp", None)
@@ -262,9 +249,7 @@ class AgentConfig(BaseModel):
     def commands(self) -> list[tuple[str, Any]]:
         """The commands that it would run, and the key that names each."""
         return [
-            ("agent.tools", tool["command"])
-            for tool in self.tools
-            if isinstance(tool, dict) and "command" in tool
+            ("agent.tools", tool["command"]) for tool in self.tools if isinstance(tool, dict) and "command" in tool
         ] + ([] if self.mcp is None or self.mcp.command is None else [("agent.mcp", self.mcp.command)])
 
     @property

@@ -51,13 +51,7 @@ class LanguageAgent:
 
     instant = False
 
-    def __init__(
-        self,
-        config: AgentConfig,
-        model: Model,
-        invalidity: Invalidity,
-        renderer: PromptRenderer,
-    ) -> None:
+    def __init__(self, config: AgentConfig, model: Model, invalidity: Invalidity, renderer: PromptRenderer) -> None:
         self.config, self.model, self.invalidity = config, model, invalidity
         self.renderer = renderer
         self.style: Style = styles.build(config.style, key="agent.style")
@@ -66,9 +60,7 @@ class LanguageAgent:
         self._wraps_answers = config.answer in ("mixture", "explained")
         self._fixed_params = not model.abilities.deterministic or "seed" in config.params
         """Whether all calls have the same parameters."""
-        self._read_before: dict[
-            tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]
-        ] = {}
+        self._read_before: dict[tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]] = {}
         self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
@@ -165,9 +157,7 @@ class LanguageAgent:
         if bound is None or not self.model.abilities.prefill:
             return reply.text, result
         begun = reply.text.rstrip() + "\n"
-        more = Request(
-            (*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound
-        )
+        more = Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound)
         end = await self.call(context, more, f"{part}.end")
         return begun + end.text, self._read(end, prompt, form, constrained=True)
 
@@ -197,10 +187,7 @@ class LanguageAgent:
             for call in calls:
                 count += 1
                 use = partial(
-                    self._use,
-                    call,
-                    Scene(decision.view, prompt.labels, self._earlier_calls(context)),
-                    context.step,
+                    self._use, call, Scene(decision.view, prompt.labels, self._earlier_calls(context)), context.step
                 )
                 done = await context.answer_once(f"tool.{part}.{count}", use)
                 sent.append(result_turn(call, done.value["result"]))
@@ -209,13 +196,7 @@ class LanguageAgent:
         """Use a tool: a question within the decision, which nobody has to be asked."""
         result, failed = await used(self.tools, scene, call["name"], call["arguments"])
         return Answer(
-            {
-                "tool": call["name"],
-                "arguments": call["arguments"],
-                "result": result,
-                "failed": failed,
-                "step": step,
-            }
+            {"tool": call["name"], "arguments": call["arguments"], "result": result, "failed": failed, "step": step}
         )
 
     def _earlier_calls(self, context: DecisionContext) -> list[Mapping[str, Any]]:
@@ -316,9 +297,7 @@ class LanguageAgent:
             told = self._told[id(answer)] = (answer, prompt.facts, full)
         return told[2]
 
-    def give_up(
-        self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
-    ) -> Answer:
+    def give_up(self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False) -> Answer:
         """Apply the study's policy for answers that never came, or for those that were refused."""
         if decision.view.facts.get("optional"):
             return Answer(None, "refused" if refused else "policy", note=f"unanswered: {reason}")
@@ -372,9 +351,7 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.tools and not abilities.tools:
-        raise StudyError(
-            f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools"
-        )
+        raise StudyError(f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools")
     if config.constrain == "always" and not (abilities.choices and abilities.schema):
         raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
 
@@ -410,9 +387,7 @@ class Direct(Style):
 
     name: ClassVar[str] = "direct"
 
-    def answer(
-        self, agent: LanguageAgent, decision: Decision, context: DecisionContext
-    ) -> Coroutine[Any, Any, Answer]:
+    def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Coroutine[Any, Any, Answer]:
         """One call if the first reply is valid."""
         return agent.ask(decision, context)
 
@@ -431,9 +406,7 @@ class Reasoned(Style):
         """Reasons as long as was asked for, then the answer."""
         return answer + round(TOKENS_PER_WORD * words)
 
-    def answer(
-        self, agent: LanguageAgent, decision: Decision, context: DecisionContext
-    ) -> Coroutine[Any, Any, Answer]:
+    def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Coroutine[Any, Any, Answer]:
         """One call, or two where the end is forced."""
         return agent.ask(decision, context, think=True)
 
@@ -542,10 +515,7 @@ def library_for(config: AgentConfig, library: Library) -> Library:
 
 def check_told(config: AgentConfig, library: Library) -> None:
     """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
-    for key, kind, told in (
-        ("persona", "personas", config.persona),
-        ("system", "systems", config.system),
-    ):
+    for key, kind, told in (("persona", "personas", config.persona), ("system", "systems", config.system)):
         if told is not None and not library.has(f"{kind}/{told}.txt") and not told.strip().count(" "):
             unknown = UnknownName(f"{key} (or write it out in words)", told, library.names(kind))
             raise unknown.at(None, f"agent.{key}")

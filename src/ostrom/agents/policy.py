@@ -27,9 +27,7 @@ def check_policy(policy: str) -> None:
         raise StudyError(f"there is no such policy{hint}", found=policy, allowed=POLICIES)
 
 
-def apply_policy(
-    policy: str, form: Form, reason: str, rng: np.random.Generator, *, refused: bool = False
-) -> Answer:
+def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator, *, refused: bool = False) -> Answer:
     """The answer that the policy puts in place of a missing one, or the error that ends the match.
 
     An answer is missing because no reply could be read, or because the model declined (``refused``).

@@ -27,10 +27,7 @@ class ScriptedAgent:
     instant = True
 
     def __init__(
-        self,
-        strategy: Strategy,
-        memory: Memory | None = None,
-        conduct: Mapping[str, Conduct] = CONDUCT,
+        self, strategy: Strategy, memory: Memory | None = None, conduct: Mapping[str, Conduct] = CONDUCT
     ) -> None:
         self.strategy, self.memory, self.conduct = strategy, memory, conduct
         # Strategies that are random inside draw by a seed that belongs to the match, not to the decision.
@@ -53,9 +50,7 @@ class ScriptedAgent:
             self._unseeded = False
         if self.memory is None:
             return self.decide(decision, context.chance)
-        shown = self.memory.show(
-            decision.view, lambda number, purpose: context.draw(f"memory:{purpose}", number)
-        )
+        shown = self.memory.show(decision.view, lambda number, purpose: context.draw(f"memory:{purpose}", number))
         rounds = [r for r in shown.rounds if not r.void] if decision.view.history.gaps else shown.rounds
         return self.decide(decision, context.chance, rounds)
 
@@ -81,9 +76,7 @@ class ScriptedAgent:
         """A move in a game whose payoffs follow from a rule: amounts are not listed, so only likely ones are named."""
         chosen = self.strategy.choose(Past(view, rounds, self.strategy.tolerance), form)
         if isinstance(form, Mixture | Record | Text):
-            raise StudyError(
-                f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}"
-            )
+            raise StudyError(f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}")
         options: Sequence[str] = form.amounts if isinstance(form, Number) else form.options
         if chosen is None:
             at = min(int(draw() * len(options)), len(options) - 1)
@@ -182,8 +175,7 @@ class ScriptedAgent:
                 value = fitted(value, form.schema)
             except Misfit as misfit:
                 raise StudyError(
-                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}",
-                    found=value,
+                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}", found=value
                 ) from None
         return Answer(value, "scripted")
 

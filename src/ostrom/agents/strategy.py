@@ -107,9 +107,7 @@ class Strategy(ABC):
                 f"strategy {self.name} needs a cooperative action for every seat, game {game.name} has none"
             )
         if self.games_of_two and game.seats != 2:
-            raise StudyError(
-                f"strategy {self.name} plays games of two, game {game.name} has {game.seats} seats"
-            )
+            raise StudyError(f"strategy {self.name} plays games of two, game {game.name} has {game.seats} seats")
         if self.tolerance and self.tolerance >= game.seats - 1:
             raise StudyError(
                 f"strategy {self.name}: tolerance must be below the number of co-players, "

@@ -95,9 +95,7 @@ class ToolServer(Tool):
             ) from None
         offered, left_out = _offer(listed, {*taken, *OWN_NAMES})
         if left_out and not offered:
-            raise InvalidAnswers(
-                f"agent.tools: {written(self.command)}: none of its tools can be used ({left_out[0]})"
-            )
+            raise InvalidAnswers(f"agent.tools: {written(self.command)}: none of its tools can be used ({left_out[0]})")
         return Answer({"server": written(self.command), "tools": offered, "left_out": left_out})
 
     async def _call(self, tool: str, /, **given: Any) -> str:
@@ -169,10 +167,7 @@ class ServerSession:
             from mcp import Client
             from mcp.types import Implementation
 
-            for name in (
-                "mcp",
-                "client",
-            ):  # what it logs is the server's, and would reach the terminal unescaped
+            for name in ("mcp", "client"):  # what it logs is the server's, and would reach the terminal unescaped
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
             self._program = program = await start(command)
             try:
@@ -319,17 +314,13 @@ def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]]
             left_out.append(f"{shown}: its name or schema holds a key of the environment")
             continue
         if not schema or len(schema) > LONGEST_SCHEMA or len(tool.name) > LONGEST_SCHEMA:
-            left_out.append(
-                f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes"
-            )
+            left_out.append(f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes")
             continue
         name = _free_name(tool.name, taken)
         told = escaped(" ".join(without_keys(tool.description or "").split()))[:LONGEST_DESCRIPTION]
         size += len(schema) + len(name) + len(told)
         if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
-            left_out.append(
-                f"{shown} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters"
-            )
+            left_out.append(f"{shown} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters")
             break
         taken.add(name)
         offered.append({"name": name, "tool": tool.name, "description": told, "schema": orjson.loads(schema)})

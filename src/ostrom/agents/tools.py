@@ -193,9 +193,7 @@ def calculated(expression: Any) -> str:
     except ZeroDivisionError:
         raise ToolFailed("a division by 0") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise (
-            error if isinstance(error, ToolFailed) else ToolFailed("this is no arithmetic expression")
-        ) from None
+        raise (error if isinstance(error, ToolFailed) else ToolFailed("this is no arithmetic expression")) from None
     if found.denominator == 1:
         return str(found.numerator)
     return f"{found} (about {float(found):.9g})"

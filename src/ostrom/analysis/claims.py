@@ -26,16 +26,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.references import (
-    AGAINST,
-    Games,
-    Own,
-    Published,
-    Reference,
-    doubts_in,
-    number,
-    published_rows,
-)
+from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in, number, published_rows
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
@@ -159,23 +150,14 @@ class DeclaredReference(Reference):
         """The rows of ``reference.csv``."""
         columns = self.claims.published
         figures = []
-        needed = (
-            *columns.cell,
-            columns.value,
-            columns.source,
-            columns.status,
-            columns.spread,
-            columns.doubts,
-        )
+        needed = (*columns.cell, columns.value, columns.source, columns.status, columns.spread, columns.doubts)
         for row in map(self.row, (dict(row) for row in published_rows(self.name))):
             if row is None:
                 continue
             for column in needed:
                 if column is not None and column not in row:
                     where = f"{self.name}/reference.csv"
-                    raise StudyError(
-                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=row
-                    )
+                    raise StudyError("lacks a column that claims.yaml needs", file=where, key=column, allowed=row)
             if (value := number(row[columns.value])) is None:
                 continue
             named = columns.model or ""

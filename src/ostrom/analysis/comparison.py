@@ -5,14 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
-from ostrom.analysis.references import (
-    POLICY_DOUBT,
-    Cell,
-    Games,
-    Own,
-    Published,
-    Reference,
-)
+from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published, Reference
 from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.data.rundata import RunData
 

@@ -26,9 +26,7 @@ def counting(run: RunData, measure: Measure, where: Mapping[str, Any]) -> tuple[
         frozenset(level if isinstance(level, list | tuple | set | frozenset) else (level,))
         for level in (own.get("copied", False), own.get("what", ()))
     )
-    return run.counting(Counts(copied, what)), {
-        name: level for name, level in where.items() if name not in own
-    }
+    return run.counting(Counts(copied, what)), {name: level for name, level in where.items() if name not in own}
 
 
 def counted_levels(column: str) -> dict[str, Any]:

@@ -69,9 +69,7 @@ class Query(BaseModel):
     )
     contrast: str = Field(default="", description="the difference between two levels: FACTOR=A-B")
     over: str = Field(default="", description="the slope over a column of numbers")
-    log: bool | Literal["1+x"] = Field(
-        default=False, description="with over: per unit of ln x, or of ln(1 + x)"
-    )
+    log: bool | Literal["1+x"] = Field(default=False, description="with over: per unit of ln x, or of ln(1 + x)")
     balance: tuple[str, ...] = Field(default=(), description="columns whose levels count the same")
     by: tuple[str, ...] = Field(default=(), description="columns whose levels are asked one by one")
 
@@ -136,9 +134,7 @@ class Query(BaseModel):
 
         picked = self.condition(data)
         if self.contrast:
-            return contrast(
-                data, self.part, *self.pair, self.by, where=picked, balance=self.balance, level=level
-            )
+            return contrast(data, self.part, *self.pair, self.by, where=picked, balance=self.balance, level=level)
         if self.over:
             return trend(data, self.part, self.over, self.by, log=self.log, where=picked, level=level)
         return estimate(data, self.part, self.by, where=picked, balance=self.balance, level=level)
@@ -201,9 +197,7 @@ def estimate(
         made_of = figure(found, [(1.0, rows)], by, balance)
         units = made_of.sides[0][1].units
         note = "; ".join(filter(None, (made_of.note, _pooled(units, by), _generations(units))))
-        one = estimated(
-            dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level
-        )
+        one = estimated(dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level)
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
         made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows)))
@@ -218,9 +212,7 @@ def some(
     if not found:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
             names = listed([run.name for run in data])
-            raise UsageError(
-                f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})"
-            )
+            raise UsageError(f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})")
         values = [row.get("value") for run in data for row in part.rows(run)]
         if values and all(value is None for value in values):
             raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
@@ -272,9 +264,7 @@ def contrast(
             if all(sides):
                 made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
                 named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-                estimates.append(
-                    estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
-                )
+                estimates.append(estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True))
     return with_holm(estimates)
 
 
@@ -282,9 +272,7 @@ def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Se
     """The columns whose levels weigh the same; refused where players of one match differ in one."""
     units = [unit for side in sides for unit in per_match(side).values()]
     if name := next((n for n in balance if any(len({row[n] for row in u.rows}) > 1 for u in units)), None):
-        raise UsageError(
-            f"balance: players of one match differ in {name}; name it in by, or leave it out of balance"
-        )
+        raise UsageError(f"balance: players of one match differ in {name}; name it in by, or leave it out of balance")
     return balance
 
 
@@ -333,9 +321,7 @@ def estimated(
 ) -> Estimate:
     """An estimate with both intervals; that of a comparison has a p-value."""
     limits = inference.limits(level)
-    notes = "; ".join(
-        dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part)
-    )
+    notes = "; ".join(dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part))
     low, high = inference.bounds(level) or (None, None)
     return Estimate(
         key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference,
@@ -368,12 +354,8 @@ def _slope(
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
     # A column that is another name of x, or the same everywhere, tells no conditions apart.
-    names = [
-        n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)
-    ]
-    tied = [
-        n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})
-    ]
+    names = [n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)]
+    tied = [n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})]
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
     made = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
@@ -394,11 +376,7 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
     """A note on players of one match who count as one agent although they are configured differently."""
     if "agent" not in by or "agent_memory" in by or "agent_id" in by:
         return ""
-    mixed = any(
-        len({row.columns.get("agent_memory") for row in unit.rows}) > 1
-        for unit in units
-        if len(unit.rows) > 1
-    )
+    mixed = any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
     return "pools players with different memories (agent_memory)" if mixed else ""
 
 

@@ -117,9 +117,7 @@ def test(
 test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions of this name
 
 
-def _made(
-    values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int
-) -> Comparisons:
+def _made(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
     if method == "estimate":
         return _by_estimates(values, level)
     if method in ("welch", "paired"):
@@ -163,9 +161,7 @@ def _check(method: str | None, factor: str, second: str | None, clusters: Sequen
     if set(clusters) & {factor, second}:
         raise UsageError(f"cluster: must be another column than the factor (found {', '.join(clusters)})")
     if method is not None and second is not None and method not in TWO_FACTORS:
-        raise UsageError(
-            f"method {method} compares the levels of one factor; two factors: {', '.join(TWO_FACTORS)}"
-        )
+        raise UsageError(f"method {method} compares the levels of one factor; two factors: {', '.join(TWO_FACTORS)}")
     if method is not None and clusters and method not in CLUSTERED:
         raise UsageError(f"method {method} takes no clusters; these do: {', '.join(CLUSTERED)}")
 

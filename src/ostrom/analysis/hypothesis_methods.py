@@ -94,8 +94,7 @@ class Sample:
                     key = (*cluster, independent(self.found.measure, of_match))
                     parts.setdefault(key, []).append(of_match)
             table += [
-                SampleRow(levels, key[-1], key[:-1], _mean(of), all(u.exact for u in of))
-                for key, of in parts.items()
+                SampleRow(levels, key[-1], key[:-1], _mean(of), all(u.exact for u in of)) for key, of in parts.items()
             ]
         return tuple(table)
 
@@ -155,9 +154,7 @@ class Sample:
             values = [row.value for row in self.rows if row.levels == levels]
             mean = math.fsum(values) / len(values)
             spread = (
-                math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
-                if len(values) > 1
-                else None
+                math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else None
             )
             named = dict(zip(self.factors, levels, strict=True))
             made.append({**named, self.units: len(values), "mean": mean, "sd": spread})
@@ -168,9 +165,7 @@ class Sample:
         """What a reader must know about these values whatever the method."""
         lines = []
         if self.missing:
-            lines.append(
-                f"{self.missing} values without a level of {' and '.join(self.factors)} are left out"
-            )
+            lines.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
         exact = sum(row.exact for row in self.rows)
         if exact:
             lines.append(
@@ -237,8 +232,7 @@ def standard_scale(method: str, details: Mapping[str, Any]) -> OutcomeScale:
     if method == "mixed":
         total = float(details["variance_between"]) + float(details["variance_within"])
         return OutcomeScale(
-            math.sqrt(total),
-            "standardised: in standard deviations of the outcome, between and within groups together",
+            math.sqrt(total), "standardised: in standard deviations of the outcome, between and within groups together"
         )
     return OutcomeScale(
         LOGISTIC_SD, "standardised: log odds over pi / sqrt 3, as if a logistic variable had been cut in two"
@@ -264,9 +258,7 @@ class Evidence:
             return None
 
 
-def evidence_of(
-    reference: Mapping[str, str], rows: Sequence[SampleRow], unit: str, clustered: bool
-) -> Evidence:
+def evidence_of(reference: Mapping[str, str], rows: Sequence[SampleRow], unit: str, clustered: bool) -> Evidence:
     """How many clusters each term rests on, and what its Bayes factor assumes.
 
     Two numbers for a term whose levels lie in different clusters, one where every cluster has both levels.
@@ -343,11 +335,7 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         "paired t test",
         "pairs: two values of the same match, of the same seed in cells that differ in the factor alone, or of the "
         "same scenario or person",
-        (
-            "pairs are independent of each other",
-            "the mean difference is about normal",
-            *many_comparisons(values),
-        ),
+        ("pairs are independent of each other", "the mean difference is about normal", *many_comparisons(values)),
         {"comparisons": pairwise(values, pairs)},
     )
 
@@ -380,9 +368,7 @@ def permutations(values: Sample, seed: int) -> Comparisons:
                 _values(rows), treated, unit=values.unit, rng=rng,
                 clusters=labels if whole else None, blocks=None if whole else labels,
             )  # fmt: skip
-            note = (
-                "" if labels is None else "whole clusters swap levels" if whole else "swaps within clusters"
-            )
+            note = "" if labels is None else "whole clusters swap levels" if whole else "swaps within clusters"
         how = "all arrangements" if test.exact else f"{test.arrangements} random arrangements, seed {seed}"
         made = test.estimate
         return {
@@ -390,9 +376,7 @@ def permutations(values: Sample, seed: int) -> Comparisons:
         }  # fmt: skip
 
     if within:
-        design = (
-            f"pairs: {values.repeated} {values.units} have values at several levels, which swap within them"
-        )
+        design = f"pairs: {values.repeated} {values.units} have values at several levels, which swap within them"
     elif values.clusters:
         design = f"clusters by {', '.join(values.clusters)}: levels are rearranged as they were assigned"
     else:
@@ -417,10 +401,7 @@ def bayes_factors(values: Sample) -> Comparisons:
         note = ""
         if within:
             one, two, left = _same_units(values, first, second)
-            made, note = (
-                jzs_paired(one, two, unit=values.unit),
-                f"{left} without a partner left out" if left else "",
-            )
+            made, note = (jzs_paired(one, two, unit=values.unit), f"{left} without a partner left out" if left else "")
         else:
             made = jzs_two_sample(_values(values.at(first)), _values(values.at(second)), unit=values.unit)
         return {
@@ -452,9 +433,7 @@ def variance_table(values: Sample, sums_of_squares: SumsOfSquares, level: float)
     warnings = list(_dependent(values, "mixed"))
     if fit.empty_cells:
         cells = "; ".join(" and ".join(map(str, cell)) for cell in fit.empty_cells[:5])
-        warnings.append(
-            f"{len(fit.empty_cells)} combinations have no value ({cells}): no interaction is fitted"
-        )
+        warnings.append(f"{len(fit.empty_cells)} combinations have no value ({cells}): no interaction is fitted")
     return Comparisons(
         f"{'two' if two else 'one'}-way analysis of variance with Tukey's comparisons",
         design,
@@ -500,9 +479,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
             )
         fit = linear_mixed_model(y, columns, groups=clusters, **shared)
         title, design = "linear mixed model, REML", f"{each}, random intercept per {unit_name}"
-        assumed.append(
-            "random intercepts and errors are normal; degrees of freedom between and within groups"
-        )
+        assumed.append("random intercepts and errors are normal; degrees of freedom between and within groups")
     elif method == "glm":
         fit = logistic_regression(y, columns, clusters=clusters if clustered else None, **shared)
         title, design = "logistic regression", each
@@ -514,9 +491,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
             warnings = _dependent(values, "gee")
     else:
         few = len(set(clusters)) < FEW_CLUSTERS
-        fit = gee_logistic(
-            y, columns, clusters=clusters, covariance="bias_reduced" if few else "robust", **shared
-        )
+        fit = gee_logistic(y, columns, clusters=clusters, covariance="bias_reduced" if few else "robust", **shared)
         title = "logistic generalised estimating equations"
         design = f"{each}, exchangeable within {unit_name}"
         if few:

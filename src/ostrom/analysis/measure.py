@@ -211,16 +211,12 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
         if name != FRAGMENTS:
             both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
             forms = _forms(entry) if both else {"": entry}
-            yield from (
-                MeasureDeclaration(f"{name}{end}", file, form, fragments) for end, form in forms.items()
-            )
+            yield from (MeasureDeclaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
 
 
 def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A measure and its form by round; without values of its own the measure is the mean over rounds."""
-    shared = {
-        key: value for key, value in entry.items() if key not in ("values", "function", "of", "by_round")
-    }
+    shared = {key: value for key, value in entry.items() if key not in ("values", "function", "of", "by_round")}
     by_round = {**shared, "unit": "decision", **entry["by_round"]}
     mean = {
         "values": f"SELECT * EXCLUDE (round, value), avg(value) AS value FROM ({by_round.get('values')}) "
@@ -250,9 +246,7 @@ class Measures(Registry[Measure]):
             try:
                 for one in declarations(path, home):
                     if one.name in names:
-                        raise StudyError(
-                            "there is already a measure of that name", file=one.file, key=one.name
-                        )
+                        raise StudyError("there is already a measure of that name", file=one.file, key=one.name)
                     names[one.name] = None
                     self._declared[f"{package}.{one.name}"] = one
             except StudyError as error:

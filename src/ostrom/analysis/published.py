@@ -27,8 +27,7 @@ class PublishedPick(BaseModel):
     over: str = Field(default="", description="a column of numbers: the slope over it is taken")
     log: bool | Literal["1+x"] = False
     by: dict[str, str] = Field(
-        default_factory=dict,
-        description="columns of the figure's groups, with the reference's columns for them",
+        default_factory=dict, description="columns of the figure's groups, with the reference's columns for them"
     )
     names: dict[str, str] = Field(
         default_factory=dict, description="levels of the figure's groups that the reference calls otherwise"
@@ -109,9 +108,7 @@ def _value(
     return math.fsum(both) / len(both) if both else None
 
 
-def _by_rest(
-    pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]
-) -> dict[tuple[str, ...], float]:
+def _by_rest(pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
     """The mean by what a cell has in the columns that ``minus`` does not name."""
     found: dict[tuple[str, ...], list[float]] = {}
     for one in cells:

@@ -125,9 +125,7 @@ class Reference(ABC):
             return []
         known = data.columns("matches")
         if lacking := [name for name in self.arms_differ_by if name not in known]:
-            return [
-                f"The run does not vary {' and '.join(lacking)}: none of its matches is of the paper's arms."
-            ]
+            return [f"The run does not vary {' and '.join(lacking)}: none of its matches is of the paper's arms."]
         columns = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in known]
         rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, columns))} FROM matches")
 
@@ -136,10 +134,7 @@ class Reference(ABC):
             return len(set(names) & set(self.arms_differ_by)), len(names)
 
         apart = [
-            min(
-                ([n for n in columns if not _has(row[n], {**self.held, **arm}[n])] for arm in self.arms),
-                key=weight,
-            )
+            min(([n for n in columns if not _has(row[n], {**self.held, **arm}[n])] for arm in self.arms), key=weight)
             for row in rows
         ]
         names = [name for name in columns if any(name in one for one in apart)]

@@ -76,11 +76,7 @@ class RegisteredResult:
         if self.estimate is None:
             return ""
         one = self.estimate
-        ends = (
-            "no interval"
-            if one.low is None or one.high is None
-            else f"{fixed(one.low, 3)} to {fixed(one.high, 3)}"
-        )
+        ends = "no interval" if one.low is None or one.high is None else f"{fixed(one.low, 3)} to {fixed(one.high, 3)}"
         return f"{fixed(one.value, 3)} ({one.level:.4g}: {ends}; {one.sample})"
 
     @property
@@ -192,9 +188,7 @@ def held_against(data: RunData, registration: Registration) -> RegisteredRun:
     reasons = []
     if bound.get("hash") != registration.hash:
         reasons.append(
-            "the run is bound to another registration"
-            if bound
-            else "the run was played without this registration"
+            "the run is bound to another registration" if bound else "the run was played without this registration"
         )
     if registration.kind != "confirmatory":
         reasons.append("the registration was made for a run that had been played")
@@ -241,10 +235,7 @@ def _open_matches(data: RunData) -> bool:
     if data.manifest.get("shard") or (data.study.get("stop") and goes_on(data.folder)):
         return True
     states = _states(data)
-    return (
-        sum(n for state, n in states.items() if state in ("done", "skipped", "failed", "withdrawn"))
-        < data.planned
-    )
+    return sum(n for state, n in states.items() if state in ("done", "skipped", "failed", "withdrawn")) < data.planned
 
 
 def find_deviations(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
@@ -307,25 +298,19 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
         "WHERE state = 'done'"
     )
     if row["policy"]:
-        yield RunDeviation(
-            "policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own"
-        )
+        yield RunDeviation("policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own")
     if row["missed"]:
         yield RunDeviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
     (cached,) = data.records("SELECT count(*) AS n FROM calls WHERE source = 'cache'")
     if cached["n"]:
-        yield RunDeviation(
-            "cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run"
-        )
+        yield RunDeviation("cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run")
 
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:
     if counted := counted_looks(data.folder, data.manifest, data.entries):
         seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
         more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
-        yield RunDeviation(
-            "looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})"
-        )
+        yield RunDeviation("looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})")
 
 
 def _results(data: RunData, registration: Registration, complete: bool) -> Iterator[RegisteredResult]:
@@ -340,18 +325,14 @@ def _results(data: RunData, registration: Registration, complete: bool) -> Itera
                 yield RegisteredResult(role, one, "undecided", None, None, str(error))
 
 
-def _tested(
-    data: RunData, registration: Registration, role: str, one: RegisteredContrast
-) -> RegisteredResult:
+def _tested(data: RunData, registration: Registration, role: str, one: RegisteredContrast) -> RegisteredResult:
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
     rows, sample = observations(data, query.part, query.condition(data)), registration.sample
     values = first_seeds(rows, sample.seed, sample.seeds)
     found = contrast(values, query.part, *query.pair, level=level)
     if len(found) != 1:
-        return RegisteredResult(
-            role, one, "undecided", None, None, "no finished match has a value at both levels"
-        )
+        return RegisteredResult(role, one, "undecided", None, None, "no finished match has a value at both levels")
     always = sample.interval == "anytime"
     support = found[0].at(level, guaranteed=always)
     # A registration keeps the rule that it states: those before 2.0 state an interval.
@@ -404,9 +385,7 @@ class Standing:
     @property
     def document(self) -> dict[str, Any]:
         """The part of a JSON document."""
-        return (
-            {"label": self.label, "registered": [one.as_dict() for one in self.bound]} if self.bound else {}
-        )
+        return {"label": self.label, "registered": [one.as_dict() for one in self.bound]} if self.bound else {}
 
     @property
     def lines(self) -> list[str]:

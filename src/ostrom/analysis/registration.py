@@ -196,18 +196,13 @@ def seconds(time: str) -> float:
 def registration_of(content: Any, file: str, key: str = "") -> Registration:
     """A registration from plain data; refused where it does not fit its hash."""
     if not isinstance(content, dict):
-        raise StudyError(
-            f"must be a registration, a mapping (found {in_words(content)})", file=file, key=key or None
-        )
+        raise StudyError(f"must be a registration, a mapping (found {in_words(content)})", file=file, key=key or None)
     registration = validate(Registration, content, file, key)
     try:
         _ = registration.time
     except ValueError:
         raise StudyError(
-            "must be a time such as 2026-11-17T09:00:00Z",
-            file=file,
-            key="created",
-            found=registration.created,
+            "must be a time such as 2026-11-17T09:00:00Z", file=file, key="created", found=registration.created
         ) from None
     if registration.content_hash != registration.hash:
         raise StudyError(

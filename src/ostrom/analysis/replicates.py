@@ -37,9 +37,7 @@ def planned_repeats(units: Iterable[Unit], seeds: int) -> str:
     )  # fmt: skip
 
 
-def twins(
-    unit_of: Callable[[int], Unit], moves: Mapping[int, Any], replies: Mapping[int, Any]
-) -> dict[int, int]:
+def twins(unit_of: Callable[[int], Unit], moves: Mapping[int, Any], replies: Mapping[int, Any]) -> dict[int, int]:
     """For every match of a group that went one way: the first of them. Single matches are left out."""
     fixed: dict[str, bool] = {}
     groups: dict[tuple[Any, ...], list[int]] = {}
@@ -79,9 +77,7 @@ def _twins_in(run: RunData) -> dict[int, int]:
             "SELECT match, md5(string_agg(reply, chr(10) ORDER BY step, player, id)) AS key FROM calls "
             f"WHERE error IS NULL GROUP BY match HAVING min(tokens_out) >= {LONG}"
         )
-        done = {
-            row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")
-        }
+        done = {row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")}
         return twins(
             run.unit,
             {row["match"]: row["key"] for row in moves if row["match"] in done},

@@ -32,9 +32,7 @@ SAME = 1e-9
 class StopRule(Query):
     """``stop`` of a study: a contrast, a criterion, and how many seeds at least and at most."""
 
-    width: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="of the interval, at most"
-    )
+    width: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="of the interval, at most")
     bayes_factor: float | None = Field(
         default=None, gt=1, allow_inf_nan=False, description="for or against a difference, at least"
     )
@@ -52,9 +50,7 @@ class StopRule(Query):
         if (self.width is None) == (self.bayes_factor is None):
             raise ValueError("a stopping rule needs exactly one of width and bayes_factor")
         if self.at_least > self.at_most:
-            raise ValueError(
-                f"at_least must not be more than at_most (found {self.at_least} and {self.at_most})"
-            )
+            raise ValueError(f"at_least must not be more than at_most (found {self.at_least} and {self.at_most})")
         if (self.at_most - self.at_least) // self.every > MOST_LOOKS:
             raise ValueError(f"makes more than {MOST_LOOKS} looks: raise every")
         return self
@@ -137,15 +133,7 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
     last = seeds >= rule.at_most
     why = MET if met else LAST if last else ""
     return Look(
-        seeds,
-        sides.n,
-        interval.value,
-        interval.low,
-        interval.high,
-        criterion,
-        met or last,
-        why,
-        interval.method,
+        seeds, sides.n, interval.value, interval.low, interval.high, criterion, met or last, why, interval.method
     )
 
 
@@ -170,9 +158,7 @@ def read_looks(folder: Path) -> list[Look]:
     except FileNotFoundError:
         return []
     except (orjson.JSONDecodeError, OSError, AttributeError, TypeError, KeyError):
-        raise RunError(
-            f"{path}: cannot be read (remove it: the looks are taken again from the matches)"
-        ) from None
+        raise RunError(f"{path}: cannot be read (remove it: the looks are taken again from the matches)") from None
 
 
 def stopping(study: Mapping[str, Any], folder: Path) -> str:
@@ -186,9 +172,7 @@ def stopping(study: Mapping[str, Any], folder: Path) -> str:
     if not looks:
         return f"{said} No look was taken yet."
     last = looks[-1]
-    ended = (
-        f"stopped after {last.seeds} seeds, because {last.why}" if last.stop else f"{last.seeds} seeds so far"
-    )
+    ended = f"stopped after {last.seeds} seeds, because {last.why}" if last.stop else f"{last.seeds} seeds so far"
     return (
         f"{said} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Only the intervals of the looks "
         "(looks.json) know of the looks: `ostrom power` with this study shows what looking costs."

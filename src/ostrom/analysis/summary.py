@@ -55,9 +55,7 @@ def summarise(rows: Rows) -> list[CellSummary]:
     for row in rows.matches():
         if row["state"] != "done" or row["unit"] != "match":
             continue
-        factors = {name: row[name] for name in ("game", "mechanism")} | dict(
-            rows.plan.unit(row["match"]).cell
-        )
+        factors = {name: row[name] for name in ("game", "mechanism")} | dict(rows.plan.unit(row["match"]).cell)
         key = (*factors.values(), row["agent"])
         _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
         by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"], row["opponents"]))

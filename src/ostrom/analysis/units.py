@@ -193,9 +193,7 @@ def observations(data: Runs | Observations, measure: Measure, where: Where = Non
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
-    return Observations(
-        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs)
-    )
+    return Observations(measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs))
 
 
 def _twice(runs: Sequence[RunData], run: RunData) -> bool:
@@ -309,9 +307,7 @@ def histories(data: RunData) -> dict[int, int]:
     met: dict[tuple[int, int], int] = {}
     first: dict[tuple[int, int], int] = {}
     for row in rows:
-        again = met[row["population"], row["generation"]] = (
-            met.get((row["population"], row["generation"]), -1) + 1
-        )
+        again = met[row["population"], row["generation"]] = met.get((row["population"], row["generation"]), -1) + 1
         found[row["match"]] = first.setdefault((row["population"], again), row["match"])
     return found
 
@@ -409,9 +405,7 @@ class UnitSide:
     def first(self, seeds: int, of: int) -> "UnitSide":
         """What the first so many of ``of`` seeds gave."""
         n = len(self.values) * seeds // of
-        return UnitSide(
-            *(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact"))
-        )
+        return UnitSide(*(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact")))
 
 
 @dataclass(frozen=True)
@@ -508,13 +502,9 @@ def figure(
         cells = grouped((tuple(row[name] for name in balance), row) for row in of)
         units = [unit for part in cells.values() for unit in per_match(part).values()]
         weights = balanced(units, [unit.weight for unit in units], balance)
-        conditions = [
-            tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units
-        ]
+        conditions = [tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units]
         labels = [found.label(unit, runs=runs) for unit in units]
-        side = UnitSide(
-            [u.value for u in units], labels, conditions, weights, [u.exact for u in units], units
-        )
+        side = UnitSide([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
@@ -554,12 +544,7 @@ def comparison(
     sure = [all(row.exact for row in side) for side in (first, second)]
     notes += ["one side is deterministic"] if any(sure) and not all(sure) else []
     return figure(
-        found,
-        [(1.0, first), (-1.0, second)],
-        (factor, *by),
-        balance,
-        runs=factor == "run",
-        note="; ".join(notes),
+        found, [(1.0, first), (-1.0, second)], (factor, *by), balance, runs=factor == "run", note="; ".join(notes)
     )
 
 

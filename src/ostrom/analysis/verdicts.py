@@ -99,9 +99,7 @@ def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
     """
     if any(v.answer == "no" for v in verdicts):
         return "no"
-    surely = [
-        v.answer == "yes" or (v.p <= 1 - level and v.estimate.value > verdicts.threshold) for v in verdicts
-    ]
+    surely = [v.answer == "yes" or (v.p <= 1 - level and v.estimate.value > verdicts.threshold) for v in verdicts]
     return "yes" if surely and all(surely) else "undecided"
 
 

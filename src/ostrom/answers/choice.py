@@ -58,9 +58,7 @@ _LIST_MARK = re.compile(r"(?:[-*+•>]|[0-9]{1,3}[.)])\s+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
-def read_choice(
-    text: str, labels: Mapping[str, str], *, strict: bool = False, cut: bool = False
-) -> Answer | Invalid:
+def read_choice(text: str, labels: Mapping[str, str], *, strict: bool = False, cut: bool = False) -> Answer | Invalid:
     """The option that the reply ends with, by its key; ``labels`` maps keys to the labels shown.
 
     ``strict`` allows the exact reading alone; ``cut`` says that the reply was stopped by the token limit.
@@ -126,18 +124,14 @@ def _item(line: str) -> str:
 
 def _loose(sentence: str, labels: Labels) -> Answer | Invalid:
     if len(sentence) > SENTENCE:
-        return Invalid(
-            f"the last sentence is longer than {SENTENCE} characters; end with {labels.listed()} alone"
-        )
+        return Invalid(f"the last sentence is longer than {SENTENCE} characters; end with {labels.listed()} alone")
     sentence = normal(sentence)
     found = mentions(sentence, labels)
     if (stranger := unknown(sentence, labels, found)) is not None:
         return Invalid(f"{clipped(stranger)} is not one of the options {labels.listed()}")
     keys = list(dict.fromkeys(m.key for m in found))
     if len(keys) > 1:
-        return Invalid(
-            f"the last sentence names more than one option: {_two(keys[0], keys[1], labels.shown)}"
-        )
+        return Invalid(f"the last sentence names more than one option: {_two(keys[0], keys[1], labels.shown)}")
     if not any(m.named for m in found):
         return Invalid(f"the last sentence names none of the options {labels.listed()}: {clipped(sentence)}")
     why = doubt(sentence, found)

@@ -66,9 +66,7 @@ def last_object(text: str) -> Found | Invalid:
     """
     span, broken = _last_span(text)
     if broken is not None:
-        return Invalid(
-            f"the last JSON object is broken or not closed: {clipped(text[broken : broken + 240])}"
-        )
+        return Invalid(f"the last JSON object is broken or not closed: {clipped(text[broken : broken + 240])}")
     if span is None:
         return Invalid("the reply contains no JSON object")
     start, end, depth = span

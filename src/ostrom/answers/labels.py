@@ -79,9 +79,7 @@ def check_labels(shown: Mapping[str, str]) -> None:
                 "on one line, without spaces at its ends or doubled"
             )
         if (twin := seen.setdefault(normal(label), key)) != key:
-            raise UsageError(
-                f"labels: options {twin!r} and {key!r} are both shown as {label!r}; labels must differ"
-            )
+            raise UsageError(f"labels: options {twin!r} and {key!r} are both shown as {label!r}; labels must differ")
 
 
 def _pattern(labels: Mapping[str, str], *, ignore_case: bool) -> re.Pattern[str]:

@@ -61,9 +61,7 @@ def read_logprobs(
     if unclear > mass:
         return Invalid("the first token does not tell the options apart: several labels begin with it")
     if mass < least_mass:
-        return Invalid(
-            f"the options have {mass:.4g} of the first token's probability; {least_mass:g} is required"
-        )
+        return Invalid(f"the options have {mass:.4g} of the first token's probability; {least_mass:g} is required")
     best = max(sums, key=lambda key: sums[key])
     notes = [f"mass {mass:.4f}"]
     facts: dict[str, float] = {"mass": mass}

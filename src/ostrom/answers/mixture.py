@@ -38,9 +38,7 @@ def read_mixture(
     if isinstance(content, Invalid):
         return content
     if missing := [label for label in names.values() if label not in content.value]:
-        return Invalid(
-            f"the JSON object lacks the key {clipped(missing[0])}; every option needs a percentage"
-        )
+        return Invalid(f"the JSON object lacks the key {clipped(missing[0])}; every option needs a percentage")
     if len(content.value) > len(names):
         known = set(names.values())
         stranger = next(key for key in content.value if key not in known)
@@ -64,20 +62,13 @@ def checked_caps(labels: Mapping[str, str], caps: Mapping[str, int] | None) -> M
     caps = caps or {}
     for key, cap in caps.items():
         if key not in labels or isinstance(cap, bool) or not isinstance(cap, int) or not 0 <= cap <= 100:
-            raise UsageError(
-                f"caps: {key!r}: {cap!r} is no cap (allowed: {', '.join(labels)}; whole numbers 0 to 100)"
-            )
+            raise UsageError(f"caps: {key!r}: {cap!r} is no cap (allowed: {', '.join(labels)}; whole numbers 0 to 100)")
     if (most := sum(caps.get(key, 100) for key in labels)) < 100:
         raise UsageError(f"caps: together they allow at most {most} percent, so no answer could sum to 100")
     return caps
 
 
 def _percentage(value: Any) -> int | None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or value != int(value)
-        or not 0 <= value <= 100
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or not 0 <= value <= 100:
         return None
     return int(value)

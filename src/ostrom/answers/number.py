@@ -83,9 +83,7 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
     led = None if bare is not None or strict else _LEAD.match(lines[0])
     found = bare if led is None else _bare(lines[0][led.end() :])
     if found is None:
-        return Invalid(
-            f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}"
-        )
+        return Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
     return _alone(found, lines[1:], amounts, "loose" if led else "exact")
 
 

@@ -12,9 +12,7 @@ WORDS = ("yes", "no", "Über", 'a "quote"', "</messages>", "{\\n}", "```", "line
 """Pieces of text that careless prompts stumble over."""
 
 
-def random_answer(
-    form: Form, rng: np.random.Generator, length: int | None = None, *, full: bool = False
-) -> Answer:
+def random_answer(form: Form, rng: np.random.Generator, length: int | None = None, *, full: bool = False) -> Answer:
     """An answer that the form allows, drawn without regard to what it means.
 
     It is meant to find what rules and prompts stumble over, in texts and at bounds. With a ``length`` it is an ordinary

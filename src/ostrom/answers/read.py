@@ -49,8 +49,7 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
         case Mixture(caps=caps):
             most = checked_caps(names, caps)
             percentages = {
-                label: {"type": "integer", "minimum": 0, "maximum": most.get(key, 100)}
-                for key, label in names.items()
+                label: {"type": "integer", "minimum": 0, "maximum": most.get(key, 100)} for key, label in names.items()
             }
             return {
                 "schema": {

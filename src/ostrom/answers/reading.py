@@ -136,9 +136,7 @@ def _is_no_end(head: str) -> bool:
     if head[-1] != ".":
         return False
     before = head[:-1]
-    return bool(_NUMBERED.match(before)) or before.lower().rsplit(None, 1)[-1:] in [
-        [a] for a in _ABBREVIATIONS
-    ]
+    return bool(_NUMBERED.match(before)) or before.lower().rsplit(None, 1)[-1:] in [[a] for a in _ABBREVIATIONS]
 
 
 def clipped(text: str, most: int = 60) -> str:

@@ -85,9 +85,7 @@ def fitted(value: Any, schema: Mapping[str, Any], path: str = "") -> Any:
     elif isinstance(value, list):
         value = _fitted_array(value, schema, path)
     elif isinstance(value, str):
-        _in_bounds(
-            len(value), schema.get("minLength"), schema.get("maxLength"), path, "must have", "characters"
-        )
+        _in_bounds(len(value), schema.get("minLength"), schema.get("maxLength"), path, "must have", "characters")
     elif not isinstance(value, bool):
         _in_bounds(value, schema.get("minimum"), schema.get("maximum"), path, "must be")
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
@@ -122,9 +120,7 @@ def _fitted_object(value: dict[str, Any], schema: Mapping[str, Any], path: str) 
             if name not in properties:
                 raise Misfit(f"{_at(path)} has the key {clipped(name)}, which is not allowed")
     return {
-        name: fitted(item, properties[name], f"{path}.{name}" if path else name)
-        if name in properties
-        else item
+        name: fitted(item, properties[name], f"{path}.{name}" if path else name) if name in properties else item
         for name, item in value.items()
     }
 

@@ -64,9 +64,7 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
         [
             kinds(
                 _python_name(parameter),
-                kinds.POSITIONAL_OR_KEYWORD
-                if parameter.param_type_name == "argument"
-                else kinds.KEYWORD_ONLY,
+                kinds.POSITIONAL_OR_KEYWORD if parameter.param_type_name == "argument" else kinds.KEYWORD_ONLY,
                 default=kinds.empty if parameter.required else parameter.default,
             )
             for parameter in parameters

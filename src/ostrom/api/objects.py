@@ -48,9 +48,7 @@ def game(
     if cooperative is not None:
         for seat, known in enumerate(names):
             if cooperative not in known:
-                raise UsageError(
-                    f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(known)}"
-                )
+                raise UsageError(f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(known)}")
             good[seat] = known.index(cooperative)
     try:
         return TensorGame(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
@@ -93,13 +91,8 @@ def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]]
 def plain(value: Any, key: str = "", name: str = "") -> Any:
     """A study with names in place of objects; ``name`` is that of the type a value stands under."""
     if isinstance(value, Mapping):
-        above = {
-            "name": key,
-            "to": value.get("set", "to"),
-        }  # {name: ..., k: 3} and {set: agent.memory, to: [...]}
-        fields = {
-            k: plain(v, str(above.get(k, k)), str(k) if key == "types" else name) for k, v in value.items()
-        }
+        above = {"name": key, "to": value.get("set", "to")}  # {name: ..., k: 3} and {set: agent.memory, to: [...]}
+        fields = {k: plain(v, str(above.get(k, k)), str(k) if key == "types" else name) for k, v in value.items()}
         named = fields.get("name")
         return {**fields, **named} if isinstance(named, dict) and _is_memory(key) else fields
     if isinstance(value, list | tuple):
@@ -141,9 +134,7 @@ def _is_memory(key: str) -> bool:
 
 def _is_async(value: Any) -> bool:
     """Whether calling it gives something to await: an async function, or an object with an async ``__call__``."""
-    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(
-        vars(type(value)).get("__call__")
-    )
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
 
 
 def _takes_messages(value: Any) -> bool:
@@ -189,9 +180,7 @@ def _axelrod(value: Any) -> str | None:
     usual = {p.name: p.default for p in inspect.signature(kind).parameters.values()}
     own = [key for key, given in changed.items() if usual.get(key, given) != given]
     if own:
-        raise UsageError(
-            f"{kind.__name__}: a player of the Axelrod library is named by its class, without {own[0]}"
-        )
+        raise UsageError(f"{kind.__name__}: a player of the Axelrod library is named by its class, without {own[0]}")
     return f"axelrod:{kind.__name__}"
 
 

@@ -224,10 +224,7 @@ async def play_async(
 
 
 def _prepared(
-    study: Study | str | Path | Mapping[str, Any],
-    name: str | None,
-    runs: str | Path,
-    given: Mapping[str, Any],
+    study: Study | str | Path | Mapping[str, Any], name: str | None, runs: str | Path, given: Mapping[str, Any]
 ) -> _Playing:
     """The study and how it is played, checked before anything begins."""
     if given.get("allow_key"):
@@ -269,21 +266,13 @@ class _Playing:
         async def begin(home: Folder) -> None:
             save_session(home.path, self.options)
 
-        return {
-            "plan": self.study.plan,
-            "name": self.name,
-            "runs": self.runs,
-            "options": self.options,
-            "begin": begin,
-        }
+        return {"plan": self.study.plan, "name": self.name, "runs": self.runs, "options": self.options, "begin": begin}
 
     def ended(self, result: Result, report: bool) -> Run:
         """The run that was played; an error where no match was finished."""
         tally = result.tally
         if tally.failures and tally.failed == tally.matches and not result.interrupted:
-            raise RunError(
-                f"run {self.name}: no match was finished, all {tally.failed} failed; {tally.failures[0]}"
-            )
+            raise RunError(f"run {self.name}: no match was finished, all {tally.failed} failed; {tally.failures[0]}")
         run = open_run(self.runs / self.name, result=result)
         if report:
             run.report()
@@ -436,9 +425,9 @@ class Run:
         """A match as it was said: every prompt, every reply, and how it was read."""
         from ostrom.api import commands
 
-        decisions: list[dict[str, Any]] = commands.transcript(
-            self.path, match=match, round=round, player=player
-        )["decisions"]
+        decisions: list[dict[str, Any]] = commands.transcript(self.path, match=match, round=round, player=player)[
+            "decisions"
+        ]
         return TableRows(decisions)
 
     def compare(
@@ -523,10 +512,7 @@ class Run:
     @contextmanager
     def data(self) -> Iterator[RunData]:
         """Open the run and yield its tables for analysis, brought up to date."""
-        with (
-            open_folder(self.path) as opened,
-            run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-        ):
+        with open_folder(self.path) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
             yield data
 
     def _table(self, name: str) -> pl.DataFrame:
@@ -553,9 +539,7 @@ class Run:
             ]  # fmt: skip
         head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
         if (registered := self.registered) is not None:
-            head += "".join(
-                f"<p>{escape(line)}</p>" for line in [*registered.lines, "What follows is exploratory."]
-            )
+            head += "".join(f"<p>{escape(line)}</p>" for line in [*registered.lines, "What follows is exploratory."])
         return f"{head}{html_table(rows)}" if rows else head
 
     def _state(self) -> str:
@@ -572,12 +556,7 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
 
 
 def _frame(
-    estimates: Sequence[Estimate],
-    measure: Any,
-    data: RunData,
-    registered: Standing,
-    *,
-    compared: bool = False,
+    estimates: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
 ) -> pl.DataFrame:
     """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
 

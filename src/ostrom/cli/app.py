@@ -143,9 +143,7 @@ def _main(
     verbose: int = typer.Option(
         0, "--verbose", "-v", count=True, help="Log retries and limits on stderr; -vv: every call."
     ),
-    log_file: Path | None = typer.Option(
-        None, "--log-file", help="Write the log, every call in it, to this file."
-    ),
+    log_file: Path | None = typer.Option(None, "--log-file", help="Write the log, every call in it, to this file."),
     allow_code: list[Path] = typer.Option(
         [], "--allow-code", metavar="FILE", help="Run the Python code of this file, which a study names."
     ),

@@ -34,9 +34,7 @@ def spending_text(tally: Tally) -> str:
     if tally.tokens_cached and tally.tokens_in:
         cached = f" ({tally.tokens_cached / tally.tokens_in:.0%} of the prompts cached)"
     if tally.assumed:
-        money += (
-            f" (and at most {tally.assumed_tokens} tokens of {tally.assumed} calls that no server reported)"
-        )
+        money += f" (and at most {tally.assumed_tokens} tokens of {tally.assumed} calls that no server reported)"
     return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens{cached}, {money}"
 
 
@@ -81,12 +79,7 @@ def forecast_text(
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
         usd = no_price if of["usd"] is None else money(of["usd"])
         hours = f"{hours:.2g}" if (hours := of.get("hours")) is not None else ""
-        return [
-            title,
-            *("no bound" if number is None else f"{number:,.0f}" for number in numbers),
-            usd,
-            hours,
-        ]
+        return [title, *("no bound" if number is None else f"{number:,.0f}" for number in numbers), usd, hours]
 
     unpriced = "unknown" if bound.unpriced else "no bound"
     likely, readable, most = bound.likely, bound.readable, bound.at_most
@@ -102,8 +95,7 @@ def forecast_text(
     lines = [
         *(f"likely: {line}" for line in bound.assumes),
         bound.unpriced and f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE",
-        bound.unbounded
-        and f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens",
+        bound.unbounded and f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens",
         bound.measured is not None and f"likely: as in {bound.measured}",
         bound.calls and not batch and f"hours: {bound.speed}",
         batch and bound.waves is not None and f"with --batch: {_batch_price(bound)}{bound.waves}",

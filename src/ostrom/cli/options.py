@@ -44,30 +44,21 @@ def study_names() -> list[str]:
 
 RunName = Annotated[str, typer.Argument(help="A run: its name or folder.", autocompletion=run_names)]
 StudyName = Annotated[
-    str,
-    typer.Argument(help="A study file (YAML) or the name of a built-in study.", autocompletion=study_names),
+    str, typer.Argument(help="A study file (YAML) or the name of a built-in study.", autocompletion=study_names)
 ]
 MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]
 NewRun = Annotated[str | None, typer.Option(help="The name of the new run.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]
 Safe = Annotated[
-    bool,
-    typer.Option(
-        "--safe",
-        help="Put an apostrophe before texts in CSV files that a spreadsheet would run.",
-    ),
+    bool, typer.Option("--safe", help="Put an apostrophe before texts in CSV files that a spreadsheet would run.")
 ]
 Models = Annotated[list[str] | None, typer.Option("--model", help="A model; may be given several times.")]
 Presets = Annotated[str | None, typer.Option("--preset", help="A preset of the study: paper, small, smoke.")]
-Sets = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
-]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")]
 Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds.", min=1)]
 From = Annotated[
     str | None,
-    typer.Option(
-        "--from", metavar="RUN", help="With --dry-run: expect replies as long as those of this run."
-    ),
+    typer.Option("--from", metavar="RUN", help="With --dry-run: expect replies as long as those of this run."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 PlayedOutput = Annotated[Output, "Print the result as JSON."]
@@ -124,9 +115,7 @@ def _parameter(name: str) -> inspect.Parameter:
         show_default=declaration.kind is not bool,
     )
     kind = declaration.kind if default is not None else declaration.kind | None
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
-    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
 def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -> None:
@@ -150,12 +139,7 @@ Level = Annotated[float, typer.Option(help="The confidence level of intervals.",
 
 
 def stated_query(
-    measure: str,
-    contrast: str = "",
-    over: str = "",
-    log: bool = False,
-    by: str = "",
-    where: Sequence[str] = (),
+    measure: str, contrast: str = "", over: str = "", log: bool = False, by: str = "", where: Sequence[str] = ()
 ) -> Query:
     """The question that options state: columns separated by commas, conditions all ``column=level`` or all SQL."""
     from pydantic import ValidationError
@@ -170,9 +154,7 @@ def stated_query(
         condition = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
     columns = tuple(name.strip() for name in by.split(",") if name.strip())
     try:
-        return Query(
-            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns
-        )
+        return Query(measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns)
     except ValidationError as error:
         raise UsageError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
 
@@ -204,6 +186,4 @@ def standing_of(*opened: Run) -> Standing:
 
     with ExitStack() as stack:
         bound = [one for one in opened if one.manifest.get("registered")]
-        return standing(
-            [stack.enter_context(run_data(one.rows, one.folder.path, one.manifest)) for one in bound]
-        )
+        return standing([stack.enter_context(run_data(one.rows, one.folder.path, one.manifest)) for one in bound])

@@ -110,15 +110,11 @@ class _Grid:
     @classmethod
     def of(cls, columns: Sequence[str], lines: list[list[Any]]) -> _Grid:
         numeric = [bool(lines) and all(_is_number(line[i]) for line in lines) for i in range(len(columns))]
-        return cls(
-            [visible(name) for name in columns], [[visible(cell(v)) for v in line] for line in lines], numeric
-        )
+        return cls([visible(name) for name in columns], [[visible(cell(v)) for v in line] for line in lines], numeric)
 
     def without_constants(self) -> tuple[_Grid, list[str]]:
         """The columns whose rows differ, and a line for each of the others that says anything."""
-        alike = [
-            len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))
-        ]
+        alike = [len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))]
         kept = [i for i, same in enumerate(alike) if not same]
         said = [
             f"{self.names[i]}: {self.rows[0][i]}"
@@ -132,9 +128,7 @@ class _Grid:
         from rich.cells import cell_len
 
         columns = zip(self.names, *self.rows, strict=True)
-        return [
-            max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns
-        ]
+        return [max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns]
 
     @property
     def least(self) -> int:
@@ -158,8 +152,7 @@ class _Grid:
     def height(self, room: int) -> int:
         widths = self.widths(room)
         return sum(
-            max((len(wrap(t, w or 1)) for t, w in zip(row, widths, strict=True)), default=1)
-            for row in self.rows
+            max((len(wrap(t, w or 1)) for t, w in zip(row, widths, strict=True)), default=1) for row in self.rows
         )
 
     @property
@@ -224,9 +217,7 @@ def _csv_text(given: Csv) -> str:
 
     rows = list(safe_rows(given.rows)) if given.safe else [dict(row) for row in given.rows]
     text = io.StringIO()
-    writer = csv.DictWriter(
-        text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
-    )
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

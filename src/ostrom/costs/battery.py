@@ -65,24 +65,15 @@ class StudyPart(Sized):
             return self.study
         path = home / self.study
         if not path.resolve().is_relative_to(home.resolve()):
-            raise UsageError(
-                f"study: must be a built-in study or a file beside the battery (found {self.study!r})"
-            )
+            raise UsageError(f"study: must be a built-in study or a file beside the battery (found {self.study!r})")
         return str(path) if self.study.endswith((".yaml", ".yml")) else self.study
 
-    def resolved(
-        self, models: Models, seeds: int, home: Path, preset: str | None, options: PlayOptions
-    ) -> Resolved:
+    def resolved(self, models: Models, seeds: int, home: Path, preset: str | None, options: PlayOptions) -> Resolved:
         """The plan of the part for these models."""
         how = self.at(preset)
         try:
             return resolve(
-                self.source(home),
-                preset=how.preset,
-                changes=how.set,
-                models=list(models),
-                seeds=seeds,
-                options=options,
+                self.source(home), preset=how.preset, changes=how.set, models=list(models), seeds=seeds, options=options
             )
         except UsageError as error:
             raise UsageError(f"battery part {self.name}: {error}") from None
@@ -119,8 +110,7 @@ class SizedPart(Generic[P]):
         """The most calls and money of all models together; None where nothing bounds it."""
         bounds = {name: [cost.at_most[name] for cost in self.costs] for name in ("calls", "usd")}
         return {
-            name: None if None in parts else self.seeds * sum(filter(None, parts))
-            for name, parts in bounds.items()
+            name: None if None in parts else self.seeds * sum(filter(None, parts)) for name, parts in bounds.items()
         }
 
     @property
@@ -162,9 +152,7 @@ def sized(
     whole = sum(one.usd(one.part.at(preset).most) for one in unsized)
     if budget is None:
         if whole > 0 and not dry_run:
-            raise UsageError(
-                f"the whole battery likely costs {whole:.2f} USD: say with --budget-usd what may be spent"
-            )
+            raise UsageError(f"the whole battery likely costs {whole:.2f} USD: say with --budget-usd what may be spent")
         budget = whole
     left, kept = budget, set[str]()
     for one in unsized:
@@ -177,9 +165,7 @@ def sized(
     return _grown(unsized, kept, budget, preset)
 
 
-def _grown(
-    parts: Sequence[SizedPart[P]], kept: set[str], budget: float, preset: str | None
-) -> list[SizedPart[P]]:
+def _grown(parts: Sequence[SizedPart[P]], kept: set[str], budget: float, preset: str | None) -> list[SizedPart[P]]:
     """The largest size, the same share of ``most`` for every part, that the budget allows."""
 
     def seeds(one: SizedPart[P], share: float) -> int:

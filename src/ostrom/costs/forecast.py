@@ -299,9 +299,7 @@ class CostSum:
         most, calls = bound.calls, likely.calls * longer
         if not most and not calls:
             return
-        usual = (
-            CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
-        )
+        usual = CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
         longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
         tokens_in = usual.characters / CHARACTERS_PER_TOKEN
         if played is not None:
@@ -314,9 +312,7 @@ class CostSum:
         )
         self.add(model, most or calls, call, times, calls)
 
-    def add(
-        self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None
-    ) -> None:
+    def add(self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None) -> None:
         """Add so many calls of a model, all of it so many times; fewer of them may be likely."""
         dense, sums = self._dense, self._sums
         expected = (calls if likely_calls is None else likely_calls) * self._again * times

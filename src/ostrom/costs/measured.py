@@ -168,11 +168,7 @@ def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
 
 
 def _hours(run: Run) -> float | None:
-    took = [
-        b.ended - b.at
-        for b in read_batches(run.journal).values()
-        if b.ended is not None and b.how != "failed"
-    ]
+    took = [b.ended - b.at for b in read_batches(run.journal).values() if b.ended is not None and b.how != "failed"]
     return sum(took) / len(took) / 3600 if took else None
 
 

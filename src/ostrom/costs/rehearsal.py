@@ -181,9 +181,7 @@ class _Match:
     def weighted(self, number: int) -> float:
         """The same, each as often as its round takes place in a whole match."""
         survival = self.unit.mechanism.survival
-        return sum(
-            sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE
-        )
+        return sum(sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE)
 
     def _weights(self, key: _Key, number: int, survival: Callable[[int], float]) -> list[float]:
         """How often a round takes place that was rehearsed, and then those that it stands for."""
@@ -192,9 +190,7 @@ class _Match:
         last = self.rounds if number == self.played and key[2] not in SILENT else number
         return [survival(at) for at in range(number, last + 1)]
 
-    def weighed(
-        self, key: _Key, number: int, survival: Callable[[int], float]
-    ) -> Iterator[tuple[float, _Sample]]:
+    def weighed(self, key: _Key, number: int, survival: Callable[[int], float]) -> Iterator[tuple[float, _Sample]]:
         """The questions of one kind in a round, and in those that it stands for: how often, and what one takes."""
         samples = self.samples.get(key)
         if not samples:
@@ -204,10 +200,7 @@ class _Match:
         if len(weights) > 1:
             memory = self.memories[key[0]]
             shown = memory.most_lines(number - 1)
-            more = sum(
-                weight * (memory.most_lines(number - 1 + later) - shown)
-                for later, weight in enumerate(weights)
-            )
+            more = sum(weight * (memory.most_lines(number - 1 + later) - shown) for later, weight in enumerate(weights))
         if total:
             more *= self._lines[key] / total
             yield total, replace(mean, characters=mean.characters + more) if more else mean
@@ -344,9 +337,7 @@ class _Match:
         for left in player.left.get(decision.kind, ()):
             turn = turn_of(left)
             if turn is not None:
-                turn = replace(
-                    turn, nth=len(player.turns), round=view.round, bout=int(view.facts.get("bout", 0))
-                )
+                turn = replace(turn, nth=len(player.turns), round=view.round, bout=int(view.facts.get("bout", 0)))
                 player.turns.append(with_turn(left, turn))
         return agent.drawn(decision.form, rng)
 
@@ -385,9 +376,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     numbers = range(len(match.asked))
     return Rehearsal(
         _likely(match),
-        _exact_bound(longest)
-        if longest.decisions(0) >= most and not rules.spreads
-        else _loose_bound(longest),
+        _exact_bound(longest) if longest.decisions(0) >= most and not rules.spreads else _loose_bound(longest),
         all(agent.bounded for agent in longest.agents.values()),
         sum(match.weighted(number) for number in numbers) / len(numbers),
         spread or min(counts) < max(counts),
@@ -448,9 +437,7 @@ def _loose_bound(match: _Match) -> list[CallSum]:
         if not means:
             shares.append(CallSum())
             continue
-        asked = max(
-            rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen)
-        )
+        asked = max(rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen))
         notes = match.memories[id(config)].most_notes(rules.longest_history(game))
         calls = asked * max(mean.calls for mean in means) + notes
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)

@@ -119,9 +119,7 @@ class RehearsingAgent(LanguageAgent):
         text = _written(answer, form, prompt)
         usual, most = self.lengths(form, part, text)
         sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
-        self.calls.append(
-            (part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most)
-        )
+        self.calls.append((part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most))
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
             more = call * TOOL_TURN
             if self.longest:

@@ -62,9 +62,7 @@ class SeedPrice:
         return {**whole, "usd": self.usd, "hours": self.hours}
 
 
-def seed_price(
-    run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None
-) -> SeedPrice | None:
+def seed_price(run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None) -> SeedPrice | None:
     """What one more seed of a run likely takes; None where no seeds can be added (shared or imported, people)."""
     with open_run(run, runs) as opened:
         return _one_seed(opened, prices)

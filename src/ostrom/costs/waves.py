@@ -46,9 +46,7 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
     """Refuse models without batches, and matches that would wait for them more often than is allowed."""
     for model in plan.models:
         if not may_batch(model):
-            raise UsageError(
-                f"--batch: {model} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
-            )
+            raise UsageError(f"--batch: {model} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     chains = Chains(plan)
     for index in range(len(plan) // plan.study.seeds):
         if plan.repeats(index):
@@ -127,10 +125,7 @@ class Chains:
     def _rehearsed(self, unit: Unit) -> int:
         """The steps in which a model is asked, in the longest of some matches, stretched to the last round."""
         rules = prepared(self.plan, unit)
-        matches = [
-            every_step(self.plan, unit),
-            *(_steps(rules, unit, Extreme(last=last)) for last in (False, True)),
-        ]
+        matches = [every_step(self.plan, unit), *(_steps(rules, unit, Extreme(last=last)) for last in (False, True))]
         chains = []
         for steps in matches:
             chain = last = 0

@@ -44,21 +44,15 @@ from ostrom.ground.version import __version__
 HEAD = "run match unit seed game mechanism"
 AGENT = "agent agent_id model strategy agent_memory agent_style"
 MATCHES = (
-    "state reason player seat role "
-    + AGENT
-    + " opponents rounds_played score expected_score cooperation complaints "
+    "state reason player seat role " + AGENT + " opponents rounds_played score expected_score cooperation complaints "
     "policies missed_decisions refusals facts"
 )
 DECISIONS = (
-    "state step round player seat "
-    + AGENT
-    + " kind target answer action label options cooperative payoff expected "
+    "state step round player seat " + AGENT + " kind target answer action label options cooperative payoff expected "
     "probabilities p_cooperate reading invalid missed complaints note rationale copied"
 )
 ROUNDS = (
-    "state meeting round at_table player seat "
-    + AGENT
-    + " what action amount cooperative payoff paid weight copied"
+    "state meeting round at_table player seat " + AGENT + " what action amount cooperative payoff paid weight copied"
 )
 CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "
@@ -77,9 +71,7 @@ def names_of(folders: Sequence[Path]) -> dict[Path, str]:
     return {folder: folder.name if last.count(folder.name) == 1 else folder.as_posix() for folder in folders}
 
 
-def columns(
-    table: str, factors: Mapping[str, type], more: Mapping[str, Mapping[str, type]] = {}
-) -> dict[str, type]:
+def columns(table: str, factors: Mapping[str, type], more: Mapping[str, Mapping[str, type]] = {}) -> dict[str, type]:
     """The columns of a table in order, with their types; ``more`` are those that people add.
 
     >>> list(columns("matches", {"history_length": int}))[4:8]
@@ -248,9 +240,7 @@ class RunData:
         """The connection, with a view for every table that a query names."""
         words = set(re.findall(r"\w+", sql.lower()))
         if "rounds" not in self.rows and re.search(r"\b(from|join)\s+rounds\b", sql, re.IGNORECASE):
-            raise UsageError(
-                f"{self.name}: has no table rounds: a version before 2.0 shared it; share the run anew"
-            )
+            raise UsageError(f"{self.name}: has no table rounds: a version before 2.0 shared it; share the run anew")
         if "traces" in words:
             words |= {"calls", "matches"}
         for name in [*self.rows, "traces"]:
@@ -284,9 +274,7 @@ class RunData:
                 matches = f"read_parquet({literal(str(self.parquet('matches')))})"
                 conditions.append(f"match IN (SELECT match FROM {matches} WHERE {self._only})")
             return f"SELECT * FROM {own}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
-        empty = (
-            f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
-        )
+        empty = (f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items())
         return f"SELECT {', '.join(empty)} WHERE false"
 
     def columns(self, table: str) -> list[str]:
@@ -427,9 +415,7 @@ def run_data(
         shared = RunData(
             folder, manifest, levels=levels, types=types, rows=heights, planned=plan.planned, units=plan.unit
         )
-        states = {
-            row["match"]: row["state"] for row in shared.records("SELECT DISTINCT match, state FROM matches")
-        }
+        states = {row["match"]: row["state"] for row in shared.records("SELECT DISTINCT match, state FROM matches")}
         shared.so_far = plan.so_far(states, playing=False)
         return shared
     rows.journal.hold()
@@ -460,9 +446,7 @@ def run_data(
 def so_far(runs: Sequence[RunData]) -> str:
     """How far those of some runs are that are not at their end, in words; empty where all are."""
     told = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
-    return "; ".join(
-        f"{told[run.folder]}: {run.so_far}" if told else run.so_far for run in runs if run.so_far
-    )
+    return "; ".join(f"{told[run.folder]}: {run.so_far}" if told else run.so_far for run in runs if run.so_far)
 
 
 def _planned(plan: Plan, states: Mapping[int, str]) -> int:

@@ -181,9 +181,7 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
 def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
     """Rows as a typed table."""
     polars = import_polars()
-    return polars.DataFrame(
-        {name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]}
-    )
+    return polars.DataFrame({name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]})
 
 
 def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
@@ -213,9 +211,7 @@ def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
 
 
 def _blocks(
-    rows: Rows,
-    types: Mapping[str, type],
-    block: Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any],
+    rows: Rows, types: Mapping[str, type], block: Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any]
 ) -> Iterator[Any]:
     """Rows of many units at a time: no object is made for a row, only for what differs between them."""
     decisions = block is _block
@@ -268,17 +264,13 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
-        taken = np.concatenate(
-            [getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)]
-        )
+        taken = np.concatenate([getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)])
         names = [name for name in (entries[0] if entries else ()) if name in rows.decision_columns]
         said |= _taken(entries, names, taken, types)
     return polars.DataFrame(columns | {name: said[name] for name in rows.decision_columns})
 
 
-def _taken(
-    entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]
-) -> dict[str, Any]:
+def _taken(entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]) -> dict[str, Any]:
     """Columns of entries, each as often and in the order that the numbers say."""
     polars = import_polars()
     held = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])

@@ -56,9 +56,7 @@ class ArrayPlayer:
             return False
         if unit.mechanism.array_rules(unit.game) is None or len(unit.game.actions) != 2:
             return False
-        return all(
-            self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players)
-        )
+        return all(self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players))
 
     def automaton(self, config: AgentConfig, game: Game, seat: int) -> Automaton | None:
         """The machine of a strategy at a seat of a game, made once."""
@@ -111,9 +109,7 @@ class ArrayPlayer:
     def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
         """The answers behind packed moves, as the journal of a match played by itself would hold them."""
         if rounds < 0 or len(intended) != -(-2 * rounds // 8):
-            raise ReplayDiffers(
-                f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds"
-            )
+            raise ReplayDiffers(f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds")
         moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
         found: dict[Place, Journaled] = {}
         for seat, player in enumerate(unit.players):
@@ -173,20 +169,14 @@ class ArrayPlayer:
         profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
         actions = np.where(played == 1, c, 1 - np.array(c))
         came = [
-            (
-                game.actions[seat][profile[seat]],
-                game.cooperates(seat, profile[seat]),
-                game.payoff(profile)[seat],
-            )
+            (game.actions[seat][profile[seat]], game.cooperates(seat, profile[seat]), game.payoff(profile)[seat])
             for seat in (0, 1)
             for profile in profiles
         ]
         came_codes = (2 * actions[:, :1] + actions[:, 1:]) + np.array([0, 4])
         payoffs = np.array([result[2] for result in came])[came_codes]
         paid = [payoffs[:, seat].tolist() for seat in (0, 1)]
-        players = [
-            (rounds, fsum(paid[seat]), None, int(played[:, seat].sum()) / rounds, 0, 0, 0) for seat in (0, 1)
-        ]
+        players = [(rounds, fsum(paid[seat]), None, int(played[:, seat].sum()) / rounds, 0, 0, 0) for seat in (0, 1)]
         steps = np.repeat(np.arange(rounds), 2)
         rows = UnitRows(
             steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds), said,

@@ -49,9 +49,7 @@ def prompt_of(request: Request) -> bytes:
     return orjson.dumps([[m.role, m.content] for m in request.messages])
 
 
-def call_key(
-    model: bytes, prompt: bytes, request: Request, replicate: tuple[int, int, int, int, str]
-) -> bytes:
+def call_key(model: bytes, prompt: bytes, request: Request, replicate: tuple[int, int, int, int, str]) -> bytes:
     """A hash of everything that decides a reply: endpoint, parameters, messages, constraint, and the place.
 
     The replicate is (seed, match key, step, player, part): two draws of the same prompt in different places
@@ -90,9 +88,7 @@ class Cache:
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID"
-            )
+            self._db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID")
         except (sqlite3.Error, OSError) as error:
             self._db.close()
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
@@ -191,16 +187,12 @@ class Caller:
         self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))
         self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call, retried as the retry policy allows; every try is journaled."""
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
-        record = partial(
-            CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request)
-        )
+        record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request))
         if self.cache is not None and (kept := await self.cache.get(key)) is not None:
             self.tally.cached += 1
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
@@ -220,9 +212,7 @@ class Caller:
                 kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(
-                        attempt, self.source, pending.begun, pending.latency, kept, 0.0, told, error.status
-                    )
+                    record(attempt, self.source, pending.begun, pending.latency, kept, 0.0, told, error.status)
                 )
                 if kept is None:
                     raise
@@ -231,9 +221,7 @@ class Caller:
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(
-                        attempt, self.source, pending.begun, pending.latency, error=told, status=error.status
-                    )
+                    record(attempt, self.source, pending.begun, pending.latency, error=told, status=error.status)
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
                 more = again and attempt < self.retry.tries
@@ -261,9 +249,7 @@ class Caller:
                     if sent:
                         told = "Abandoned: the call was cancelled before its reply arrived"
                         with suppress(RunError):  # the journal may be what failed
-                            self.journal.call(
-                                record(attempt, self.source, pending.begun, pending.latency, error=told)
-                            )
+                            self.journal.call(record(attempt, self.source, pending.begun, pending.latency, error=told))
                     gate.abandoned(name, pending.size, sent)
                     pending.release()
                 raise
@@ -329,9 +315,7 @@ class SeatCalls:
         self.caller, self.seats, self.journal, self.key = caller, seats, journal, caller.key
         caller.open(seats)
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call; an answer from a seat is on the disk before the agent there hears that it was taken."""
         if model is not self.seats:
             return await self.caller.call(unit, step, player, part, model, request)

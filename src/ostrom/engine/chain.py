@@ -43,8 +43,7 @@ class Chain:
         self._before: Mapping[str, Any] | None = manifest.get("models_before")
         models = manifest.get("models") or {}
         self._descriptions = {
-            name: [settled(one) for one in (text, *(self._before or {}).get(name, ()))]
-            for name, text in models.items()
+            name: [settled(one) for one in (text, *(self._before or {}).get(name, ()))] for name, text in models.items()
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
@@ -87,10 +86,7 @@ class Chain:
         answers = self.rows.answers(unit)
         journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(
-            answers,
-            self._models,
-            self.plan.library,
-            Invalidity(self.plan.retries, self.plan.policy, self.plan.refused),
+            answers, self._models, self.plan.library, Invalidity(self.plan.retries, self.plan.policy, self.plan.refused)
         )
         agents = factory([seated.config for seated in unit.players], unit.streams)
         match = LiveMatch(
@@ -103,9 +99,7 @@ class Chain:
             raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
         return True
 
-    def keys(
-        self, model: Model, prompt: bytes, request: Request, place: tuple[int, int, int, int, str]
-    ) -> set[bytes]:
+    def keys(self, model: Model, prompt: bytes, request: Request, place: tuple[int, int, int, int, str]) -> set[bytes]:
         """The keys that a call may have: one for each way in which its model has described itself."""
         if self._before is None:  # runs of 1.0 kept the last description alone
             return set()
@@ -251,9 +245,7 @@ class _JournaledCalls:
         """Never asked for: no reply is handed to the match."""
         raise NotImplementedError
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """The journaled reply to a request; refused where the journal holds another request at this place."""
         where = f"match {unit.index}, step {step}, player {player + 1}{part and f', {part}'}"
         prompt, params = prompt_of(request), _plain(journaled_params(request))
@@ -268,9 +260,7 @@ class _JournaledCalls:
                 raise ReplayDiffers(f"{where}: was asked of {call.model}, and the study asks {model.name}")
             keys = self._chain.keys(model, prompt, request, (unit.seed, key_of(unit.key), step, player, part))
             if keys and call.key not in keys:
-                raise ReplayDiffers(
-                    f"{where}: the call does not fit the description of {model.name} in run.json"
-                )
+                raise ReplayDiffers(f"{where}: the call does not fit the description of {model.name} in run.json")
             reply = call.reply or reply
         if reply is None:
             raise ReplayDiffers(f"{where}: its answer has no reply")

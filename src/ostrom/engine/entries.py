@@ -101,9 +101,7 @@ def answer_columns(answer: Answer) -> Row:
     )
 
 
-def call_rows(
-    records: Sequence[CallRecord], first: int, chains: PromptChains
-) -> Iterator[tuple[str, list[Row]]]:
+def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -> Iterator[tuple[str, list[Row]]]:
     """Statements and sealed rows of tries at calls that are written together.
 
     Prompts of one run are much alike. Packed together they take a fraction of the space and of the time that
@@ -112,8 +110,7 @@ def call_rows(
     """
     for number, some in enumerate(_together(records), first):
         prompts = [
-            chains.written(record.unit, record.player, record.prompt, number, nth)
-            for nth, record in enumerate(some)
+            chains.written(record.unit, record.player, record.prompt, number, nth) for nth, record in enumerate(some)
         ]
         yield PROMPTS, [sealed((number, packed(prompts)))]
         yield CALL, [sealed(_call_row(record, number, nth)) for nth, record in enumerate(some)]
@@ -310,12 +307,7 @@ class Writer:
     """Takes entries from the event loop in which it is made and writes them down in a thread of its own."""
 
     def __init__(
-        self,
-        path: Path,
-        tally: Path,
-        entries: int,
-        connect: Callable[[], sqlite3.Connection],
-        calls_before: int = 0,
+        self, path: Path, tally: Path, entries: int, connect: Callable[[], sqlite3.Connection], calls_before: int = 0
     ) -> None:
         number = f"(SELECT max(coalesce(max(id), 0), {calls_before}) + 1 FROM calls)"
         self._call = CALL.replace("NULL", number) if calls_before else CALL
@@ -459,9 +451,7 @@ class Writer:
         except OSError:
             found = None
         if found is None or (found.st_dev, found.st_ino) != self._inode:
-            raise RunError(
-                f"{self._path}: is gone: the run folder was removed or replaced while it was played"
-            )
+            raise RunError(f"{self._path}: is gone: the run folder was removed or replaced while it was played")
 
     def _mark(self, connection: sqlite3.Connection, *, closed: bool) -> None:
         with connection:

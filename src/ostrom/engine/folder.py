@@ -183,9 +183,7 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
         key = ".".join(str(part) for part in first["loc"])
         shown = repr(first.get("input"))
         found_text = f" (found {shown if len(shown) <= 80 else shown[:77] + '...'})"
-        raise RunError(
-            f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else found_text}"
-        ) from None
+        raise RunError(f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else found_text}") from None
     return data
 
 
@@ -387,9 +385,7 @@ class Folder:
         if manifest.get("models") != models:
             # Of a run of 1.0 the earlier descriptions are not known.
             whole = "models" not in manifest or "models_before" in manifest
-            self.write_manifest(
-                {**manifest, "models": models, **({"models_before": before} if whole else {})}
-            )
+            self.write_manifest({**manifest, "models": models, **({"models_before": before} if whole else {})})
 
     def record_served(self, journal: Journal) -> None:
         """Write into the manifest which versions of the models have answered."""
@@ -460,9 +456,7 @@ def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], p
     if own.get("registered") != whole.get("registered"):
         raise RunError(f"{path}: is bound to another registration, or to none")
     if changes := differences(whole["prompts"], own["prompts"]):
-        raise RunError(
-            f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}"
-        )
+        raise RunError(f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}")
 
 
 def refuse_versions(journals: Sequence[Journal]) -> None:
@@ -485,9 +479,7 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def new_manifest(
-    kind: str, study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any
-) -> dict[str, Any]:
+def new_manifest(kind: str, study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:
     """What a run records about itself before it starts. No secrets, ever."""
     return {
         "kind": kind,
@@ -507,9 +499,7 @@ def new_manifest(
 def _commit() -> str | None:
     """The commit of the working directory, if it is a checkout: studies are usually versioned."""
     try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
-        )
+        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
@@ -526,9 +516,7 @@ def differences(old: Any, new: Any, path: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         lines = []
         if list(old) != list(new) and set(old) == set(new):
-            lines.append(
-                f"{path or 'study'}: the order {', '.join(map(str, old))} -> {', '.join(map(str, new))}"
-            )
+            lines.append(f"{path or 'study'}: the order {', '.join(map(str, old))} -> {', '.join(map(str, new))}")
         for key in sorted(set(old) | set(new)):
             where = f"{path}.{key}" if path else str(key)
             if key not in old:

@@ -104,9 +104,7 @@ class Spending:
         fits = True
         if budget.tokens is not None:
             spent = tally.tokens_in + tally.tokens_out + tally.assumed_tokens
-            fits = self._fits(
-                size, f"{budget.tokens} tokens", "{:,.0f}", spent, tokens, self._tokens, budget.tokens
-            )
+            fits = self._fits(size, f"{budget.tokens} tokens", "{:,.0f}", spent, tokens, self._tokens, budget.tokens)
         if budget.usd is not None:
             spent_usd = tally.usd + tally.assumed_usd
             fits &= self._fits(size, f"{budget.usd:g} USD", "{:.4g}", spent_usd, usd, self._usd, budget.usd)
@@ -115,14 +113,7 @@ class Spending:
         return fits
 
     def _fits(
-        self,
-        size: CallSize,
-        limit: str,
-        figure: str,
-        spent: float,
-        most: float,
-        reserved: float,
-        bound: float,
+        self, size: CallSize, limit: str, figure: str, spent: float, most: float, reserved: float, bound: float
     ) -> bool:
         most, spare = most * self._beyond, bound * ROUNDING
         if spent < bound and spent + most <= bound + spare:
@@ -157,13 +148,10 @@ class Spending:
         """The highest price of a call: its prompt may be written into a cache, which some servers charge more for."""
         if self.budget.usd is None:
             return 0.0
-        prices = [
-            self._price(model, Usage(size.prompt, size.most, kept=kept)) for kept in (None, size.prompt)
-        ]
+        prices = [self._price(model, Usage(size.prompt, size.most, kept=kept)) for kept in (None, size.prompt)]
         if None in prices:
             raise BudgetSpent(
-                "a budget in money needs prices, and there is none for a model of this run: "
-                "add it with --prices FILE"
+                "a budget in money needs prices, and there is none for a model of this run: add it with --prices FILE"
             )
         return max(usd for usd in prices if usd is not None)
 
@@ -180,9 +168,7 @@ class Spending:
         self.tally.count_reply(usage, usd)
         self._estimate(model, size, usage, usd, written, cut)
 
-    def _estimate(
-        self, model: str, size: CallSize, usage: Usage, usd: float | None, written: int, cut: bool
-    ) -> None:
+    def _estimate(self, model: str, size: CallSize, usage: Usage, usd: float | None, written: int, cut: bool) -> None:
         tokens_in, tokens_out = usage.input, usage.output
         if tokens_in is None:
             tokens_in = self._prompt_tokens(size)
@@ -369,13 +355,7 @@ class Gate(Protocol):
         """Free the slot for the next call."""
 
     def succeeded(
-        self,
-        model: str,
-        usage: Usage,
-        usd: float | None,
-        size: CallSize = NO_SIZE,
-        written: int = 0,
-        cut: bool = False,
+        self, model: str, usage: Usage, usd: float | None, size: CallSize = NO_SIZE, written: int = 0, cut: bool = False
     ) -> None:
         """The call returned a reply that used so many tokens and cost so much, of so many bytes, ``cut`` or whole."""
 
@@ -390,9 +370,7 @@ class Gate(Protocol):
     ) -> None:
         """The call met a rate limit, a failure or a timeout; ``last``: it is not tried again."""
 
-    def refused(
-        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
-    ) -> None:
+    def refused(self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False) -> None:
         """The server declined the call; ``for_good``: it will decline every other call too."""
 
     def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
@@ -424,11 +402,7 @@ class RunGate:
     """Whether calls are made in batches, at their prices."""
 
     def __init__(
-        self,
-        tally: Tally,
-        budget: Budget,
-        stopping: asyncio.Event,
-        prices: Mapping[str, Any] | None = None,
+        self, tally: Tally, budget: Budget, stopping: asyncio.Event, prices: Mapping[str, Any] | None = None
     ) -> None:
         self.tally, self.stopping = tally, stopping
         self.spending = Spending(tally, budget, prices, batch=self.batch)
@@ -491,13 +465,7 @@ class RunGate:
         self._models[model].limiter.release()
 
     def succeeded(
-        self,
-        model: str,
-        usage: Usage,
-        usd: float | None,
-        size: CallSize = NO_SIZE,
-        written: int = 0,
-        cut: bool = False,
+        self, model: str, usage: Usage, usd: float | None, size: CallSize = NO_SIZE, written: int = 0, cut: bool = False
     ) -> None:
         state = self._models[model]
         state.successes += 1
@@ -527,9 +495,7 @@ class RunGate:
             self.tally.wait_until = max(self.tally.wait_until, time.monotonic() + retry_after)
         self._settled(model, size, billed)
 
-    def refused(
-        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
-    ) -> None:
+    def refused(self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False) -> None:
         state = self._failed(model)
         state.exhausted = True
         state.useless = state.useless or for_good
@@ -542,9 +508,7 @@ class RunGate:
     def models_to_abort(self, tries: int) -> set[str]:
         """The models to which further calls would be wasted."""
         return {
-            model
-            for model, state in self._models.items()
-            if state.lost or state.failures_in_a_row >= BREAKER * tries
+            model for model, state in self._models.items() if state.lost or state.failures_in_a_row >= BREAKER * tries
         }
 
     def give_up(self, model: str, why: str) -> None:

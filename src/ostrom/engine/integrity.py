@@ -120,10 +120,7 @@ def _schema(connection: sqlite3.Connection) -> Schema:
     return tuple(sorted(found))
 
 
-FORMATS = {
-    6: ("schema.sql", "rows.sql"),
-    7: ("schema.sql", "rows.sql", "batches.sql"),
-}
+FORMATS = {6: ("schema.sql", "rows.sql"), 7: ("schema.sql", "rows.sql", "batches.sql")}
 """The tables of each format that is read; kept in the database itself."""
 FORMAT = 6
 """The format of a new journal; one that gets the table of batches has the next."""
@@ -163,8 +160,7 @@ _MAY_MISS = {
 
 
 SEALS = " + ".join(
-    f"(SELECT coalesce(sum(seal), 0) FROM {table} WHERE unit={{unit}})"
-    for table in ("answers", "plays", "units")
+    f"(SELECT coalesce(sum(seal), 0) FROM {table} WHERE unit={{unit}})" for table in ("answers", "plays", "units")
 )
 """What the rows of a unit were made from, as one number."""
 
@@ -183,9 +179,7 @@ def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row, seal(row))
 
 
-def check(
-    connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None
-) -> tuple[int, bool]:
+def check(connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None) -> tuple[int, bool]:
     """The number of entries of an intact journal, and whether all seals were checked; else what is wrong is raised.
 
     Of a journal with more than ``most`` entries, structure, counts and the origin of rows are checked: whoever reads an
@@ -218,9 +212,7 @@ def _check(
     held = _held(connection)
     if held != entries:
         missing = f"{entries - held} are missing" if held < entries else f"{held - entries} too many"
-        raise RunError(
-            f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}"
-        )
+        raise RunError(f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}")
     check_origin(connection, path)
     return entries, every
 
@@ -340,9 +332,7 @@ class Seals:
     def require(self, row: tuple[Any, ...], path: Path) -> None:
         """Refuse a row that is not as it was written."""
         if not self(row):
-            raise RunError(
-                f"{path}: the journal is damaged: entries changed, first {self.table}: {self.place(row)}"
-            )
+            raise RunError(f"{path}: the journal is damaged: entries changed, first {self.table}: {self.place(row)}")
 
 
 def check_origin(connection: sqlite3.Connection, path: Path) -> None:

@@ -106,9 +106,7 @@ class Journal:
             self.doubtful = False
             """Whether the seals of entries are checked when they are read: all at once would take too long."""
             self._entries = self._checked(create, identity) if checked else self._counted(identity)
-            self._questions: dict[str, int] = {
-                text: number for number, text, _ in self._entries_of("questions")
-            }
+            self._questions: dict[str, int] = {text: number for number, text, _ in self._entries_of("questions")}
         except BaseException as error:
             self._read.close()
             if isinstance(error, DAMAGE):
@@ -216,19 +214,10 @@ class Journal:
             refused = self.refusals(unit)
             if refused:
                 self._refused[unit] = {str(player): count for player, count in refused.items()}
-        self._writer = Writer(
-            self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before
-        )
+        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before)
 
     def answer(
-        self,
-        unit: int,
-        step: int,
-        player: int,
-        part: str,
-        answer: Answer,
-        complaints: int,
-        asked: str | None = None,
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
     ) -> None:
         """Queue an answer and what was asked. It is durable after the next ``flush``."""
         question = None if asked is None else self._questions.get(asked) or self._question(asked)
@@ -385,9 +374,7 @@ class Journal:
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
         heads = [next(table, None) for table in tables]
-        for number, state, reason, _, scores, facts, _ in self._entries_of(
-            "units", f"{where}ORDER BY unit", *values
-        ):
+        for number, state, reason, _, scores, facts, _ in self._entries_of("units", f"{where}ORDER BY unit", *values):
             for at, table in enumerate(tables):
                 while (head := heads[at]) is not None and head[0] < number:
                     heads[at] = next(table, None)
@@ -574,9 +561,7 @@ class Journal:
         )
         for number, model, params, *tokens, usd, error, status, cut, written in self._rows(query):
             prompt = len(orjson.dumps(self.prompt(number)))
-            yield Unreported(
-                model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status
-            )
+            yield Unreported(model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status)
 
     def spent(self) -> dict[str, float]:
         """Totals over all calls that no cache and no seat answered: tokens, money, retries, unreadable replies."""

@@ -82,10 +82,7 @@ class KeptRounds(NamedTuple):
 
 
 def rounds_to_keep(
-    unit: Unit,
-    rounds: Sequence[Round],
-    asked: Sequence[tuple[Any, ...]],
-    decisions: Sequence[tuple[Any, ...]],
+    unit: Unit, rounds: Sequence[Round], asked: Sequence[tuple[Any, ...]], decisions: Sequence[tuple[Any, ...]]
 ) -> KeptRounds:
     """What is kept of the rounds of a match; ``decisions`` are the rows that its recorder took down."""
     game = unit.game
@@ -105,9 +102,7 @@ def rounds_to_keep(
         met = [at[bout, number, asked[code][0]] for _, number, code, _, bout, _ in acts]
         return KeptRounds(_whole_list(one.meeting for one in met), _whole_list(_table(one) for one in met))
     moves = {
-        (r.facts.get("bout", 0), r.number, player): r
-        for r in rounds
-        for player in (r.players or range(len(r.payoffs)))
+        (r.facts.get("bout", 0), r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))
     }
     ways, entries, codes = dict[int, int](), dict[tuple[Any, ...], int](), list[int]()
     for one in places:
@@ -175,9 +170,7 @@ def _table(one: SettledRound) -> int:
     return -1 if one.table is None else one.table
 
 
-def _done(
-    game: Game, seat: int, one: SettledRound, played: Round
-) -> tuple[str | None, float | None, bool | None]:
+def _done(game: Game, seat: int, one: SettledRound, played: Round) -> tuple[str | None, float | None, bool | None]:
     """Action, amount and whether it is cooperative, as the tables say them of a player's last move in a round."""
     if one.action is None:
         return None, None, None

@@ -80,9 +80,7 @@ def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
     if what == "scores" and len(journaled) == len(rebuilt):
         player = next(p for p, (a, b) in enumerate(zip(journaled, rebuilt, strict=True)) if not same(a, b))
         where += f", player {player + 1}"
-    raise ReplayDiffers(
-        f"{where}: the {what} differ: journaled {_shown(journaled)}, rebuilt {_shown(rebuilt)}"
-    )
+    raise ReplayDiffers(f"{where}: the {what} differ: journaled {_shown(journaled)}, rebuilt {_shown(rebuilt)}")
 
 
 def same(one: Any, other: Any) -> bool:
@@ -126,14 +124,7 @@ class Answers(Protocol):
     """Where answers become durable: the journal, or the way to it."""
 
     def answer(
-        self,
-        unit: int,
-        step: int,
-        player: int,
-        part: str,
-        answer: Answer,
-        complaints: int,
-        asked: str | None = None,
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
     ) -> None:
         """Queue an answer and what was asked."""
 
@@ -144,9 +135,7 @@ class Answers(Protocol):
 class Calls(Protocol):
     """Makes model calls on behalf of a unit."""
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call."""
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
@@ -402,9 +391,7 @@ async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
     return answers
 
 
-def replay(
-    unit: Unit, play: Play, answers: Mapping[Place, Journaled]
-) -> tuple[list[list[Decision]], Outcome | None]:
+def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[list[list[Decision]], Outcome | None]:
     """Send journaled answers through the rules: the decisions step by step, and the outcome if there is one.
 
     Rules that ask anything else than was journaled are refused with the first difference.

@@ -51,9 +51,7 @@ class PlayOptions:
     """
 
     limit: int | None = field(default=None, metadata=_as(int, "Play at most so many matches now.", least=0))
-    budget_usd: float | None = field(
-        default=None, metadata=_as(float, "Spend at most so many US dollars.", least=0)
-    )
+    budget_usd: float | None = field(default=None, metadata=_as(float, "Spend at most so many US dollars.", least=0))
     budget_calls: int | None = field(default=None, metadata=_as(int, "Make at most so many calls.", least=0))
     budget_tokens: int | None = field(default=None, metadata=_as(int, "Use at most so many tokens.", least=0))
     max_connections: int | None = field(
@@ -61,8 +59,7 @@ class PlayOptions:
     )
     prompts: Path | None = field(default=None, metadata=_as(Path, "A folder whose files replace prompts."))
     prices: Path | Mapping[str, Any] | None = field(
-        default=None,
-        metadata=_as(Path, "A YAML file with prices per million tokens.", recorded=True, foreign=True),
+        default=None, metadata=_as(Path, "A YAML file with prices per million tokens.", recorded=True, foreign=True)
     )
     cache: Path | None = field(
         default=None,
@@ -70,22 +67,16 @@ class PlayOptions:
     )
     executor: str = field(
         default="local",
-        metadata=_as(
-            str, "Where matches are played: local (this process) or ray (a cluster).", recorded=True
-        ),
+        metadata=_as(str, "Where matches are played: local (this process) or ray (a cluster).", recorded=True),
     )
     ray_address: str | None = field(
         default=None,
         metadata=_as(
-            str,
-            "The Ray cluster, host:port or auto (default: one made on this machine).",
-            recorded=True,
-            foreign=True,
+            str, "The Ray cluster, host:port or auto (default: one made on this machine).", recorded=True, foreign=True
         ),
     )
     workers: int | None = field(
-        default=None,
-        metadata=_as(int, "How many Ray workers (default: one per processor).", least=1, recorded=True),
+        default=None, metadata=_as(int, "How many Ray workers (default: one per processor).", least=1, recorded=True)
     )
     batch: bool | None = field(
         default=None,
@@ -97,8 +88,7 @@ class PlayOptions:
         ),
     )
     batch_waves: int | None = field(
-        default=None,
-        metadata=_as(int, "With --batch: wait for at most so many batches, one after another.", least=1),
+        default=None, metadata=_as(int, "With --batch: wait for at most so many batches, one after another.", least=1)
     )
     allow_key: Sequence[str] | None = field(
         default=None,
@@ -111,9 +101,7 @@ class PlayOptions:
     allow_command: Sequence[str] | None = field(
         default=None,
         metadata=_as(
-            list[str],
-            "Let this command, which the study names, be run. May be given several times.",
-            metavar="COMMAND",
+            list[str], "Let this command, which the study names, be run. May be given several times.", metavar="COMMAND"
         ),
     )
     shard: str | None = field(
@@ -128,8 +116,7 @@ class PlayOptions:
     registered: Path | None = field(
         default=None,
         metadata=_as(
-            Path,
-            "Bind the run to this registration: every output then says what is confirmatory and what deviates.",
+            Path, "Bind the run to this registration: every output then says what is confirmatory and what deviates."
         ),
     )
     start_connections: int | None = None

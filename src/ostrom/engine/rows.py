@@ -98,17 +98,11 @@ class Rows:
         hidden = self.plan.hidden
         for end in _merged(self.journal.ends(match), begun):
             if end.unit >= len(self.plan):
-                raise RunError(
-                    f"{self.journal.path}: holds match {end.unit}, the study has only {len(self.plan)}"
-                )
-            if (
-                end.state != "withdrawn" and end.unit not in hidden
-            ):  # withdrawn by the participant, or a test visit
+                raise RunError(f"{self.journal.path}: holds match {end.unit}, the study has only {len(self.plan)}")
+            if end.state != "withdrawn" and end.unit not in hidden:  # withdrawn by the participant, or a test visit
                 yield self.plan.unit(end.unit), end
 
-    def tables(
-        self, match: int | None = None, *, kept: bool = True, rounds: bool = False
-    ) -> Iterator[UnitTable]:
+    def tables(self, match: int | None = None, *, kept: bool = True, rounds: bool = False) -> Iterator[UnitTable]:
         """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay, with ``rounds``
         those that tell nothing of rounds."""
         for unit, end in self._begun(match):
@@ -130,20 +124,14 @@ class Rows:
                 or not named <= players.keys()
                 or not agents <= {*range(len(unit.seated))}
             ):
-                raise RunError(
-                    f"{self.journal.path}: match {unit.index}: its rows are those of another match"
-                )
+                raise RunError(f"{self.journal.path}: match {unit.index}: its rows are those of another match")
             # Before 2.0 rows said nothing of rounds, and of forks and games by a rule other things than now.
             if rows.rounds_kept is not None or not (rounds or unit.earlier or not unit.game.has_table):
                 refused = {players[player]: count for player, count in end.refused.items()}
-                return UnitTable(
-                    unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None
-                )
+                return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
         self._need_game(unit)
         if kept and end.play is not None and end.state == "done" and self.people is None:
-            return UnitTable(
-                unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
-            )
+            return UnitTable(unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None)
         return self._replayed(unit, end, *self.replayed(unit))
 
     def _replayed(
@@ -160,9 +148,7 @@ class Rows:
         """Refuse to replay a unit whose game is not installed."""
         if getattr(unit.game, "absent", False):
             where = f"{self.journal.file(unit.index)}: match {unit.index}"
-            raise RunError(
-                f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed"
-            )
+            raise RunError(f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed")
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
         """The rows of a unit that was played as arrays, from its moves."""
@@ -216,10 +202,7 @@ class Rows:
                 call = load(row["answer"])
                 call = call if isinstance(call, dict) else {}
                 place = {name: row[name] for name in ("run", "match", "step", "round", "player", "agent")}
-                yield {
-                    **place,
-                    **{name: call.get(name) for name in ("tool", "arguments", "result", "failed")},
-                }
+                yield {**place, **{name: call.get(name) for name in ("tool", "arguments", "result", "failed")}}
 
     def decision_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per decision of a match."""
@@ -469,9 +452,7 @@ class Rows:
             "seat": None if seat is None else seat + 1,
             "role": "observer" if seat is None else unit.game.roles[seat],
             **self._agent(seated),
-            "opponents": " + ".join(
-                p.name for i, p in enumerate(unit.players) if i != player and not p.observes
-            ),
+            "opponents": " + ".join(p.name for i, p in enumerate(unit.players) if i != player and not p.observes),
         }
 
     def _agent(self, seated: Seated) -> Row:
@@ -521,10 +502,7 @@ def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitR
 
 
 def rows_of(
-    unit: Unit,
-    steps: Sequence[Sequence[Decision]],
-    outcome: Outcome | None,
-    answers: Mapping[Place, Journaled],
+    unit: Unit, steps: Sequence[Sequence[Decision]], outcome: Outcome | None, answers: Mapping[Place, Journaled]
 ) -> UnitRows:
     """The rows of a unit from its replay; of an unfinished match, rounds count that some seat has seen."""
     record, rest = RowRecorder(unit), dict(answers)

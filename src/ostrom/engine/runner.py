@@ -107,9 +107,7 @@ class Runner:
         from ostrom.engine.executors.local import BatchExecutor
 
         if self.options.on_cluster:
-            raise UsageError(
-                "--batch: batches are sent from this process, not from a cluster (--executor ray)"
-            )
+            raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
         if self.plan.arrivals is not None:
             raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
         return BatchExecutor(models, self.library, self.options)
@@ -294,9 +292,7 @@ class Runner:
         except OstromError as error:
             return UnitEnd(error=error)
         begun, failed = unit.index in self._begun, unit.index in self._failed_before
-        return await self.executor.play(
-            Assignment(unit, facts, begun, again=self.options.ask_again and failed)
-        )
+        return await self.executor.play(Assignment(unit, facts, begun, again=self.options.ask_again and failed))
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
         """Journal how a unit ended; an error that stops the run stops all units."""

@@ -26,9 +26,7 @@ class SharedJournal:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UsageError(
-            f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked"
-        )
+        raise UsageError(f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked")
 
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:

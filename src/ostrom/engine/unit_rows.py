@@ -110,17 +110,13 @@ class UnitRows:
             present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
             known, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
             entries = []
-            for asked, came in zip(
-                *(some.tolist() for some in np.divmod(known, len(self.came))), strict=True
-            ):
+            for asked, came in zip(*(some.tolist() for some in np.divmod(known, len(self.came))), strict=True):
                 player, seat, agent, *_ = self.asked[asked]
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
         else:
             numbers, entries, codes = whole(kept.numbers), kept.settled, whole(kept.codes or ())
-        meetings, tables = (
-            whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2]
-        )
+        meetings, tables = (whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2])
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
         players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
@@ -172,9 +168,7 @@ class UnitRows:
         try:
             return cls._read(kept)
         except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
-            raise RunError(
-                f"{where}: its rows cannot be read ({' '.join(str(error).split())[:100]})"
-            ) from None
+            raise RunError(f"{where}: its rows cannot be read ({' '.join(str(error).split())[:100]})") from None
 
     @classmethod
     def _read(cls, kept: bytes) -> UnitRows:
@@ -319,15 +313,11 @@ class RowRecorder:
             for player in (r.players or range(len(r.payoffs)))
         }
         asked, said = list(self._asked), [said for said, _ in self._said]
-        steps, numbers, asked_codes, said_codes, bouts, _ = (
-            zip(*self._rows, strict=True) if self._rows else ((),) * 6
-        )
+        steps, numbers, asked_codes, said_codes, bouts, _ = zip(*self._rows, strict=True) if self._rows else ((),) * 6
         who = [one[0] for one in asked]
         places = zip(bouts, numbers, map(who.__getitem__, asked_codes), strict=True)
         results = map(played.get, places)
-        came = (
-            self._moved(asked, results, played) if self._ruled else self._acted(asked, asked_codes, results)
-        )
+        came = self._moved(asked, results, played) if self._ruled else self._acted(asked, asked_codes, results)
         players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
         return UnitRows(
             whole(steps), whole(numbers), asked, whole(asked_codes), None if self._long else said,
@@ -397,9 +387,7 @@ class RowRecorder:
         expected = _expected(rounds)
         asked, said = list(self._asked), list(self._said)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
-        counted = [
-            (asked[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()
-        ]
+        counted = [(asked[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()]
         for player, reading, complained, times in [*counted, *((*one, 1) for one in self._rest)]:
             complaints[player] += complained * times
             policies[player] += times * (reading in ("policy", "refused"))
@@ -465,14 +453,7 @@ def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
 
 
 def _moved(
-    game: Game,
-    seat: int,
-    player: int,
-    round_: Round | None,
-    move: tuple[Any, ...],
-    *,
-    paid: bool,
-    facts: str | None,
+    game: Game, seat: int, player: int, round_: Round | None, move: tuple[Any, ...], *, paid: bool, facts: str | None
 ) -> tuple[Any, ...]:
     """What came of a move in a game by a rule, and what theory says of it, in the order of ``CAME``."""
     value, stage, before, theory, least, most = move

@@ -118,9 +118,7 @@ class Blocks:
         counts = [len(game.actions[s]) for s in seats]
         return [order if count == len(order) else range(count) for count in counts]
 
-    def equilibria(
-        self, game: Game, names: Sequence[str], labels: Labels
-    ) -> list[list[dict[str, Any]]] | None:
+    def equilibria(self, game: Game, names: Sequence[str], labels: Labels) -> list[list[dict[str, Any]]] | None:
         """The pure equilibria by seat, for a hint that speaks of them."""
         if self.framing.hint is None:
             return None

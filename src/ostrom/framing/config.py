@@ -31,16 +31,13 @@ class Framing(BaseModel):
     pool: tuple[str | tuple[str, ...], ...] = Field(
         default=PAIRS, min_length=1, description="what 'labels: draw' draws from: sets of labels"
     )
-    counterbalance: bool = Field(
-        default=False, description="draw per match which label stands for which action"
-    )
+    counterbalance: bool = Field(default=False, description="draw per match which label stands for which action")
     order: Literal["given", "reversed", "shuffled"] = Field(
         default="given", description="order in which actions are named; shuffled is drawn for every decision"
     )
     units: str = Field(default="points", description="what payoffs are called")
     language: str = Field(
-        default="en",
-        description="the language of the prompts: a folder in languages/; en, de, es, zh, ar",
+        default="en", description="the language of the prompts: a folder in languages/; en, de, es, zh, ar"
     )
     story: str = Field(default="neutral", description="cover story: a file in stories/")
     payoffs: str | None = Field(
@@ -64,15 +61,12 @@ class Framing(BaseModel):
         description="what seats are called: by number, by the titles the game carries, or (between two) "
         "the one that is not the reader's just 'the other player'",
     )
-    meanings: bool = Field(
-        default=False, description="say what every action means, in the words that the game carries"
-    )
+    meanings: bool = Field(default=False, description="say what every action means, in the words that the game carries")
     history: str = Field(default="compact", description="a line of the past: a file in history/")
     newest_first: bool = Field(default=False, description="show the past from the newest round back")
     goal: str | None = Field(default="total", description="the stated goal: a file in goals/; null: none")
     chances: bool = Field(
-        default=False,
-        description="say that all players choose by chances, where all of them do (answer: mixture)",
+        default=False, description="say that all players choose by chances, where all of them do (answer: mixture)"
     )
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
     words: int | None = Field(
@@ -85,9 +79,7 @@ class Framing(BaseModel):
     @classmethod
     def _code(cls, value: str) -> str:
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", value):
-            raise ValueError(
-                "must be the code of a language, a folder in languages/: en, de, es, zh, ar, ..."
-            )
+            raise ValueError("must be the code of a language, a folder in languages/: en, de, es, zh, ar, ...")
         return value
 
     @field_validator("pool", mode="before")
@@ -95,9 +87,7 @@ class Framing(BaseModel):
     def _pool(cls, value: object) -> object:
         if not isinstance(value, list | tuple):
             raise ValueError("pool must be a list of sets of labels")
-        sets = tuple(
-            tuple(str(v) for v in item) if isinstance(item, list | tuple) else item for item in value
-        )
+        sets = tuple(tuple(str(v) for v in item) if isinstance(item, list | tuple) else item for item in value)
         for item in sets:
             if isinstance(item, str | tuple) and len(set(item)) != len(item):
                 raise ValueError(f"labels must differ from each other (found {item!r})")

@@ -9,16 +9,7 @@ from unicodedata import category
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.access import (
-    Number,
-    attribute,
-    counted_items,
-    current_work,
-    defined,
-    items_of,
-    join_texts,
-    text_of,
-)
+from ostrom.framing.access import Number, attribute, counted_items, current_work, defined, items_of, join_texts, text_of
 
 CONJUNCTIONS = (" and ", " und ", " y ")
 """Stand before the last of several names alone, with commas between the others."""

@@ -38,12 +38,7 @@ class HistoryRenderer:
         """Files about the past that ask for none of ``_values``."""
 
     def past(
-        self,
-        decision: Decision,
-        shown: Shown,
-        labels: Labels,
-        values: Mapping[str, Any],
-        file: str = "past.txt",
+        self, decision: Decision, shown: Shown, labels: Labels, values: Mapping[str, Any], file: str = "past.txt"
     ) -> str:
         """All that is shown of the past; ``values`` are those that the prompt has in every round."""
         view, framing, counts = decision.view, self.framing, None
@@ -118,14 +113,7 @@ class HistoryRenderer:
         file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),
-            (
-                file,
-                played.actions,
-                played.payoffs,
-                view.seat,
-                _names(view, played),
-                bool(view.facts.get("observer")),
-            ),
+            (file, played.actions, played.payoffs, view.seat, _names(view, played), bool(view.facts.get("observer"))),
             file,
             {"number": played.number},
             partial(self._line_values, view, played, labels),
@@ -210,9 +198,7 @@ class HistoryRenderer:
         """How often something happened, own action first."""
         players = [
             {"you": s == view.seat, "name": self.short(view, s), "label": labels[s][action]}
-            for s, action in sorted(
-                enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0])
-            )
+            for s, action in sorted(enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0]))
             if action is not None
         ]
         return self.library.fill("count.txt", {"players": players, "times": count.times})

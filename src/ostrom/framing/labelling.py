@@ -31,8 +31,7 @@ class Labelling:
         if entry is None:
             drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw)
             entry = drawn or tuple(
-                self.framing.labels_for(game.named_actions(s), self.style == "logprob")
-                for s in range(game.seats)
+                self.framing.labels_for(game.named_actions(s), self.style == "logprob") for s in range(game.seats)
             )
             if self.framing.counterbalance and self._draw is not None:
                 shuffled = {n: self._draw.permutation(n) for n in sorted({len(k) for k in entry})}
@@ -102,9 +101,7 @@ class RuleLabels:
         shown = self._by_count.get(len(names), names)
         return dict(zip(names, shown, strict=True))
 
-    def ordered(
-        self, form: Form, seat: int, framing: Framing, rng: np.random.Generator | None
-    ) -> tuple[int, ...]:
+    def ordered(self, form: Form, seat: int, framing: Framing, rng: np.random.Generator | None) -> tuple[int, ...]:
         """The places of the named options of a form in the order of naming."""
         count = len(self.names(form, seat))
         if framing.order == "shuffled" and rng is not None:

@@ -45,14 +45,7 @@ _MOST_HOLES = 64
 LIVE = ("round", "span", "gaps", "note")
 """What a prompt may speak of that changes from one round to the next."""
 # What reading or filling in a template can raise; RuntimeError stands for too deep a nesting.
-TEMPLATE_TROUBLE = (
-    TemplateError,
-    TypeError,
-    ValueError,
-    LookupError,
-    ArithmeticError,
-    RuntimeError,
-)
+TEMPLATE_TROUBLE = (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
 class Library:
@@ -116,9 +109,7 @@ class Library:
                 )
             if not any((f / kind).is_dir() for f in folders):
                 kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
-                raise StudyError(
-                    f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds
-                )
+                raise StudyError(f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds)
 
     def of(self, name: str | None) -> Library:
         """This library with the files of a prompt set on top, a folder in that of the study file."""
@@ -135,9 +126,7 @@ class Library:
         if not parts or PurePath(name).is_absolute() or ".." in parts:
             raise StudyError("must name a folder beside the study file", key="agent.prompts", found=name)
         if not path.is_dir():
-            raise StudyError(
-                f"there is no such folder in {self.home.absolute()}", key="agent.prompts", found=name
-            )
+            raise StudyError(f"there is no such folder in {self.home.absolute()}", key="agent.prompts", found=name)
         if not path.resolve().is_relative_to(self.home.resolve()):
             raise StudyError("leads out of the folder of the study file", key="agent.prompts", found=name)
         return path
@@ -175,9 +164,7 @@ class Library:
         if self.language == ENGLISH:
             return StudyError("there is no such prompt file", file=path)
         kind, _, name = path.rpartition("/")
-        what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer", "games": "game"}.get(
-            kind
-        )
+        what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer", "games": "game"}.get(kind)
         known = [other for other in self.names(kind) if not other.startswith("_")]
         listed = "" if kind == "talk" else f" (translated: {', '.join(known) or 'none'})"
         told = "talk" if kind == "talk" else f"{what or 'prompt file'} {name.removesuffix('.txt')}"

@@ -89,9 +89,7 @@ def answer_file(library: Library, form: Form, style: str) -> str:
     return own if library.has(own) else f"answers/{name}_direct.txt"
 
 
-def common_names(
-    library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]
-) -> list[str]:
+def common_names(library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
     """What the k-th action of every seat is called, for rules that speak of all seats at once."""
     named: list[str] = []
     if not game.has_table:

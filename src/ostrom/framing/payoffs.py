@@ -37,12 +37,7 @@ def cells(
     for profile in _profiles(game, seat, orders):
         pay = game.payoff_told(seat, profile)
         players = [
-            {
-                "name": names[s],
-                "label": labels[s][profile[s]],
-                **words(game, s, pay[s]),
-            }
-            for s in range(game.seats)
+            {"name": names[s], "label": labels[s][profile[s]], **words(game, s, pay[s])} for s in range(game.seats)
         ]
         rows.append(
             {
@@ -146,9 +141,7 @@ class OwnPayoffs:
                     "others": self._named(rest),
                     "payoffs": [self._paid(own, rest) for own in self.order],
                     "best": [
-                        self.labels[self.seat][i]
-                        for i in self.order
-                        if i in best_responses(self.game, self.seat, rest)
+                        self.labels[self.seat][i] for i in self.order if i in best_responses(self.game, self.seat, rest)
                     ],
                 }
                 for rest in self._rests()
@@ -196,8 +189,7 @@ class OwnPayoffs:
         if isinstance(found, ClaimFormula):
             return {
                 "claims": [
-                    {"own": self.labels[self.seat][i], "amount": shown(_plain(found.claims[i]))}
-                    for i in self.order
+                    {"own": self.labels[self.seat][i], "amount": shown(_plain(found.claims[i]))} for i in self.order
                 ],
                 "bonus": shown(abs(_plain(found.bonus))),
                 "minus": found.bonus < 0,

@@ -25,15 +25,7 @@ from ostrom.framing.own_words import (
     story_file,
 )
 from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, shifted
-from ostrom.framing.rules import (
-    FIRST,
-    PAGE,
-    question_file,
-    record_file,
-    rules_files,
-    talk_files,
-    told_file,
-)
+from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, talk_files, told_file
 from ostrom.framing.templates import mark, put_in, split_marks
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.continuation import least_continuation
@@ -138,9 +130,7 @@ class PromptRenderer:
             self._asked[decision.kind] = (decision, shown.note, extra, page)
         return decision, page
 
-    def rules(
-        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
-    ) -> str:
+    def rules(self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]) -> str:
         """What a prompt says before the past and the question: the system's words and the rules."""
         if decision.view.facts.get("alone"):
             return ""
@@ -217,10 +207,7 @@ class PromptRenderer:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
         # A sham text (``as_long_as``) changes as rarely as the rules whose length it imitates.
         table = view.game.has_table  # or else there are no payoffs to present
-        key = (
-            *(view.mechanism, type(form), table),
-            *(bool(view.facts.get(name)) for name in ("sham", "as_long_as")),
-        )
+        key = (*(view.mechanism, type(form), table), *(bool(view.facts.get(name)) for name in ("sham", "as_long_as")))
         if key not in self._lasts:
             library, framing = self.library, self.framing
             files = [
@@ -241,9 +228,7 @@ class PromptRenderer:
             )
         return self._lasts[key]
 
-    def _live_prompt(
-        self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
-    ) -> Prompt:
+    def _live_prompt(self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None) -> Prompt:
         """A prompt whose files speak of the round, of what is remembered, or of each other: all of it made anew."""
         values = self.live_values(page, decision, live, past)
         return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
@@ -274,16 +259,12 @@ class PromptRenderer:
         holes = {"question": question, "instruction": page.instruction}
         if past is not None:
             holes["past"] = past
-        turn = self.library.fill_around(
-            self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None}
-        )
+        turn = self.library.fill_around(self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None})
         return self._joined(page.setup or "", turn)
 
     def _joined(self, setup: str, turn: str) -> str:
         """Setup and turn, the two parts of a prompt, as one text."""
-        return self.library.fill_around(
-            self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict
-        )
+        return self.library.fill_around(self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict)
 
     def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
         """The text of a page around its round and its past; None where the prompt files ask for more."""
@@ -368,14 +349,7 @@ class PromptRenderer:
         return self.library.fill("answers/nothing.txt", {})
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
-        key = (
-            id(view.game),
-            view.seat,
-            view.mechanism,
-            view.names,
-            bool(view.facts.get("observer")),
-            *order,
-        )
+        key = (id(view.game), view.seat, view.mechanism, view.names, bool(view.facts.get("observer")), *order)
         fixed = self._fixed.get(key)
         if fixed is None:
             fixed = self._fixed[key] = self._fixed_values(view, order)
@@ -428,9 +402,7 @@ class PromptRenderer:
         view, wording = decision.view, self.framing.wording
         if not view.game.has_table and decision.kind == "act":
             return stage_file(self.library, decision, self.framing.story)
-        return question_file(
-            self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
-        )
+        return question_file(self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham")))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         told = {**values, **self.blocks.all(view, order, values)}
@@ -455,9 +427,7 @@ class PromptRenderer:
                 "the lower of two claims decides"
             )
         for seat in range(game.seats):
-            view = self.titled(
-                Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))
-            ).view
+            view = self.titled(Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
                 self.blocks.opening(values), self.blocks.introduction(values), self._own_system(values)
@@ -483,9 +453,7 @@ class PromptRenderer:
             )
             named = tuple(own if s == view.seat else other for s in range(view.game.seats))
             return replace(decision, view=replace(view, names=named))
-        titles = tuple(
-            self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles
-        )
+        titles = tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles)
         return replace(decision, view=replace(view, names=titles))
 
     def _tell(self, game: Game) -> None:

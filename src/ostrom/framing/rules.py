@@ -29,22 +29,16 @@ def rules_file(mechanism: str, wording: str | None) -> str:
     return f"mechanisms/{mechanism}.txt" if wording is None or mechanism == "none" else own
 
 
-def question_file(
-    library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False
-) -> str:
+def question_file(library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False) -> str:
     """The file of a question: that of the mechanism without power or in a wording, of the mechanism, or of all."""
     return _own_file(library, f"turns/{mechanism}_{kind}", wording, sham) or f"turns/{kind}.txt"
 
 
-def told_file(
-    library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]
-) -> str | None:
+def told_file(library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]) -> str | None:
     """The file of what a mechanism tells before an action, where a question that is not its own follows it."""
     sham = bool(facts.get("sham"))
     if "stage" in facts:  # the question is that of the stage, whatever the mechanism
-        return (
-            _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None
-        )
+        return _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None
     if kind not in FIRST and "messages" not in facts:
         return None
     if question_file(library, mechanism, kind, wording, sham) != f"turns/{kind}.txt":

@@ -86,9 +86,7 @@ class Template:
     @cached_property
     def compiled(self) -> jinja2.Template:
         """The file as Jinja runs it."""
-        return _PromptTemplate.from_code(
-            (sandbox := _Sandbox(self._load)), _compiled(self._source), sandbox.globals
-        )
+        return _PromptTemplate.from_code((sandbox := _Sandbox(self._load)), _compiled(self._source), sandbox.globals)
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, tuple[int, int]]:
         """The text with these values filled in, and the steps and characters that it took."""
@@ -316,12 +314,7 @@ def _check(node: nodes.Node) -> None:
     match node:
         case nodes.Name(name="self" | "super" | "caller" | "varargs" | "kwargs"):  # Jinja would fill them in
             raise _refusal(node, f"the name {node.name}")
-        case (
-            nodes.Name(name=name)
-            | nodes.Getattr(attr=name)
-            | nodes.Macro(name=name)
-            | nodes.Keyword(key=name)
-        ):
+        case nodes.Name(name=name) | nodes.Getattr(attr=name) | nodes.Macro(name=name) | nodes.Keyword(key=name):
             _public(name, node)
         case nodes.Getitem(arg=nodes.Const(value=str(name))) | nodes.Import(target=name):
             _public(name, node)
@@ -332,9 +325,7 @@ def _check(node: nodes.Node) -> None:
             raise _refusal(node, f"a text of more than {_LONGEST_CONSTANT:,} characters in quotes")
         case nodes.Const(value=int(number)) if number > MOST_WHOLE:
             raise _refusal(node, f"a number above {MOST_WHOLE:,}")
-        case nodes.BinExpr(operator=sign) if sign in _ARITHMETIC and any(
-            map(_is_no_number, (node.left, node.right))
-        ):
+        case nodes.BinExpr(operator=sign) if sign in _ARITHMETIC and any(map(_is_no_number, (node.left, node.right))):
             raise _refusal(node, f"{sign} on texts or lists (join texts with ~)")
         case nodes.Call(node=callee) if not isinstance(callee, nodes.Name | nodes.Getattr):
             raise _refusal(node, "a call of something that has no name")

@@ -64,9 +64,7 @@ def asks_for(tree: nodes.Template) -> tuple[str, ...]:
 def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
     """Whether a template does no more with these values than print them, or ask whether they are there."""
     used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
-    printed = sum(
-        _is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes
-    )
+    printed = sum(_is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes)
     asked = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
     asked += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
     return used == printed + asked

@@ -22,14 +22,7 @@ FAMILIES = {
         "public_goods_amounts",
         "volunteers_dilemma",
     ),
-    "_sequential": (
-        "alternating_offers",
-        "centipede",
-        "dictator",
-        "gift_exchange",
-        "trust_amounts",
-        "ultimatum",
-    ),
+    "_sequential": ("alternating_offers", "centipede", "dictator", "gift_exchange", "trust_amounts", "ultimatum"),
 }
 """Games that share a module of the catalog: each is the function of its name there."""
 
@@ -41,17 +34,13 @@ games: Registry[Game] = Registry(
     folder="games",
     declared="ostrom.games.declared",
     code="ostrom.games.absent",
-    table={
-        name: f"ostrom.games.catalog.{module}:{name}" for module, names in FAMILIES.items() for name in names
-    },
+    table={name: f"ostrom.games.catalog.{module}:{name}" for module, names in FAMILIES.items() for name in names},
 )
 
 FILE_ENDINGS = (".yaml", ".yml", ".nfg")
 
 
-def build_game(
-    spec: str | Mapping[str, Any] | Game | Path, *, key: str | None = None, file: str | None = None
-) -> Game:
+def build_game(spec: str | Mapping[str, Any] | Game | Path, *, key: str | None = None, file: str | None = None) -> Game:
     """A game from whatever names one: a name, ``name:params``, a mapping, a file, an inline game or a Game.
 
     ``key`` and ``file`` say where the specification stands, for the messages; a relative path of a game file
@@ -177,9 +166,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
     if unknown:
         raise StudyError(f"unknown key {unknown[0]!r}", key=key, file=file, allowed=("file", *changeable))
     if not isinstance(spec["file"], (str, Path)):
-        raise StudyError(
-            "must be a path", key=f"{key}.file" if key else "file", file=file, found=spec["file"]
-        )
+        raise StudyError("must be a path", key=f"{key}.file" if key else "file", file=file, found=spec["file"])
     game = load_game(_beside(spec["file"], file), key=key)
     changes = {name: value for name, value in spec.items() if name != "file"}
     if not changes:

@@ -70,16 +70,10 @@ class AbsentGame(FunctionGame):
 
 def _restored(name: str, params: Mapping[str, Any]) -> Game:
     shape = next(
-        (
-            one
-            for one in SHAPES[name]
-            if all(one["params"].get(key) == value for key, value in params.items())
-        ),
+        (one for one in SHAPES[name] if all(one["params"].get(key) == value for key, value in params.items())),
         SHAPES[name][0],
     )
-    same: dict[str, Any] = {
-        key: tuple(value) if isinstance(value := shape[key], list) else value for key in _SAME
-    }
+    same: dict[str, Any] = {key: tuple(value) if isinstance(value := shape[key], list) else value for key in _SAME}
     actions = tuple(Amounts(**one) if isinstance(one, dict) else tuple(one) for one in shape["actions"])
     stages = tuple(shape["stages"] or ("act",))
     play = at_once(stages[0], actions, lambda _: (0.0,) * len(actions))

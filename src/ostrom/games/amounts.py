@@ -79,9 +79,7 @@ class Amounts(Sequence[str]):
         """The index of an amount; one that is not in the set is refused."""
         at = self._at(amount)
         if at is None:
-            raise GameError(
-                f"{amount!r} is not an amount from {self.low} to {self.high} in steps of {self.step}"
-            )
+            raise GameError(f"{amount!r} is not an amount from {self.low} to {self.high} in steps of {self.step}")
         return at
 
     def nearest(self, amount: float) -> int | float:

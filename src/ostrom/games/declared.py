@@ -33,9 +33,7 @@ class DeclaredGames(Mapping[str, Callable[..., Game]]):
     """The factories of the games that have a YAML file in the catalog; a file is read when its game is asked for."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(
-            sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name))
-        )
+        return iter(sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -109,8 +107,7 @@ def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.
         default = None if depends else tuple(value) if isinstance(value, list) else value
         parameters.append(inspect.Parameter(key, place, default=default, annotation=kind))
     return inspect.Signature(
-        [*parameters, inspect.Parameter("strict", by_name, default=True, annotation=bool)],
-        return_annotation=Game,
+        [*parameters, inspect.Parameter("strict", by_name, default=True, annotation=bool)], return_annotation=Game
     )
 
 

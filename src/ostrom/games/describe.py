@@ -92,9 +92,7 @@ def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
             actions = dict(zip(rest, chosen, strict=True)) | {seat: own}
             payoffs = game.payoff([actions[s] for s in range(game.seats)])
             paid = {actions[other]: payoffs[other] for other in rest}
-            lines.append(
-                CountLine(seat, own, counts, payoffs[seat], tuple(paid.get(a) for a in range(width)))
-            )
+            lines.append(CountLine(seat, own, counts, payoffs[seat], tuple(paid.get(a) for a in range(width))))
     return tuple(lines)
 
 

@@ -59,9 +59,7 @@ class FunctionGame(Game):
     def __post_init__(self) -> None:
         seats = len(self.actions)
         if seats == 0 or any(len(options) == 0 for options in self.actions):
-            raise GameError(
-                f"game {self.name}: every seat needs at least one action ({IDLE!r} if it never decides)"
-            )
+            raise GameError(f"game {self.name}: every seat needs at least one action ({IDLE!r} if it never decides)")
         set_ = object.__setattr__
         set_(self, "cooperative", self._indices("cooperative", self.cooperative))
         set_(self, "defective", self._indices("defective", self.defective))
@@ -134,9 +132,7 @@ class FunctionGame(Game):
         return GameError(f"game {self.name}: a round {what}")
 
     def _refuse(self) -> NoReturn:
-        raise GameError(
-            f"game {self.name}: its payoffs follow from a rule and are in no table, which is needed here"
-        )
+        raise GameError(f"game {self.name}: its payoffs follow from a rule and are in no table, which is needed here")
 
 
 def _checked(game: FunctionGame, stages: Stages) -> Stages:
@@ -182,9 +178,7 @@ def _restored(kept: Mapping[str, Any]) -> FunctionGame:
 
 
 def at_once(
-    stage: str,
-    options: Sequence[Options],
-    pay: Callable[[Sequence[Any]], Sequence[float]],
+    stage: str, options: Sequence[Options], pay: Callable[[Sequence[Any]], Sequence[float]]
 ) -> Callable[[Now], Stages]:
     """The rule of a round in which all seats decide once, at the same time; ``pay`` gets what they did, by seat.
 

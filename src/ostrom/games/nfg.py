@@ -220,9 +220,7 @@ class _Parser:
         raise StudyError(problem, file=self.file)
 
 
-def _roles(
-    players: list[str], actions: tuple[tuple[str, ...], ...], payoffs: NDArray[np.float64]
-) -> tuple[str, ...]:
+def _roles(players: list[str], actions: tuple[tuple[str, ...], ...], payoffs: NDArray[np.float64]) -> tuple[str, ...]:
     """Players as roles; interchangeable ones that differ by a count ("buyer 1", "buyer 2") share one."""
     if any(not name.strip() for name in players):
         return ()

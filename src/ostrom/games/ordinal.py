@@ -67,14 +67,7 @@ def ordinal_game(number: int) -> OrdinalGame:
     row, col = (number - 1) // 12 + 1, (number - 1) % 12 + 1
     seat1, seat2 = PATTERNS[row - 1], transposed(PATTERNS[12 - col])
     return OrdinalGame(
-        number,
-        row,
-        col,
-        NAMES[row - 1][col - 1],
-        OTHER_NAMES.get(number),
-        family(seat1, seat2),
-        seat1,
-        seat2,
+        number, row, col, NAMES[row - 1][col - 1], OTHER_NAMES.get(number), family(seat1, seat2), seat1, seat2
     )
 
 
@@ -99,8 +92,7 @@ def family(seat1: Ranks, seat2: Ranks) -> str:
     at = [
         (seat1[i], seat2[i])
         for i in range(4)
-        if seat1[i] >= seat1[i ^ 2]
-        and seat2[i] >= seat2[i ^ 1]  # i ^ 2: the other row; i ^ 1: the other column
+        if seat1[i] >= seat1[i ^ 2] and seat2[i] >= seat2[i ^ 1]  # i ^ 2: the other row; i ^ 1: the other column
     ]
     if not at:
         return "cyclic"

@@ -68,9 +68,7 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
         faults = _faults(row, ordinal_game(number))
         if faults:
             problems.append(f"game {number}: {'; '.join(faults)}")
-    problems += [
-        f"game {number}: listed {times} times" for number, times in sorted(counts.items()) if times > 1
-    ]
+    problems += [f"game {number}: listed {times} times" for number, times in sorted(counts.items()) if times > 1]
     problems += [f"game {number}: missing" for number in range(1, 145) if number not in counts]
     return problems
 
@@ -100,9 +98,7 @@ def _ties(cells: list[int | None]) -> list[str]:
     ties = []
     for seat in (1, 2):
         counts = Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None)
-        ties += [
-            f"tie: player {seat} has rank {rank} in {n} cells" for rank, n in sorted(counts.items()) if n > 1
-        ]
+        ties += [f"tie: player {seat} has rank {rank} in {n} cells" for rank, n in sorted(counts.items()) if n > 1]
     return ties
 
 

@@ -63,8 +63,7 @@ def summary(game: Game) -> dict[str, Any]:
             for d in dominated_actions(game)
         ],
         "surviving": [
-            [game.actions[seat][a] for a in left]
-            for seat, left in enumerate(iterated_elimination(game).surviving)
+            [game.actions[seat][a] for a in left] for seat, left in enumerate(iterated_elimination(game).surviving)
         ],
         "pareto": [_profile(game, p) for p in pareto_frontier(game)] if small else None,
         "social_optimum": {"total": best.total, "profiles": [_profile(game, p) for p in best.profiles]},

@@ -119,9 +119,7 @@ class TensorGame(Game):
         self.words.check(self.name, self.actions)
         if self.told is not None:
             object.__setattr__(self, "told", self._checked_told(np.array(self.told, dtype=np.float64)))
-        if self.formula is not None and not all(
-            self.formula.fits(self.payoffs, seat) for seat in range(seats)
-        ):
+        if self.formula is not None and not all(self.formula.fits(self.payoffs, seat) for seat in range(seats)):
             raise GameError(f"game {self.name}: the formula does not give the payoffs")
 
     def as_journaled(self, questions: Iterable[str]) -> Game:
@@ -142,14 +140,10 @@ class TensorGame(Game):
         import numpy as np
 
         if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
-            raise GameError(
-                f"game {self.name}: told must hold a full tensor of finite payoffs for every seat"
-            )
+            raise GameError(f"game {self.name}: told must hold a full tensor of finite payoffs for every seat")
         for seat in range(self.seats):
             if not np.array_equal(told[seat][..., seat], self.payoffs[..., seat]):
-                raise GameError(
-                    f"game {self.name}: seat {seat + 1} must be told its own payoffs as they are scored"
-                )
+                raise GameError(f"game {self.name}: seat {seat + 1} must be told its own payoffs as they are scored")
         told.flags.writeable = False
         return told
 
@@ -213,9 +207,7 @@ def averaged(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np
     return reduce(np.add, (float(share) * part for share, part in zip(shares, values, strict=True)))
 
 
-def interchangeable(
-    actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64], seat: int, other: int
-) -> bool:
+def interchangeable(actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64], seat: int, other: int) -> bool:
     """Whether two seats have the same actions and swapping them changes no payoff of anybody.
 
     >>> import numpy as np
@@ -240,9 +232,7 @@ def symmetric(actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64]) ->
 Matrix = Sequence[Sequence[tuple[float, float]]]
 
 
-def bimatrix(
-    name: str, actions: tuple[tuple[str, ...], tuple[str, ...]], matrix: Matrix, **facts: Any
-) -> Game:
+def bimatrix(name: str, actions: tuple[tuple[str, ...], tuple[str, ...]], matrix: Matrix, **facts: Any) -> Game:
     """A two-seat game: ``matrix[i][j]`` is what seat 1 and seat 2 get when they play i and j.
 
     >>> game = bimatrix("toy", (("up", "down"), ("left", "right")), [[(1, 2), (3, 4)], [(5, 6), (7, 8)]])

@@ -16,9 +16,7 @@ def read_text(path: Path, *, what: str, key: str | None = None) -> str:
         if not path.is_file():
             raise StudyError(f"is not a {what} file", file=str(path), key=key)
         if path.stat().st_size > MAX_BYTES:
-            raise StudyError(
-                f"is too large for a {what} (over {MAX_BYTES // 1_000_000} MB)", file=str(path), key=key
-            )
+            raise StudyError(f"is too large for a {what} (over {MAX_BYTES // 1_000_000} MB)", file=str(path), key=key)
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise StudyError(f"is not UTF-8 text (byte {error.start})", file=str(path), key=key) from None

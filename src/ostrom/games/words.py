@@ -60,20 +60,16 @@ class Words:
         ]  # fmt: skip
         for what, given in parts:
             if given and len(given) != len(actions):
-                raise GameError(
-                    f"game {game}: words.{what} has {len(given)} entries for {len(actions)} seats"
-                )
+                raise GameError(f"game {game}: words.{what} has {len(given)} entries for {len(actions)} seats")
             if any(not part for part in given):
                 raise GameError(f"game {game}: words.{what} has an empty entry")
         for seat, (meanings, names) in enumerate(zip(self.actions, actions, strict=False), 1):
             if len(meanings) != len(names):
                 raise GameError(
-                    f"game {game}: words.actions explains {len(meanings)} of the {len(names)} actions "
-                    f"of seat {seat}"
+                    f"game {game}: words.actions explains {len(meanings)} of the {len(names)} actions of seat {seat}"
                 )
         for seat, (shown, names) in enumerate(zip(self.order, actions, strict=False), 1):
             if sorted(shown) != sorted(names):
                 raise GameError(
-                    f"game {game}: words.order of seat {seat} must name each of its actions once: "
-                    f"{', '.join(names)}"
+                    f"game {game}: words.order of seat {seat} must name each of its actions once: {', '.join(names)}"
                 )

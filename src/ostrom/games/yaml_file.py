@@ -76,9 +76,7 @@ def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Gam
     return game_from_mapping(read_yaml(text, file, numbers=False), file=file, name=name)
 
 
-def game_from_mapping(
-    data: Any, *, file: str | None = None, key: str | None = None, name: str = "game"
-) -> Game:
+def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = None, name: str = "game") -> Game:
     """Build a game from what a file or a study says about it."""
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
@@ -147,9 +145,7 @@ class _Reader:
     file: str | None
     key: str | None
 
-    def error(
-        self, problem: str, at: str | None = None, found: object = None, allowed: Any = None
-    ) -> StudyError:
+    def error(self, problem: str, at: str | None = None, found: object = None, allowed: Any = None) -> StudyError:
         key = ".".join(part for part in (self.key, at) if part) or None
         return StudyError(problem, file=self.file, key=key, found=found, allowed=allowed)
 
@@ -200,9 +196,7 @@ class _Reader:
             raise self.error(f"names {len(each)} actions, the game has {len(actions)} seats", key)
         for seat, name in enumerate(each):
             if name is not None and name not in actions[seat]:
-                raise self.error(
-                    f"seat {seat + 1} has no such action", key, found=_brief(name), allowed=actions[seat]
-                )
+                raise self.error(f"seat {seat + 1} has no such action", key, found=_brief(name), allowed=actions[seat])
         return tuple(None if name is None else actions[seat].index(name) for seat, name in enumerate(each))
 
     def params(self, data: Mapping[Any, Any]) -> dict[str, Any]:
@@ -256,9 +250,7 @@ class _Reader:
             tensor[at] = self._paid(value, len(actions), where)
             return
         if not _is_list(value) or len(value) != len(actions[len(at)]):
-            wanted = (
-                f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
-            )
+            wanted = f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
             raise self.error(wanted, where, found=_brief(value))
         for i, part in enumerate(value):
             self._nested(part, actions, tensor, (*at, i))

@@ -28,50 +28,26 @@ from ostrom.ground.terminal import want_json
 
 GROUPED: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
-        "new": (
-            "ostrom.features.new.command:new",
-            "Write a file to begin with: a study, a game, a memory, ...",
-        ),
-        "run": (
-            "ostrom.cli.commands.run:run",
-            "Play a study against models; the same command goes on with it.",
-        ),
+        "new": ("ostrom.features.new.command:new", "Write a file to begin with: a study, a game, a memory, ..."),
+        "run": ("ostrom.cli.commands.run:run", "Play a study against models; the same command goes on with it."),
         "resume": ("ostrom.cli.commands.run:resume", "Go on with a run where it stopped."),
         "view": ("ostrom.view.commands:view", "Look at runs in a browser, live."),
         "report": (
             "ostrom.features.reporting.command:report",
             "Write the report of a run: one HTML page that opens offline.",
         ),
-        "validate": (
-            "ostrom.cli.commands.validate:validate_file",
-            "Check a file from end to end and say what it is.",
-        ),
+        "validate": ("ostrom.cli.commands.validate:validate_file", "Check a file from end to end and say what it is."),
     },
     "Ask": {
-        "estimate": (
-            "ostrom.cli.commands.estimate:estimate",
-            "Estimate a measure: a mean, a difference or a slope.",
-        ),
-        "test": (
-            "ostrom.cli.commands.estimate:test",
-            "Test whether a measure differs between the levels of a factor.",
-        ),
+        "estimate": ("ostrom.cli.commands.estimate:estimate", "Estimate a measure: a mean, a difference or a slope."),
+        "test": ("ostrom.cli.commands.estimate:test", "Test whether a measure differs between the levels of a factor."),
         "compare": (
             "ostrom.features.comparing.command:compare",
             "Compare a run with published figures, or with another run.",
         ),
-        "pool": (
-            "ostrom.features.pooling.command:pool",
-            "Pool runs of one study by several labs: a mean over labs.",
-        ),
-        "gate": (
-            "ostrom.features.gates.command:gate",
-            "Judge statements about a run: pass, fail or undecided.",
-        ),
-        "power": (
-            "ostrom.features.power.command:power",
-            "Say how many seeds a study needs to find a difference.",
-        ),
+        "pool": ("ostrom.features.pooling.command:pool", "Pool runs of one study by several labs: a mean over labs."),
+        "gate": ("ostrom.features.gates.command:gate", "Judge statements about a run: pass, fail or undecided."),
+        "power": ("ostrom.features.power.command:power", "Say how many seeds a study needs to find a difference."),
         "register": (
             "ostrom.features.registering.command:register",
             "Register what will be played and tested, before it is played.",
@@ -84,33 +60,21 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
     "People": {
         "serve": ("ostrom.people.commands:serve", "Serve a study with people in their browsers."),
         "pilot": ("ostrom.people.commands:pilot", "Let simulated participants through a study with people."),
-        "people": (
-            "ostrom.people.commands:people",
-            "Manage who took part: list, links, close, bonuses, erase, audit.",
-        ),
+        "people": ("ostrom.people.commands:people", "Manage who took part: list, links, close, bonuses, erase, audit."),
     },
     "Look": {
         "list": (
             "ostrom.cli.commands.catalog:list_parts",
             "List what can be used by name: studies, games, measures, ...",
         ),
-        "show": (
-            "ostrom.cli.commands.catalog:show",
-            "Show one part in full: a study, a game, a strategy, ...",
-        ),
+        "show": ("ostrom.cli.commands.catalog:show", "Show one part in full: a study, a game, a strategy, ..."),
         "transcript": (
             "ostrom.features.transcript.command:transcript",
             "Show a match as it was said: every prompt and every reply.",
         ),
         "play": ("ostrom.features.play.command:play", "Play a game yourself."),
-        "seat": (
-            "ostrom.features.seats.command:seat",
-            "Let an agent outside play a seat of a study, through MCP.",
-        ),
-        "models": (
-            "ostrom.cli.commands.models:models",
-            "Language models: check one, list them, fetch embedded ones.",
-        ),
+        "seat": ("ostrom.features.seats.command:seat", "Let an agent outside play a seat of a study, through MCP."),
+        "models": ("ostrom.cli.commands.models:models", "Language models: check one, list them, fetch embedded ones."),
     },
     "Files": {
         "import": (
@@ -130,10 +94,7 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
     "more": {
         "judge": ("ostrom.features.judging.command:judge", "Label the motives in the reasoning of a run."),
         "traces": ("ostrom.features.words.command:traces", "Count the words of reasoning traces."),
-        "infer": (
-            "ostrom.features.inference.command:infer",
-            "Estimate which strategies the agents of a run followed.",
-        ),
+        "infer": ("ostrom.features.inference.command:infer", "Estimate which strategies the agents of a run followed."),
         "evolve": (
             "ostrom.features.evolution.command:evolve",
             "Let agent types evolve on the payoffs of a tournament.",
@@ -150,44 +111,30 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.observing.command:observe",
             "Show models the matches of a run and ask what happens next.",
         ),
-        "robustness": (
-            "ostrom.features.robustness.command:robustness",
-            "Say which conclusions hold in every framing.",
-        ),
+        "robustness": ("ostrom.features.robustness.command:robustness", "Say which conclusions hold in every framing."),
         "profile": (
             "ostrom.features.profile.command:profile",
             "Profile models: play a battery of studies, a page per model.",
         ),
         "corpus": ("ostrom.probe.commands:corpus", "Select reasoning traces for fine-tuning."),
         "train": ("ostrom.probe.commands:train", "Train an adapter on selected traces."),
-        "regress": (
-            "ostrom.probe.commands:regress",
-            "Ask the base model and the adapter the same questions.",
-        ),
+        "regress": ("ostrom.probe.commands:regress", "Ask the base model and the adapter the same questions."),
         "author": (
             "ostrom.features.authoring.command:author",
             "Write stories for games and have another model read them.",
         ),
-        "tree": (
-            "ostrom.features.trees.command:tree",
-            "Ask every answer of a precomputed player beforehand.",
-        ),
+        "tree": ("ostrom.features.trees.command:tree", "Ask every answer of a precomputed player beforehand."),
         "batches": (
             "ostrom.features.batches.command:batches",
             "List the batches of a run; cancel or give up those under way.",
         ),
-        "openenv": (
-            "ostrom.features.environments.command:openenv",
-            "Serve a study as an OpenEnv environment.",
-        ),
+        "openenv": ("ostrom.features.environments.command:openenv", "Serve a study as an OpenEnv environment."),
     },
 }
 """Where each command is and its first line of help, by group, in the order of `ostrom --help`."""
 MORE = "more"
 """The group of commands that are called `ostrom more NAME`."""
-OURS: dict[str, tuple[str, str]] = {
-    name: entry for entries in GROUPED.values() for name, entry in entries.items()
-}
+OURS: dict[str, tuple[str, str]] = {name: entry for entries in GROUPED.values() for name, entry in entries.items()}
 """All of them by name."""
 
 commands: Registry[Any] = Registry(

@@ -50,9 +50,7 @@ def unknown_key(name: str, known: Iterable[str], of: str = "") -> str:
     "unknown key 'rouns' of mechanism repetition, did you mean 'rounds'?"
     """
     near = nearest(name, known)
-    return (
-        f"unknown key {name!r}" + (f" of {of}" if of else "") + (f", did you mean {near!r}?" if near else "")
-    )
+    return f"unknown key {name!r}" + (f" of {of}" if of else "") + (f", did you mean {near!r}?" if near else "")
 
 
 class OstromError(Exception):
@@ -110,10 +108,7 @@ def brief(found: object) -> str:
     """The ``repr`` of a value, cut to fit into one line of a message."""
     try:
         text = repr(found)
-    except (
-        RecursionError,
-        ValueError,
-    ):  # ValueError: Python refuses to write integers of thousands of digits
+    except (RecursionError, ValueError):  # ValueError: Python refuses to write integers of thousands of digits
         return f"a {type(found).__name__} too large to show"
     return text if len(text) <= 300 else text[:297] + "..."
 

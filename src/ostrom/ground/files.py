@@ -87,7 +87,5 @@ def draft_of(path: Path) -> Path:
 def refuse_link(path: Path) -> Path:
     """The path of a folder itself; a link is refused, because what is read or written there lies elsewhere."""
     if path.is_symlink():
-        raise RunError(
-            f"{path}: is a symbolic link; a run is kept in plain files and folders (remove the link)"
-        )
+        raise RunError(f"{path}: is a symbolic link; a run is kept in plain files and folders (remove the link)")
     return path

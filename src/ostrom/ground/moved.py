@@ -85,6 +85,4 @@ def find_moved_modules() -> None:
     'ostrom.ground.streams'
     """
     if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
-        sys.meta_path.insert(
-            0, _MovedModules()
-        )  # before a package's own path, which would load a module twice
+        sys.meta_path.insert(0, _MovedModules())  # before a package's own path, which would load a module twice

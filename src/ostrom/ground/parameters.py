@@ -259,9 +259,7 @@ def is_checked(factory: Callable[..., Any]) -> bool:
 def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
     """An annotation as an object; Any where it names what exists for the type checker alone."""
     try:
-        return get_type_hints(
-            SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True
-        )["it"]
+        return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True)["it"]
     except (NameError, AttributeError, TypeError, SyntaxError):
         return Any
 

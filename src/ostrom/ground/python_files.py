@@ -88,11 +88,7 @@ def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
     if not hasattr(_MODULES[match["file"], digest], name):
         known = [one for one in vars(_MODULES[match["file"], digest]) if not one.startswith("_")]
         raise StudyError(
-            f"{match['file']} has no {name!r}",
-            file=file,
-            key=key,
-            found=value,
-            allowed=known or ("nothing",),
+            f"{match['file']} has no {name!r}", file=file, key=key, found=value, allowed=known or ("nothing",)
         )
     part = {"name": f"{match['file']}:{name}@{digest}", **_parameters(match["more"], file, key)}
     return {"strategy": part} if re.search(r"(^|\.)types\.[^.]+$", key) else part
@@ -101,9 +97,7 @@ def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
 def _parameters(text: str | None, file: str, key: str) -> dict[str, Any]:
     named = [piece.partition("=") for piece in (text or "").split(",") if piece]
     if any(not equals for _, equals, _ in named):
-        raise StudyError(
-            "name the parameters of a Python function: FILE.py:NAME:k=3", file=file, key=key, found=text
-        )
+        raise StudyError("name the parameters of a Python function: FILE.py:NAME:k=3", file=file, key=key, found=text)
     return {left.strip(): scalar(right.strip()) for left, _, right in named}
 
 

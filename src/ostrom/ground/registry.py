@@ -85,9 +85,7 @@ def broken_replications() -> dict[str, str]:
 
 def broken_note() -> str:
     """What to add to a complaint about an unknown name: it may belong to a package that cannot be used."""
-    return "".join(
-        f"; replication {name} cannot be used: {why}" for name, why in broken_replications().items()
-    )
+    return "".join(f"; replication {name} cannot be used: {why}" for name, why in broken_replications().items())
 
 
 def owner(point: EntryPoint) -> str:
@@ -157,9 +155,7 @@ class NamedFiles(dict[str, Traversable]):
         """The file of that name, or None."""
         owners = self.owners.get(name, [])
         if len(owners) > 1:
-            raise StudyError(
-                f"several packages have a {self.kind} of that name: {', '.join(owners)}", key=name
-            )
+            raise StudyError(f"several packages have a {self.kind} of that name: {', '.join(owners)}", key=name)
         return self.get(name)
 
     def text(self, source: str) -> str:
@@ -443,10 +439,7 @@ class Registry(Generic[T]):
             for p in self.parameters(name).values()
             if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL, p.POSITIONAL_ONLY)
         }
-        part, by_place = (
-            f"{self.kind} {name}",
-            [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY],
-        )
+        part, by_place = (f"{self.kind} {name}", [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY])
         unknown = [k for k in kwargs if k not in parameters]
         twice = [k for k in by_place[: len(args)] if k in kwargs]
         missing = [

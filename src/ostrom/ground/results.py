@@ -153,9 +153,7 @@ def html_of(document: Mapping[str, Any]) -> str:
     """Plain facts as one table, and a table for every list of rows."""
     tables = {key: value for key, value in document.items() if _is_rows(value)}
     facts = {key: value for key, value in document.items() if key not in tables}
-    rows = "".join(
-        f"<tr><th>{escape(str(key))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items()
-    )
+    rows = "".join(f"<tr><th>{escape(str(key))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items())
     parts = [f"<table>{rows}</table>"] if rows else []
     parts += [f"<b>{escape(str(key))}</b>{html_table(value)}" for key, value in tables.items()]
     return "".join(parts)
@@ -170,8 +168,7 @@ def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     columns = list(dict.fromkeys(column for row in rows for column in row))
     head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
     body = "".join(
-        f"<tr>{''.join(f'<td>{_cell(row.get(column))}</td>' for column in columns)}</tr>"
-        for row in rows[:MOST_ROWS]
+        f"<tr>{''.join(f'<td>{_cell(row.get(column))}</td>' for column in columns)}</tr>" for row in rows[:MOST_ROWS]
     )
     more = f"<p>and {len(rows) - MOST_ROWS:,} more rows</p>" if len(rows) > MOST_ROWS else ""
     return f"<table><tr>{head}</tr>{body}</table>{more}"

@@ -23,9 +23,7 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     found_all = error.errors(include_url=False)
     first = found_all[0]
     way, last = first["loc"][:-1], first["loc"][-1:]
-    if (
-        first["type"] != "extra_forbidden"
-    ):  # there the last part is what somebody wrote, whatever it looks like
+    if first["type"] != "extra_forbidden":  # there the last part is what somebody wrote, whatever it looks like
         last = tuple(p for p in last if not _is_branch(p))
     path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
     key = ".".join(filter(None, [prefix, *path]))

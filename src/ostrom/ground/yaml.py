@@ -20,15 +20,7 @@ DEEPEST = 60
 MOST_VALUES = 2_000_000
 
 # PyYAML lets these escape where a tag does not fit its value ("!!int x", "!!bool x", "2001-99-99").
-YAML_TROUBLE = (
-    yaml.YAMLError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
+YAML_TROUBLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class _Loader(yaml.SafeLoader):
@@ -46,9 +38,7 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
                 None, None, f"a key must be plain text, found {shown}", key_node.start_mark
             )
         if key in result:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} is given twice", key_node.start_mark
-            )
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
     return result
 
@@ -210,9 +200,7 @@ class _Check:
         elif isinstance(value, float) and not isfinite(value):
             raise StudyError("must be a finite number", file=self.file, key=path or None, found=value)
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise StudyError(
-                "must be a number of at most 64 bits", file=self.file, key=path or None, found=value
-            )
+            raise StudyError("must be a number of at most 64 bits", file=self.file, key=path or None, found=value)
         elif not (value is None or isinstance(value, bool | int | float)):
             raise StudyError(
                 "must be text, a number, true, false, null, a list or a mapping "
@@ -255,6 +243,4 @@ def _check_text(value: str, path: str, file: str | None) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise StudyError(
-            "contains half of a surrogate pair, which is no character", file=file, key=path
-        ) from None
+        raise StudyError("contains half of a surrogate pair, which is no character", file=file, key=path) from None

@@ -99,8 +99,7 @@ class Designed(Mechanism):
                 raise GameError(f"mechanism {self.name}: design {design}: {problem}")
         if self.designs is not None and len(self.designs) != game.seats:
             raise GameError(
-                f"mechanism {self.name}: {len(self.designs)} designs given, game {game.name} has "
-                f"{game.seats} seats"
+                f"mechanism {self.name}: {len(self.designs)} designs given, game {game.name} has {game.seats} seats"
             )
 
     def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
@@ -121,9 +120,7 @@ class Designed(Mechanism):
         """Ask for approvals; the winner is drawn evenly among the most approved proposals."""
         self.check(game)
         if self.designs is None:
-            raise GameError(
-                f"mechanism {self.name} needs a design per seat: give `designs`, or play it in a study"
-            )
+            raise GameError(f"mechanism {self.name} needs a design per seat: give `designs`, or play it in a study")
         labels = self.labels(game)
         proposals = [
             {"label": label, "seat": seat, "design": design}
@@ -132,8 +129,7 @@ class Designed(Mechanism):
         facts = {**self.told(game), "proposals": proposals}
         ballot = ballot_form(labels)
         answers = yield [
-            Decision(seat, "vote", View(game, seat, self.name, facts=facts), ballot)
-            for seat in range(game.seats)
+            Decision(seat, "vote", View(game, seat, self.name, facts=facts), ballot) for seat in range(game.seats)
         ]
         votes = [[label for label in labels if answer.value[label]] for answer in answers]
         approvals = [sum(label in vote for vote in votes) for label in labels]

@@ -72,11 +72,5 @@ def lasting_game(game: Game, continuation: float | None) -> Game | None:
         both = zip(game.payoff(profile), game.payoff(bad), strict=True)
         paid[profile] = [round((1 - continuation) * once + continuation * then, 10) for once, then in both]
     return TensorGame(
-        f"{game.name}_lasting",
-        table_of(game).actions,
-        paid,
-        game.cooperative,
-        game.defective,
-        game.roles,
-        game.title,
+        f"{game.name}_lasting", table_of(game).actions, paid, game.cooperative, game.defective, game.roles, game.title
     )

@@ -99,11 +99,7 @@ def missed_by(answers: Sequence[Answer]) -> tuple[int, ...]:
 
 
 def void_round(
-    game: Game,
-    number: int,
-    missed: tuple[int, ...],
-    players: tuple[int, ...] = (),
-    facts: Mapping[str, Any] = NOTHING,
+    game: Game, number: int, missed: tuple[int, ...], players: tuple[int, ...] = (), facts: Mapping[str, Any] = NOTHING
 ) -> Round:
     """A round that nobody played: no actions, 0 for every seat."""
     return Round(number, (), (0.0,) * game.seats, players, facts=facts, missed=missed)

@@ -75,11 +75,7 @@ class History(Sequence[Round]):
     def __getitem__(self, index: int | slice) -> Round | list[Round]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
-            return (
-                self._rounds[start:stop:step]
-                if step > 0
-                else [self._rounds[i] for i in range(start, stop, step)]
-            )
+            return self._rounds[start:stop:step] if step > 0 else [self._rounds[i] for i in range(start, stop, step)]
         if index < 0:
             index += self._length
         if 0 <= index < self._length:

@@ -16,10 +16,7 @@ RECOGNISE = "recognise"
 FORM = Record(
     "recognition",
     closed_object(
-        {
-            "test": {"type": "string", "enum": ["yes", "no"]},
-            "sure": {"type": "integer", "minimum": 0, "maximum": 100},
-        }
+        {"test": {"type": "string", "enum": ["yes", "no"]}, "sure": {"type": "integer", "minimum": 0, "maximum": 100}}
     ),
 )
 

@@ -51,18 +51,14 @@ KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap)
 class NamedMechanisms(Registry[Mechanism]):
     """Builds ``{name: ..., predict: ..., talk: {...}}`` as the named mechanism with predictions and with that talk."""
 
-    def build(
-        self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None
-    ) -> Mechanism:
+    def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> Mechanism:
         """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         own = super().parameters(name) if name in self else {}
         around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}
         if not around:
             return super().build(spec, key=key, file=file)
-        rules = super().build(
-            {"name": name, **dict(zip(own, args, strict=False)), **kwargs}, key=key, file=file
-        )
+        rules = super().build({"name": name, **dict(zip(own, args, strict=False)), **kwargs}, key=key, file=file)
         for wrap in WRAPPERS:
             values = {word: value for word, value in around.items() if KEYS[word] is wrap}
             try:

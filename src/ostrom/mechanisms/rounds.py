@@ -170,9 +170,7 @@ class Rounds:
         if self.noise:
             count = options.levels if isinstance(options, Amounts) else len(options)
             earlier = sum(move["seat"] == turn.seat for move in moves)
-            nth = (
-                str(earlier + 1) if earlier else ""
-            )  # its first move slips by the draw of a game with a table
+            nth = str(earlier + 1) if earlier else ""  # its first move slips by the draw of a game with a table
             if self.streams.chance(number, turn.seat, f"tremble{nth}") < self.noise:
                 place = self._slip(number, turn.seat, place, count, nth)
         return options.value(place) if isinstance(options, Amounts) else options[place]
@@ -208,9 +206,7 @@ def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
 
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
     """Where the round of a view began, as far as its seat knows; ``chance`` stands for what it does not know."""
-    known = {
-        (view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)
-    }
+    known = {(view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)}
     state = view.history[-1].facts.get("state", {}) if view.history else {}
     return Now(view.round, state, chance, known)
 
@@ -254,9 +250,7 @@ def otherwise(game: Game, played: Round, seat: int) -> Round | None:
                 move = moves[at]
                 if at == last:
                     move["value"] = _other(turn.options, move["value"])
-                if (turn.seat, turn.stage) != (move["seat"], move["stage"]) or move[
-                    "value"
-                ] not in turn.options:
+                if (turn.seat, turn.stage) != (move["seat"], move["stage"]) or move["value"] not in turn.options:
                     return None
                 at += 1
             due = stages.send([move["value"] for move in moves[at - len(due) : at]])
@@ -317,9 +311,7 @@ def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> Histo
     return History([drawn_round(game, earlier, seat, streams) for earlier in range(1, number)])
 
 
-def drawn_round(
-    game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()
-) -> Round:
+def drawn_round(game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()) -> Round:
     """A round in which every option of every turn is as likely as every other."""
     draw = streams.about(number, whose, "sham")
     stages = game.begin(Now(number, chance=lambda seat, purpose: float(draw.random())))  # noqa: ARG005
@@ -344,9 +336,7 @@ def _move(turn: Due, value: Value) -> dict[str, Any]:
     return {"seat": turn.seat, "stage": turn.stage, "value": value}
 
 
-def _round(
-    game: Game, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...] = ()
-) -> Round:
+def _round(game: Game, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...] = ()) -> Round:
     """The round as the past holds it: the last move of every seat as its action, and every move among the facts.
 
     Of a game with a table the actions say all that there is.

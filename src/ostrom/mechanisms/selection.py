@@ -171,9 +171,7 @@ class Imitation:
                 source = None if place is None else around[place]
             if source is not None and before[source] != before[player]:
                 life.ways[player] = before[source]
-                life.facts["adopted"].append(
-                    [number, player, source if self.names == "imitated" else before[source]]
-                )
+                life.facts["adopted"].append([number, player, source if self.names == "imitated" else before[source]])
 
 
 def before_2(spec: Any) -> Any:
@@ -185,7 +183,4 @@ def before_2(spec: Any) -> Any:
     if not isinstance(spec, Mapping) or spec["name"] != "society" or not spec.get("imitation"):
         return spec
     stated = spec["imitation"]
-    return {
-        **spec,
-        "imitation": {**({"rule": stated} if isinstance(stated, str) else stated), "names": "first"},
-    }
+    return {**spec, "imitation": {**({"rule": stated} if isinstance(stated, str) else stated), "names": "first"}}

@@ -103,8 +103,6 @@ def breach(rules: Mechanism, game: Game, outcome: Outcome) -> str | None:
             parts += [w * rows[n] for w, n in zip(rules.weights(len(rows)), sorted(rows), strict=True)]
         total = fsum(parts)
         if not meetings or not isclose(total, score, rel_tol=1e-9, abs_tol=1e-9):
-            return (
-                f"{where}: its payoffs, weighted by round, sum to {total:.12g}, and its score is {score:.12g}"
-            )
+            return f"{where}: its payoffs, weighted by round, sum to {total:.12g}, and its score is {score:.12g}"
     strangers = sorted({player for _, player in own} - set(range(len(outcome.scores))))
     return f"player {strangers[0] + 1}: has rows and no score" if strangers else None

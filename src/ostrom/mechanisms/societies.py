@@ -133,9 +133,7 @@ class Life:
     def unnamed(self) -> tuple[str, ...]:
         """What seats are called where a member faces all of its neighbours."""
         seats = self.game.seats
-        return (
-            ("You", "your neighbour") if seats == 2 else ("You", *(f"neighbour {s}" for s in range(1, seats)))
-        )
+        return ("You", "your neighbour") if seats == 2 else ("You", *(f"neighbour {s}" for s in range(1, seats)))
 
     def history(self, player: int) -> History:
         """The member's own rounds."""
@@ -263,12 +261,7 @@ class SocietyRules(Mechanism):
         return statements(who, self.state_as, when)
 
     def settle(
-        self,
-        life: Life,
-        tables: Sequence[Table],
-        given: dict[int, Answer],
-        number: int,
-        missing: Missing | None,
+        self, life: Life, tables: Sequence[Table], given: dict[int, Answer], number: int, missing: Missing | None
     ) -> list[Round]:
         """What the answers come to, table by table."""
         game, rounds = life.game, []
@@ -292,11 +285,7 @@ class SocietyRules(Mechanism):
         """A round as a member sees it in its memory: its co-players by the names that they have."""
         names = [called(who, life.names, player) for who in played.players]
         return Round(
-            played.number,
-            played.actions,
-            played.payoffs,
-            facts={**played.facts, "names": names},
-            missed=played.missed,
+            played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
         )
 
     def _remember(self, life: Life, played: ByPlayer) -> None:
@@ -366,8 +355,7 @@ class Rewiring:
             free = [p for p in range(life.count) if p != player and p not in life.links[player]]
             far[player] = sorted(free[int(i)] for i in rng.permutation(len(free))[: self.offers])
         answers = yield [
-            self._question("link", life, player, number, name, told, near[player], far[player])
-            for player in choosers
+            self._question("link", life, player, number, name, told, near[player], far[player]) for player in choosers
         ]
         by_name = {own: member for member, own in enumerate(life.names)}
         cut: list[list[int]] = []
@@ -381,8 +369,7 @@ class Rewiring:
         if proposed:
             targets = sorted(proposed)
             answers = yield [
-                self._question("accept", life, target, number, name, told, [], proposed[target])
-                for target in targets
+                self._question("accept", life, target, number, name, told, [], proposed[target]) for target in targets
             ]
             for target, answer in zip(targets, answers, strict=True):
                 made += [sorted((target, p)) for p in proposed[target] if answer.value[life.names[p]]]
@@ -419,9 +406,7 @@ class Rewiring:
 def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Record:
     """Whom to leave and to whom to propose; nobody is always possible."""
     choices = {"cut": near, "propose": far}
-    properties = {
-        key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()
-    }
+    properties = {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
     return Record("links", closed_object(properties))
 
 

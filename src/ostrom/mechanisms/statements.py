@@ -96,13 +96,9 @@ def statements(
     ``who`` names each player, what it knows, and whose agent answers where that is not its own.
     """
     asked = [(p, replace(v, facts={**v.facts, "when": when, "aside": True}), agent) for p, v, agent in who]
-    answers = yield [
-        Decision(p, "state", v, statement_form(how, v.game, v.seat), agent) for p, v, agent in asked
-    ]
+    answers = yield [Decision(p, "state", v, statement_form(how, v.game, v.seat), agent) for p, v, agent in asked]
     words = [
-        Decision(
-            p, "code", replace(v, facts={**v.facts, "statement": str(answer.value)}), table_form(), agent
-        )
+        Decision(p, "code", replace(v, facts={**v.facts, "statement": str(answer.value)}), table_form(), agent)
         for (p, v, agent), answer in zip(asked, answers, strict=True)
         if how == "words" and answer.reading != "missed" and has_tables(v.game)
     ]
@@ -158,15 +154,12 @@ class Stated(Around):
             yield from self._statements(after, "after")
         return outcome
 
-    def _statements(
-        self, views: Sequence[View], when: str
-    ) -> Generator[list[Decision], Sequence[Answer], None]:
+    def _statements(self, views: Sequence[View], when: str) -> Generator[list[Decision], Sequence[Answer], None]:
         """Ask every seat, whoever of them the rules ask now."""
         views = [unpredicting(view) for view in views]
         known = {view.seat: view for view in views}
         seats = [
-            (seat, self.rules.bystander(known.get(seat, views[0]), seat), None)
-            for seat in range(views[0].game.seats)
+            (seat, self.rules.bystander(known.get(seat, views[0]), seat), None) for seat in range(views[0].game.seats)
         ]
         return statements(seats, self.state_as, when)
 
@@ -225,23 +218,19 @@ class Predicted(Around):
 
         return relay(self.rules.play(game, streams), ask)
 
-    def _predictions(
-        self, game: Game, due: Sequence[Decision]
-    ) -> Generator[list[Decision], Sequence[Answer], None]:
+    def _predictions(self, game: Game, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
         """One target at a time, asked of all who predict at once."""
         acting = list(due)
         if game.has_table and len(due) < game.seats:
             by_seat = {decision.view.seat: decision for decision in due}
             acting = [
-                by_seat.get(seat)
-                or replace(due[0], player=seat, view=self.rules.bystander(due[0].view, seat))
+                by_seat.get(seat) or replace(due[0], player=seat, view=self.rules.bystander(due[0].view, seat))
                 for seat in range(game.seats)
             ]
         if self.predict == "players":
             for distance in range(1, len(acting)):
                 yield [
-                    self._prediction(own, acting[(place + distance) % len(acting)])
-                    for place, own in enumerate(acting)
+                    self._prediction(own, acting[(place + distance) % len(acting)]) for place, own in enumerate(acting)
                 ]
             return
         observer = game.seats + self.rules.observers

@@ -15,15 +15,7 @@ from ostrom.ground.errors import GameError, ParameterError, brief
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import (
-    Around,
-    Asked,
-    Mechanism,
-    closed_object,
-    relay,
-    seat_key,
-    unpredicting,
-)
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, seat_key, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -61,9 +53,7 @@ class Channel:
                 )
             seats |= own
         if len(seats) < 2:
-            raise GameError(
-                f"talk.channels.{name}: a channel has at least two members (found {self.members!r})"
-            )
+            raise GameError(f"talk.channels.{name}: a channel has at least two members (found {self.members!r})")
         return tuple(sorted(seats))
 
 
@@ -80,9 +70,7 @@ def channels_of(value: Any) -> dict[str, Channel]:
     channels = {}
     for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
-            raise ParameterError(
-                f"talk.channels: a name has small letters, digits and _ (found {brief(name)})"
-            )
+            raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {brief(name)})")
         options = channel if isinstance(channel, Mapping) else {"members": channel}
         channels[name] = options_of(Channel, options, f"talk.channels.{name}")
     return channels

@@ -58,9 +58,7 @@ class Walk(Mechanism):
         level: list[list[Round]] = [[]]
         for number in range(1, self.rounds + 1):
             answers = yield [
-                Decision(
-                    place, "act", View(game, self.seat, self.name, number, History(past), self.told), form
-                )
+                Decision(place, "act", View(game, self.seat, self.name, number, History(past), self.told), form)
                 for place, past in enumerate(level)
             ]
             if number == self.rounds:

@@ -23,12 +23,7 @@ def round_numbers(name: str, most: int, allowed: Sequence[int] | int) -> Record:
     rounds = {"type": "array", "items": number, "maxItems": most, "uniqueItems": True}
     return Record(
         name,
-        {
-            "type": "object",
-            "properties": {"rounds": rounds},
-            "required": ["rounds"],
-            "additionalProperties": False,
-        },
+        {"type": "object", "properties": {"rounds": rounds}, "required": ["rounds"], "additionalProperties": False},
     )
 
 

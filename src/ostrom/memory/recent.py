@@ -55,19 +55,13 @@ class Forgetting(Memory):
     name: ClassVar[str] = "forgetting"
 
     @checked
-    def __init__(
-        self, rate: Share = 0.1, mode: Literal["drop", "decay"] = "decay", most: Count | None = None
-    ) -> None:
+    def __init__(self, rate: Share = 0.1, mode: Literal["drop", "decay"] = "decay", most: Count | None = None) -> None:
         self.rate, self.mode, self.most = float(rate), mode, most
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The rounds that are still there."""
         played = len(view.history)
-        kept = [
-            r
-            for i, r in enumerate(view.history)
-            if draw(r.number, "forget").random() >= self.gone(played - i)
-        ]
+        kept = [r for i, r in enumerate(view.history) if draw(r.number, "forget").random() >= self.gone(played - i)]
         return Shown(kept[-self.most :] if self.most else kept, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
@@ -95,10 +89,7 @@ class Forgiving(Memory):
 
     @checked
     def __init__(
-        self,
-        m: Annotated[int, Ge(0)] = 5,
-        whose: Literal["others", "anyone"] = "others",
-        most: Count | None = None,
+        self, m: Annotated[int, Ge(0)] = 5, whose: Literal["others", "anyone"] = "others", most: Count | None = None
     ) -> None:
         self.m, self.whose, self.most = m, whose, most
 

@@ -44,9 +44,7 @@ __all__ = [
     "params_of",
 ]
 
-PROVIDERS: Registry[Model] = Registry(
-    "model provider", "ostrom.models.providers", "PROVIDER", "ostrom.models"
-)
+PROVIDERS: Registry[Model] = Registry("model provider", "ostrom.models.providers", "PROVIDER", "ostrom.models")
 URL_SCHEMES = ("http://", "https://")
 STARTED = ("vllm", "transformers", "llama-server")
 """Providers whose servers are started where no address is set (``ostrom.models.serving``)."""
@@ -79,9 +77,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     unknown = [key for key in settings if key not in parameters]
     if unknown:
         allowed = sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY)
-        raise StudyError(
-            f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
-        )
+        raise StudyError(f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed)
     check_values(settings)
     check_settings(name, settings)
     return factory, argument

@@ -166,9 +166,7 @@ class BatchEndpoint(ABC):
         """Ask the service to run no more requests of a batch."""
         await self.json("POST", f"{self.root}/{batch}/cancel")
 
-    async def page(
-        self, after: str | None = None, count: int = PER_PAGE
-    ) -> tuple[list[BatchStatus], str | None]:
+    async def page(self, after: str | None = None, count: int = PER_PAGE) -> tuple[list[BatchStatus], str | None]:
         """Batches of the account, and where the next page begins.
 
         One that cannot be read is left out: a batch of somebody else's making may be of another shape.
@@ -237,11 +235,7 @@ def is_identifier(text: str) -> bool:
     >>> is_identifier("batch_abc-123"), is_identifier("../models")
     (True, False)
     """
-    return (
-        0 < len(text) <= 256
-        and all(c.isascii() and (c.isalnum() or c in "-_.:") for c in text)
-        and ".." not in text
-    )
+    return 0 < len(text) <= 256 and all(c.isascii() and (c.isalnum() or c in "-_.:") for c in text) and ".." not in text
 
 
 def may_batch(model: str) -> bool:

@@ -93,11 +93,7 @@ async def _one_call(model: Model, _: int) -> None:
     reply = await model.complete(_request(QUESTION))
     _must(isinstance(reply, Reply), model, f"complete() gave {type(reply).__name__}, not a Reply")
     _must(isinstance(reply.text, str), model, "the reply's text is not text")
-    _must(
-        (reply.reasoning is None) == (reply.reasoning_kind == "none"),
-        model,
-        "reasoning and its kind disagree",
-    )
+    _must((reply.reasoning is None) == (reply.reasoning_kind == "none"), model, "reasoning and its kind disagree")
     _must(model.connections >= 1, model, "connections is below 1")
 
 
@@ -129,9 +125,7 @@ async def _description(model: Model, _: int) -> None:
     shown = written + repr(model)
     for name in names:
         secret = os.environ[name]
-        _must(
-            len(secret) < 8 or secret not in shown, model, f"describe() or repr() shows the value of {name}"
-        )
+        _must(len(secret) < 8 or secret not in shown, model, f"describe() or repr() shows the value of {name}")
     _must(redact(shown, ()) == shown, model, "describe() or repr() shows something that looks like a key")
     _must(model.describe() == model.describe(), model, "describe() changes from call to call")
 
@@ -187,9 +181,7 @@ async def _refuses(model: Model, name: str, request: Request) -> None:
         await model.complete(request)
     except ModelError:
         return
-    raise ModelCheckFailed(
-        f"{model.name}: does not claim the ability {name!r}, yet takes such a request in silence"
-    )
+    raise ModelCheckFailed(f"{model.name}: does not claim the ability {name!r}, yet takes such a request in silence")
 
 
 async def _concurrency(model: Model, concurrent: int) -> None:
@@ -202,9 +194,7 @@ async def _concurrency(model: Model, concurrent: int) -> None:
         requests = [_request(f"Choose {a} or {b}.", constraint=Constraint(choices=(a, b))) for a, b in labels]
         replies = await asyncio.gather(*map(model.complete, requests))
         for reply, allowed in zip(replies, labels, strict=True):
-            _must(
-                reply.text in allowed, model, f"mixes up concurrent calls: {reply.text!r} is not in {allowed}"
-            )
+            _must(reply.text in allowed, model, f"mixes up concurrent calls: {reply.text!r} is not in {allowed}")
 
 
 async def _usage(model: Model, _: int) -> None:

@@ -453,9 +453,7 @@ class Connection(Abortable):
         elif self._reader.begun:
             self.fail(ResponseCut())
         else:
-            self.fail(
-                exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed()
-            )
+            self.fail(exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed())
 
     def _done(self, response: Response) -> None:
         take, self._take = self._take, None

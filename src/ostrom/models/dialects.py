@@ -91,10 +91,7 @@ def abilities_of(dialect: Dialect, wanted: Iterable[str] | None, *, who: str) ->
         for name in sorted(names):
             if not forms.get(name):
                 raise StudyError(
-                    f"{who} has no words for this",
-                    key="abilities",
-                    found=name,
-                    allowed=[n for n in forms if forms[n]],
+                    f"{who} has no words for this", key="abilities", found=name, allowed=[n for n in forms if forms[n]]
                 )
     return Abilities(**dict.fromkeys(names, True))
 

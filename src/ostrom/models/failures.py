@@ -35,9 +35,7 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 """How services say that a prompt is longer than the model can read."""
-_PARAMETER = re.compile(
-    r"(unknown|unsupported|missing|invalid)_(parameter|value|type|field)|param", re.IGNORECASE
-)
+_PARAMETER = re.compile(r"(unknown|unsupported|missing|invalid)_(parameter|value|type|field)|param", re.IGNORECASE)
 
 _MEANINGS: dict[int, tuple[type[ModelError], str]] = {
     401: (AccessRefused, "refused the key"),
@@ -85,9 +83,7 @@ def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -
     return from_document(status, {"error": error}, who=who, secrets=secrets)
 
 
-def make(
-    status: int, who: str, said: str, *, code: str | None = None, retry_after: float | None = None
-) -> ModelError:
+def make(status: int, who: str, said: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
     """One error of the tree for an HTTP status and the server's own words."""
     tail = f": {said}" if said else ""
     kind: type[ModelError]

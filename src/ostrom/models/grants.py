@@ -45,9 +45,7 @@ def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
     for text in grants:
         variable, mark, host = text.partition("=")
         if not mark or not host.strip():
-            raise UsageError(
-                f"--allow-key {text}: write VARIABLE=HOST, as in LAB_KEY=https://models.example.org"
-            )
+            raise UsageError(f"--allow-key {text}: write VARIABLE=HOST, as in LAB_KEY=https://models.example.org")
         pairs.add((_variable(variable, "--allow-key"), _place(host, "--allow-key")))
     for text in named:
         for url in _URL.findall(text):
@@ -98,9 +96,7 @@ def require(variable: str, address: str, *, who: str) -> None:
     )
 
 
-def key_for(
-    address: str, homes: Iterable[str], variables: Iterable[str], *, named: str | None, who: str
-) -> str | None:
+def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, named: str | None, who: str) -> str | None:
     """The key that goes with every call to an address, if there is one; raises where it may not be sent.
 
     That is the key in the variable ``named``; else the service's own if the address is one of its homes; else

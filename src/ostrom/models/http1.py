@@ -34,9 +34,7 @@ def largest_body(request: Request) -> int:
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
     """
-    return (
-        _most_bytes(request.params, request.top_logprobs) if request.top_logprobs else _plain(request.params)
-    )
+    return _most_bytes(request.params, request.top_logprobs) if request.top_logprobs else _plain(request.params)
 
 
 def _most_bytes(params: Mapping[str, Any], alternatives: int = 0) -> int:

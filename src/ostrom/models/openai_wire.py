@@ -70,10 +70,7 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
             }
     if request.tools:
         body["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": t.name, "description": t.description, "parameters": t.schema},
-            }
+            {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
             for t in request.tools
         ]
     if request.messages and request.messages[-1].role == "assistant":
@@ -91,11 +88,7 @@ def _with_tools(messages: Iterable[Message]) -> list[Any]:
         if message.role == "call":
             turn = orjson.loads(message.content)
             calls = [
-                {
-                    "id": c["id"],
-                    "type": "function",
-                    "function": {"name": c["name"], "arguments": c["arguments"]},
-                }
+                {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
                 for c in turn["calls"]
             ]
             sent.append({"role": "assistant", "content": turn["text"] or None, "tool_calls": calls})

@@ -116,14 +116,10 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
         if key not in allowed:
             raise StudyError("unknown price", file=file, key=model, found=key, allowed=allowed)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise StudyError(
-                "a price is a number of at least 0", file=file, key=f"{model}.{key}", found=value
-            )
+            raise StudyError("a price is a number of at least 0", file=file, key=f"{model}.{key}", found=value)
     for key in ("input", "output"):
         if key not in entry:
-            raise StudyError(
-                "needs a price for input and for output", file=file, key=model, found=dict(entry)
-            )
+            raise StudyError("needs a price for input and for output", file=file, key=model, found=dict(entry))
     return Rates(**{key: float(value) for key, value in entry.items()})
 
 
@@ -147,11 +143,7 @@ def _known(model: str) -> Rates | None:
         return NOTHING
     price = getattr(_published(model, Usage(1, 1)), "model_price", None)
     flat = [getattr(price, f"{name}_mtok", None) for name in ("input", "output", "cache_read", "cache_write")]
-    if (
-        flat[0] is None
-        or flat[1] is None
-        or not all(rate is None or isinstance(rate, Decimal) for rate in flat)
-    ):
+    if flat[0] is None or flat[1] is None or not all(rate is None or isinstance(rate, Decimal) for rate in flat):
         return None
     cached, kept = (None if rate is None else float(rate) for rate in flat[2:])
     return Rates(float(flat[0]), float(flat[1]), cached, kept=kept)

@@ -50,9 +50,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 def environment_secrets() -> tuple[str, ...]:
     """The values of all variables of the environment that are named like keys."""
-    return tuple(
-        value for name, value in sorted(os.environ.items()) if name.endswith(("_KEY", "_TOKEN", "_SECRET"))
-    )
+    return tuple(value for name, value in sorted(os.environ.items()) if name.endswith(("_KEY", "_TOKEN", "_SECRET")))
 
 
 class Redactor:

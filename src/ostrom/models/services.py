@@ -135,9 +135,7 @@ SERVICES: dict[str, Service] = {
         ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"),
         "no_logprobs",
     ),
-    "ollama": Service(
-        "http://localhost:11434/v1", ("OLLAMA_API_KEY",), "ollama", "OLLAMA_BASE_URL", needs_key=False
-    ),
+    "ollama": Service("http://localhost:11434/v1", ("OLLAMA_API_KEY",), "ollama", "OLLAMA_BASE_URL", needs_key=False),
     "vllm": Service("http://localhost:8000/v1", ("VLLM_API_KEY",), "vllm", "VLLM_BASE_URL", needs_key=False),
     "llamacpp": Service(
         "http://localhost:8080/v1", ("LLAMACPP_API_KEY",), "llamacpp", "LLAMACPP_BASE_URL", needs_key=False
@@ -189,10 +187,7 @@ _FAMILIES = (
     (r"grok", "xai"),
     (r"kimi|moonshot", "moonshot"),
     (r"smollm2-135m$|qwen2\.5-coder-1\.5b$", "embedded"),
-    (
-        r"(meta-)?llama|qwen|qwq|gemma|phi-?\d|smollm|olmo|falcon|yi-|glm|command-|granite|nemotron|vicuna",
-        "vllm",
-    ),
+    (r"(meta-)?llama|qwen|qwq|gemma|phi-?\d|smollm|olmo|falcon|yi-|glm|command-|granite|nemotron|vicuna", "vllm"),
 )
 
 

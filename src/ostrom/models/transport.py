@@ -40,12 +40,7 @@ class PendingPost(PendingCall):
     __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
 
     def __init__(
-        self,
-        transport: Transport,
-        payload: bytes,
-        decode: Decode,
-        request: Request,
-        release: Release | None = None,
+        self, transport: Transport, payload: bytes, decode: Decode, request: Request, release: Release | None = None
     ) -> None:
         super().__init__(release)
         self._transport, self._payload = transport, payload
@@ -115,9 +110,7 @@ class PendingExchange(PendingPost):
 
     __slots__ = ("route", "timeout")
 
-    def __init__(
-        self, transport: Transport, route: Route, payload: bytes, largest: int, timeout: float
-    ) -> None:
+    def __init__(self, transport: Transport, route: Route, payload: bytes, largest: int, timeout: float) -> None:
         PendingCall.__init__(self)
         self._transport, self._payload, self.route, self.largest = transport, payload, route, largest
         self.timeout = timeout
@@ -279,9 +272,7 @@ class Transport:
 
     def refusal(self, response: Response) -> ModelError:
         """The error that a response with another status than 2xx stands for."""
-        return from_status(
-            response.status, response.headers, response.body, who=self.who, secrets=self.secrets
-        )
+        return from_status(response.status, response.headers, response.body, who=self.who, secrets=self.secrets)
 
     def failure(self, error: Exception) -> ModelError:
         """Why there is no response; made anew, for the cause may hold the request with its headers."""

@@ -92,9 +92,7 @@ class Admin:
             return self._ask("", 403)
         context = {"kind": "admin", "title": f"{self.host.title}: admin", "every": 5, **self.state()}
         did = request.query_params.get("did", "")
-        return HTMLResponse(
-            draw("en", {**context, "did": did if did in DID else "", "did_words": DID.get(did)})
-        )
+        return HTMLResponse(draw("en", {**context, "did": did if did in DID else "", "did_words": DID.get(did)}))
 
     def state(self) -> dict[str, Any]:
         """Who is where: counts alone, no ids; points only when unblinded."""

@@ -17,27 +17,19 @@ DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD")
 SIGNS = {"£": ("GBP",), "€": ("EUR",), "$": DOLLARS}
 CODES = ("GBP", "EUR", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "BRL", *DOLLARS)
 COUNTS = dict(
-    zip(
-        "one two three four five six seven eight nine ten eleven twelve".split(),
-        map(str, range(1, 13)),
-        strict=True,
-    )
+    zip("one two three four five six seven eight nine ten eleven twelve".split(), map(str, range(1, 13)), strict=True)
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _ROUNDS = re.compile(r"\b([0-9]{1,4})\s+(?:rounds|Runden)\b")
 _SPELLED = re.compile(
     rf"\b(?:has|have|is|are|for|of|play|plays|lasts?)\s+({'|'.join(COUNTS)})\s+rounds?\b", re.IGNORECASE
 )
-_OTHER_ROUNDS = re.compile(
-    r"\b(?:miss\w*|void|first|last|more than|at least|verpass\w*|ersten|letzten)\b", re.I
-)
+_OTHER_ROUNDS = re.compile(r"\b(?:miss\w*|void|first|last|more than|at least|verpass\w*|ersten|letzten)\b", re.I)
 """Words of sentences whose rounds are not all rounds of a game."""
 _SECONDS = re.compile(r"\b([0-9]{1,4}(?:\.[0-9])?)\s+(?:seconds?|secs?|Sekunden?)\b")
 _CHOICE = re.compile(r"\b(?:choice|choos|chose|decision|decid|Wahl|wähl|Entscheid|entscheid)", re.I)
 _MODEL = re.compile(r"\b(?:language model|LLM|GPT|chatbot|Sprachmodell)", re.I)
-_MET = re.compile(
-    r"\b(?:you (?:have )?(?:met|play)|other player|opponent|against|agent|spielte?n?|Gegenüber)", re.I
-)
+_MET = re.compile(r"\b(?:you (?:have )?(?:met|play)|other player|opponent|against|agent|spielte?n?|Gegenüber)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +44,7 @@ def shared(cells: Collection[Values]) -> Values:
     """What is so in all cells: the values that they agree on, and everybody who is met in some cell."""
     first, *rest = cells
     known = {
-        name: value
-        for name, value in first.known.items()
-        if all(other.known.get(name) == value for other in rest)
+        name: value for name, value in first.known.items() if all(other.known.get(name) == value for other in rest)
     }
     return Values(known, frozenset().union(*(cell.kinds for cell in cells)))
 
@@ -87,9 +77,7 @@ def contradictions(text: str, cells: Collection[Values], currency: str) -> Itera
     """
     rounds = {value for cell in cells for name, value in cell.known.items() if name.startswith("rounds")}
     seconds = {float(cell.known["time.decision"]) for cell in cells if "time.decision" in cell.known}
-    seconds |= {
-        float(v) for c in cells for n in ("time.reveal_low", "time.reveal_high") if (v := c.known.get(n))
-    }
+    seconds |= {float(v) for c in cells for n in ("time.reveal_low", "time.reveal_high") if (v := c.known.get(n))}
     kinds = {kind for cell in cells for kind in cell.kinds}
     for sentence in _SENTENCE.split(PLACE.sub("", text).replace("*", "")):
         counts = [(claim[0], claim[1]) for claim in _ROUNDS.finditer(sentence)]
@@ -97,18 +85,12 @@ def contradictions(text: str, cells: Collection[Values], currency: str) -> Itera
         if not _OTHER_ROUNDS.search(sentence):
             for words, count in counts:
                 if count not in rounds:
-                    yield (
-                        words,
-                        f"{' or '.join(sorted(rounds)) or 'no number of'} rounds; write {{{{ rounds }}}}",
-                    )
+                    yield (words, f"{' or '.join(sorted(rounds)) or 'no number of'} rounds; write {{{{ rounds }}}}")
         if _CHOICE.search(sentence):
             for claim in _SECONDS.finditer(sentence):
                 if float(claim[1]) not in seconds:
                     so = " or ".join(f"{value:g}" for value in sorted(seconds))
-                    yield (
-                        claim[0],
-                        f"{so + ' seconds' if so else 'no time limit'}; write {{{{ time.decision }}}}",
-                    )
+                    yield (claim[0], f"{so + ' seconds' if so else 'no time limit'}; write {{{{ time.decision }}}}")
         for words in _money(sentence, currency):
             yield words, f"pay in {currency}; write {{{{ pay.base }}}} {{{{ pay.currency }}}}"
         named = _MODEL.search(sentence)

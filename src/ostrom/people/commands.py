@@ -26,9 +26,7 @@ MaybeCode = Annotated[
     str | None, typer.Argument(help="The code of a person (ostrom people RUN list).", show_default=False)
 ]
 
-people = typer.Typer(
-    help="Manage who took part: list, links, close, bonuses, erase, audit.", no_args_is_help=True
-)
+people = typer.Typer(help="Manage who took part: list, links, close, bonuses, erase, audit.", no_args_is_help=True)
 
 
 class RunFirst(TyperGroup):
@@ -56,8 +54,7 @@ def _records(context: typer.Context) -> Any:
 
 @people.command("list")
 def list_people(
-    context: typer.Context,
-    ids: Annotated[bool, typer.Option(help="Show the ids that the platform gave them.")] = False,
+    context: typer.Context, ids: Annotated[bool, typer.Option(help="Show the ids that the platform gave them.")] = False
 ) -> Output:
     """Who came, where they are or how they left."""
     with _records(context) as records:
@@ -71,18 +68,7 @@ def list_people(
             }
             for v in records.visits()
         ]  # fmt: skip
-    heads = [
-        "code",
-        "cell",
-        "end",
-        "points",
-        "missed",
-        "base",
-        "bonus",
-        "paid",
-        *(["id"] if ids else []),
-        "joined",
-    ]
+    heads = ["code", "cell", "end", "points", "missed", "base", "bonus", "paid", *(["id"] if ids else []), "joined"]
     shown = [[_shown(row, head) for head in heads] for row in rows]
     return Output(rows, [TextTable(how_many(len(rows), "person"), heads, shown)])
 
@@ -101,9 +87,7 @@ def links(
     context: typer.Context,
     public: Annotated[
         str | None,
-        typer.Option(
-            help="How browsers reach the server (default: as it was served last).", show_default=False
-        ),
+        typer.Option(help="How browsers reach the server (default: as it was served last).", show_default=False),
     ] = None,
     back: Annotated[
         bool, typer.Option("--return", help="Links that bring people who have begun back to their visit.")
@@ -117,11 +101,7 @@ def links(
         key = records.register.key
         base = (public or records.register.meta("address") or "http://127.0.0.1:8000").rstrip("/")
         if back:
-            rows = [
-                f"{v.code} {base}/?return={sign(key, 'return', v.code)}"
-                for v in records.visits()
-                if v.end is None
-            ]
+            rows = [f"{v.code} {base}/?return={sign(key, 'return', v.code)}" for v in records.visits() if v.end is None]
         else:
             source = records.plan.people.source.model_copy(update={"verify": False})
             rows = LinkReader(source, key, Path()).links(base)
@@ -130,8 +110,7 @@ def links(
 
 @people.command("close")
 def close(
-    context: typer.Context,
-    again: Annotated[bool, typer.Option("--open", help="Open recruiting again.")] = False,
+    context: typer.Context, again: Annotated[bool, typer.Option("--open", help="Open recruiting again.")] = False
 ) -> object:
     """Let nobody new join; visits under way go on. A server that is running obeys within seconds."""
     with _records(context) as records:
@@ -144,9 +123,7 @@ def close(
 @people.command("bonuses")
 def bonuses(
     context: typer.Context,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The payment file (CSV: id, amount, currency, pays).")
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The payment file (CSV: id, amount, currency, pays).")],
 ) -> Output:
     """Write a payment file for everybody who is done and was in none before; nothing is paid by this command."""
     from ostrom.people.payment import pays_for
@@ -169,22 +146,16 @@ def erase(
     code: MaybeCode = None,
     older_than: Annotated[
         str | None,
-        typer.Option(
-            help="Instead of a code: everybody who joined longer ago, for example 90d, and is paid."
-        ),
+        typer.Option(help="Instead of a code: everybody who joined longer ago, for example 90d, and is paid."),
     ] = None,
 ) -> Output:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
     from ostrom.people.schema import seconds
 
     if (code is None) == (older_than is None):
-        raise UsageError(
-            "erase: name either the code of a person or --older-than, for example --older-than 90d"
-        )
+        raise UsageError("erase: name either the code of a person or --older-than, for example --older-than 90d")
     try:
-        if (
-            older_than is not None and older_than.strip().isdecimal()
-        ):  # 30 would mean seconds, and erasing is for good
+        if older_than is not None and older_than.strip().isdecimal():  # 30 would mean seconds, and erasing is for good
             raise ValueError(f"needs a unit: {older_than.strip()}d, or h, min, s")
         keep = None if older_than is None else seconds(older_than)
     except ValueError as error:
@@ -230,23 +201,19 @@ def serve(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     port: Annotated[int, typer.Option(help="The port for participants.", min=0, max=65535)] = 8000,
     public: Annotated[
-        str | None,
-        typer.Option(help="How browsers reach the server: https://HOST (a reverse proxy in front)."),
+        str | None, typer.Option(help="How browsers reach the server: https://HOST (a reverse proxy in front).")
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     admin_port: Annotated[
         int | None, typer.Option(help="The port of the admin page (default: the next one).", min=0, max=65535)
     ] = None,
     joins_a_minute: Annotated[
-        int,
-        typer.Option(help="How many people may join from one address in a minute (a lab needs more).", min=1),
+        int, typer.Option(help="How many people may join from one address in a minute (a lab needs more).", min=1)
     ] = 120,
     test: Annotated[bool, typer.Option(help="All visits are tests: marked, and never counted.")] = False,
     preset: Presets = None,
     set_: Sets = None,
-    name: Annotated[
-        str | None, typer.Option(help="The name of the run (default: that of the study).")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the study).")] = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
 ) -> None:
@@ -270,9 +237,7 @@ def serve(
         await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
 
     with listening(host, port, admin_port, public) as where:
-        host_plan(
-            found.plan, run, name=check_name(name or found.plan.name), runs=runs, options=options, test=test
-        )
+        host_plan(found.plan, run, name=check_name(name or found.plan.name), runs=runs, options=options, test=test)
     say(f"stopped; the same command goes on. run: {runs / (name or found.plan.name)}")
 
 
@@ -280,12 +245,8 @@ def serve(
 def pilot(
     study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
     people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,
-    model: Annotated[
-        str | None, typer.Option(help="The model that decides for them: provider/model or a URL.")
-    ] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="The strategy that decides for them (default: random).")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model that decides for them: provider/model or a URL.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="The strategy that decides for them (default: random).")] = None,
     dropout: Annotated[
         float, typer.Option(help="The share of participants who drop out on the way.", min=0, max=1)
     ] = 0.0,
@@ -338,6 +299,4 @@ def pilot(
         f"{over} of {summary['people']} visits are over: the pilot is {whole}",
         f"run: {runs / called}",
     )
-    return Output(
-        {"run": str(runs / called), **summary, **spent_data(result.tally)}, [table, *map(Remark, notes)]
-    )
+    return Output({"run": str(runs / called), **summary, **spent_data(result.tally)}, [table, *map(Remark, notes)])

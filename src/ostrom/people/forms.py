@@ -71,9 +71,7 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
     for i, (key, part) in enumerate(schema["properties"].items()):
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
         if part["type"] == "object":
-            yield from (
-                replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names)
-            )
+            yield from (replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names))
         elif part["type"] != "array":
             yield replace(_field(name, part, key in required, key, names), label=label)
         elif _is_optional(part):
@@ -105,9 +103,7 @@ def _is_optional(schema: Mapping[str, Any]) -> bool:
 
 def _field(name: str, schema: Mapping[str, Any], required: bool, key: str, names: Mapping[str, str]) -> Field:
     if "enum" in schema:
-        options = tuple(
-            (str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"])
-        )
+        options = tuple((str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"]))
         return Field(name, "", "options", options, required=required)
     if schema["type"] == "boolean":
         return Field(name, "", "options", tuple((word, word) for word in YES_NO), required=required)
@@ -129,11 +125,7 @@ def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | I
             return _mixture(form, labels, sent)
         case Number():
             found = read_number(sent.get("answer", ""), form.amounts, strict=True)
-            return (
-                Invalid(f"a number {range_text(form.amounts)}")
-                if isinstance(found, Invalid)
-                else Read(found.value)
-            )
+            return Invalid(f"a number {range_text(form.amounts)}") if isinstance(found, Invalid) else Read(found.value)
         case Text():
             return _text(sent.get("answer", ""), form)
         case Record():
@@ -148,9 +140,7 @@ def _mixture(form: Mixture, labels: Mapping[str, str], sent: Sent) -> Read | Inv
             return Invalid(f"{labels[option]}: a whole number from 0 to {(form.caps or {}).get(option, 100)}")
         parts[option] = number
     total = sum(parts.values())
-    return (
-        Read(parts) if total == 100 else Invalid(f"the numbers must add up to 100 (they add up to {total})")
-    )
+    return Read(parts) if total == 100 else Invalid(f"the numbers must add up to 100 (they add up to {total})")
 
 
 def _record(form: Record, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
@@ -236,14 +226,10 @@ def sheet_fields(sheet: Questionnaire, orders: Mapping[str, Sequence[int]]) -> t
     for name, question in sheet.named():
         order = orders.get(name) or range(len(question.options))
         options = tuple((str(i), question.options[i]) for i in order)
-        low, high = (
-            (question.number.low, question.number.high) if question.number is not None else (None, None)
-        )
+        low, high = (question.number.low, question.number.high) if question.number is not None else (None, None)
         kind = "options" if question.options else "number" if question.number is not None else "text"
         fields.append(
-            Field(
-                name, question.text, kind, options, low, high, question.free, required=not question.optional
-            )
+            Field(name, question.text, kind, options, low, high, question.free, required=not question.optional)
         )
     return tuple(fields)
 

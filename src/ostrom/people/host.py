@@ -171,17 +171,13 @@ class Host:
         who = self.known.get((source, external))
         return None if who is None else self.live_visits.get(who.visit)
 
-    async def join(
-        self, source: str, external: str, session: str, language: str, *, test: bool = False
-    ) -> LiveVisit:
+    async def join(self, source: str, external: str, session: str, language: str, *, test: bool = False) -> LiveVisit:
         """Begin a visit; whoever joins twice has one visit."""
         if (before := self.known_as(source, external)) is not None:
             await self.register.flush()
             return before
         visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
-        who = Participant(
-            new_code(), visit, source, external, session, test or self.test, language, time.time()
-        )
+        who = Participant(new_code(), visit, source, external, session, test or self.test, language, time.time())
         self.known[source, external] = who
         live = self._welcome(visit, who.code, who.test, language, who.joined)
         self.register.join(who)
@@ -278,9 +274,7 @@ class Host:
         while not over.done():
             left = asyncio.ensure_future(live.left.wait())
             waiting: set[asyncio.Future[Any]] = {over} if begun else {over, left}
-            await asyncio.wait(
-                waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED
-            )
+            await asyncio.wait(waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED)
             left.cancel()
             begun = begun or self._has_begun(seat.unit)
             if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
@@ -526,11 +520,7 @@ class SeatedPerson:
         assert self._stand_in is not None
         answer = await self._stand_in.answer(decision, context)
         return Answer(
-            answer.value,
-            answer.reading,
-            answer.probabilities,
-            "departed: an agent took the seat",
-            answer.facts,
+            answer.value, answer.reading, answer.probabilities, "departed: an agent took the seat", answer.facts
         )
 
     def _take_over(self, context: DecisionContext) -> None:

@@ -269,9 +269,7 @@ class Waiting:
     """Somebody who waits for partners; ``index`` is the number of the match if this one opens the table."""
 
     index: int
-    seat: asyncio.Future[Seat | None] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
+    seat: asyncio.Future[Seat | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Lobby:
@@ -319,9 +317,7 @@ class Lobby:
         for player, one in zip(persons, group, strict=False):
             one.seat.set_result((group[0].index, player, stand_ins))
 
-    def _give_up(
-        self, room: list[Waiting], own: Waiting, persons: tuple[int, ...], stand_in: str | None
-    ) -> None:
+    def _give_up(self, room: list[Waiting], own: Waiting, persons: tuple[int, ...], stand_in: str | None) -> None:
         """The time is over: those who wait sit down with agents in the empty seats, or this one waits no more."""
         if own.seat.done():
             return
@@ -331,9 +327,7 @@ class Lobby:
             self._sit_down(room, persons, dict.fromkeys(persons[len(room) :], stand_in))
 
 
-def choose_cell(
-    occupied: Sequence[int], quota: int, rule: str, coin: float, rng: np.random.Generator
-) -> int | None:
+def choose_cell(occupied: Sequence[int], quota: int, rule: str, coin: float, rng: np.random.Generator) -> int | None:
     """The cell of the next person, or None where every cell has all its people.
 
     >>> choose_cell([3, 2, 5], 5, "least_filled", 0.0, np.random.default_rng(0))

@@ -23,14 +23,7 @@ from ostrom.people.pictures import address_of, path_of
 from ostrom.people.text_files import localised
 from ostrom.people.words import PageWords, words
 
-NAMES = {
-    "en": "English",
-    "de": "Deutsch",
-    "fr": "Français",
-    "es": "Español",
-    "it": "Italiano",
-    "nl": "Nederlands",
-}
+NAMES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "it": "Italiano", "nl": "Nederlands"}
 PLAIN = ("none", "repetition")
 """Mechanisms whose rules are said by the table of points and the number of rounds."""
 
@@ -134,30 +127,15 @@ class Pages:
             buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
         own = "<h1" in body
         more = {"notice": w.again} if facts.get("again") else {}
-        return {
-            "kind": "text",
-            "title": self.host.title,
-            "own_title": own,
-            "body": body,
-            "buttons": buttons,
-            **more,
-        }
+        return {"kind": "text", "title": self.host.title, "own_title": own, "body": body, "buttons": buttons, **more}
 
     def _accommodation(self, entry: Open, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
         assert isinstance(form, Choice)
         names = {"none": w.accommodation_none, "1": w.accommodation_one}
-        buttons = [
-            (o, names.get(o) or w.accommodation_factor.format(factor=o), o != "1") for o in form.options
-        ]
+        buttons = [(o, names.get(o) or w.accommodation_factor.format(factor=o), o != "1") for o in form.options]
         body = render(w.accommodation_text.format(seconds=f"{self.people.time.decision or 0:g}"))
-        return {
-            "kind": "text",
-            "title": w.accommodation,
-            "own_title": False,
-            "body": body,
-            "buttons": buttons,
-        }
+        return {"kind": "text", "title": w.accommodation, "own_title": False, "body": body, "buttons": buttons}
 
     def _match(self, entry: Open, w: PageWords) -> dict[str, Any]:
         decision, prompt = entry.decision, entry.prompt
@@ -170,11 +148,7 @@ class Pages:
             title = w.round_of.format(round=view.round, rounds=rounds)
         else:
             title = w.round.format(round=view.round)
-        left = (
-            None
-            if entry.deadline is None
-            else max(0, round(entry.deadline - asyncio.get_running_loop().time()))
-        )
+        left = None if entry.deadline is None else max(0, round(entry.deadline - asyncio.get_running_loop().time()))
         fields = fields_of(decision.form, prompt.labels, _names(entry, w))
         two = view.game.seats == 2
         shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
@@ -241,11 +215,7 @@ def _payoffs(entry: Open) -> dict[str, Any]:
 def _last(history: list[dict[str, Any]], w: PageWords) -> str:
     """What both chose in the round before; one that is void says why in the list of rounds."""
     own, other = history[-1]["labels"] if history else ("", "")
-    return (
-        w.last_round.format(own=own, other=other)
-        if history and not {w.missed, NOTHING} & {own, other}
-        else ""
-    )
+    return w.last_round.format(own=own, other=other) if history and not {w.missed, NOTHING} & {own, other} else ""
 
 
 def _player(entry: Open, seat: int, w: PageWords) -> str:
@@ -302,9 +272,7 @@ def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
     """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
     facts, own = entry.decision.view.facts, entry.decision.view.seat
     said = facts.get("messages") or ()
-    names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {
-        own: w.you
-    }
+    names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {own: w.you}
     heard = [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
     heard += _negotiated(entry, w)
     return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
@@ -315,10 +283,7 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
     ends = [(message["own"], message["from"])]
     if "to" in message:
         ends.append((message["to_you"], message["to"]))
-    named = [
-        w.you if you else w.player.format(number=who + 1) if type(who) is int else str(who)
-        for you, who in ends
-    ]
+    named = [w.you if you else w.player.format(number=who + 1) if type(who) is int else str(who) for you, who in ends]
     if "channel" in message:
         named.append(str(message["channel"]))
     return " → ".join(named), str(message["text"]).strip() or "–"

@@ -79,9 +79,7 @@ class Participants:
 
     def _language(self, request: Request, wanted: str = "") -> str:
         known = self.host.people.languages
-        told = [
-            part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")
-        ]
+        told = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
         for language in (wanted, request.query_params.get("lang", ""), *told[:20]):
             for own in known:
                 if language == own or language.partition("-")[0] == own.partition("-")[0] != "":
@@ -229,10 +227,7 @@ class Participants:
         if (found := self._pictures.get(request.url.path)) is None:
             raise Refused(404, "There is no such page.")
         data, kind = found
-        headers = {
-            "content-security-policy": "default-src 'none'; sandbox",
-            "cache-control": "private, max-age=3600",
-        }
+        headers = {"content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, max-age=3600"}
         return Response(data, media_type=kind, headers=headers)
 
     # -- news ----------------------------------------------------------------------------------------
@@ -258,6 +253,4 @@ class Participants:
             finally:
                 live.streams -= 1
 
-        return StreamingResponse(
-            stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
-        )
+        return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -12,13 +12,7 @@ LARGEST = 1_000_000
 """Bytes of a picture."""
 MOST = 40
 """Pictures of a study."""
-TYPES = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-}
+TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 
 
 def content_type(data: bytes) -> str | None:
@@ -83,9 +77,7 @@ def read_pictures(marks: Mapping[str, str], folder: Path, file: str) -> dict[str
 def _read(folder: Path, path: str, file: str, key: str) -> bytes:
     kind = TYPES.get(path.rpartition(".")[2].lower())
     if kind is None:
-        raise StudyError(
-            "a picture is a file beside the texts", file=file, key=key, found=path, allowed=[*TYPES]
-        )
+        raise StudyError("a picture is a file beside the texts", file=file, key=key, found=path, allowed=[*TYPES])
     parts = PurePosixPath(path)
     if ".." in parts.parts or parts.is_absolute() or ":" in path or "\\" in path:
         raise StudyError("a picture lies in or below the folder of its text", file=file, key=key, found=path)
@@ -97,9 +89,7 @@ def _read(folder: Path, path: str, file: str, key: str) -> bytes:
     except FileNotFoundError:
         raise StudyError(f"there is no such picture ({whole})", file=file, key=key, found=path) from None
     except RunError:
-        raise StudyError(
-            f"is no plain file of at most {LARGEST:,} bytes", file=file, key=key, found=path
-        ) from None
+        raise StudyError(f"is no plain file of at most {LARGEST:,} bytes", file=file, key=key, found=path) from None
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror}", file=file, key=key, found=path) from None
     if content_type(data) != kind:

@@ -84,9 +84,7 @@ def host_plan(
             runner.stop("the server was stopped", interrupted=False)
 
     try:
-        return play_plan(
-            plan, name=name, runs=runs, options=options, watch=watch, open_models=open_models, begin=begin
-        )
+        return play_plan(plan, name=name, runs=runs, options=options, watch=watch, open_models=open_models, begin=begin)
     finally:
         for host in hosted:
             host.register.close()
@@ -263,9 +261,7 @@ def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str,
             drawn = question.options[int(rng.integers(len(question.options)))]
             answer: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
         elif question.number is not None:
-            answer = int(
-                rng.integers(question.number.low, min(question.number.high, question.number.low + 60) + 1)
-            )
+            answer = int(rng.integers(question.number.low, min(question.number.high, question.number.low + 60) + 1))
         elif question.optional:
             continue
         else:
@@ -317,9 +313,7 @@ def pilot(
         await simulate(host, crowd, len(plan.people.visit) + rounds)
         told.update(summary(host))
 
-    result = host_plan(
-        plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost
-    )
+    result = host_plan(plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost)
     return result, told
 
 

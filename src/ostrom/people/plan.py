@@ -109,9 +109,7 @@ class PeoplePlan(StudyPlan):
 
     def tables(self) -> Iterator[Cell]:
         """Every game of a visit in every cell."""
-        return (
-            self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order
-        )
+        return (self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order)
 
     def _build_variant(self, number: int, key: str) -> Cell:
         data, labels = self._data(number)
@@ -140,8 +138,7 @@ class PeoplePlan(StudyPlan):
         spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
         cell = super()._cell_of({**data, "types": types}, labels, traits)
         agents = {
-            name: self._agent(canonical(on_top(data["agent"], spelled_out(spec))))
-            for name, spec in spare.items()
+            name: self._agent(canonical(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
         }
         return replace(cell, types={**cell.types, **agents})
 
@@ -152,9 +149,7 @@ class PeoplePlan(StudyPlan):
             )
         if self.cells > MOST_PEOPLE_CELLS:
             raise StudyError(
-                f"makes {self.cells} cells, at most {MOST_PEOPLE_CELLS} with people",
-                file=self.file,
-                key="vary",
+                f"makes {self.cells} cells, at most {MOST_PEOPLE_CELLS} with people", file=self.file, key="vary"
             )
         for factor in self.factors:
             for level in factor.levels:
@@ -167,9 +162,7 @@ class PeoplePlan(StudyPlan):
                         )  # fmt: skip
         counts = {len(self.people_of(number).order) for number in range(self.cells)}
         if len(counts) > 1:
-            raise StudyError(
-                "has more matches in some cells than in others", file=self.file, key="people.matches"
-            )
+            raise StudyError("has more matches in some cells than in others", file=self.file, key="people.matches")
         for number in range(self.cells):
             for key in self.people_of(number).order:
                 self._check_variant(self._variant(number, key))
@@ -182,9 +175,7 @@ class PeoplePlan(StudyPlan):
             )  # fmt: skip
         players = cell.seatings[0]
         if not any(seated.config.person == "web" for seated in players):
-            raise StudyError(
-                "no seat is taken by people: a type needs 'person: web'", file=self.file, key="types"
-            )
+            raise StudyError("no seat is taken by people: a type needs 'person: web'", file=self.file, key="types")
         if any(seated.config.person is True for seated in players):
             raise StudyError(
                 "a person at the terminal cannot be served: write 'person: web'", file=self.file, key="types"
@@ -200,11 +191,7 @@ class PeoplePlan(StudyPlan):
             if name and (name not in cell.types or cell.types[name].kind == "person"):
                 agents = [other for other, config in cell.types.items() if config.kind != "person"]
                 raise StudyError(
-                    "names no type of agent",
-                    file=self.file,
-                    key=f"people.lobby.{key}",
-                    found=name,
-                    allowed=agents,
+                    "names no type of agent", file=self.file, key=f"people.lobby.{key}", found=name, allowed=agents
                 )
 
     def persons(self, cell: int, key: str) -> tuple[int, ...]:
@@ -239,9 +226,7 @@ class PeoplePlan(StudyPlan):
         values: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
         values["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
         values["matches"] = len(people.order)
-        values |= {
-            f"pay.{name}": getattr(people.pay, name) for name in ("base", "per_point", "at_most", "currency")
-        }
+        values |= {f"pay.{name}": getattr(people.pay, name) for name in ("base", "per_point", "at_most", "currency")}
         low, high = people.time.reveal or (None, None)
         values |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
         values["time.missed_at_most"] = people.time.missed_at_most
@@ -379,14 +364,7 @@ class PeoplePlan(StudyPlan):
         name = next(seated for seated in table.seatings[0] if seated.config.person == "web")
         key = canonical(["visit", visit])
         return Unit(
-            visit * self.stride,
-            key,
-            self.study.seed,
-            labels,
-            table.game,
-            self.visit_rules,
-            (name,),
-            kind="visit",
+            visit * self.stride, key, self.study.seed, labels, table.game, self.visit_rules, (name,), kind="visit"
         )
 
     def _match_unit(self, index: int, visit: int, match: int, part: int) -> Unit:

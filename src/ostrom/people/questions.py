@@ -36,9 +36,7 @@ class Question(BaseModel):
     text: str = Field(min_length=1, max_length=2000)
     options: tuple[str, ...] = Field(default=(), max_length=50)
     number: Bounds | None = None
-    free: int | None = Field(
-        default=None, ge=1, le=MOST_CHARACTERS, description="free text of so many characters"
-    )
+    free: int | None = Field(default=None, ge=1, le=MOST_CHARACTERS, description="free text of so many characters")
     optional: bool = False
     personal: bool | None = Field(
         default=None, description="kept in people.db alone and never exported; the default for free text"
@@ -99,9 +97,7 @@ class Questionnaire(BaseModel):
 
     def named(self) -> list[tuple[str, Question]]:
         """The questions under the names of their answers; q1, q2, ... where the file gives none."""
-        return [
-            (question.name or f"q{number}", question) for number, question in enumerate(self.questions, 1)
-        ]
+        return [(question.name or f"q{number}", question) for number, question in enumerate(self.questions, 1)]
 
     def form(self, name: str) -> Record:
         """All answers as one record."""
@@ -117,9 +113,7 @@ class Questionnaire(BaseModel):
     def wrong(self, answers: dict[str, Any]) -> list[str]:
         """The names of the questions that were not answered rightly."""
         return [
-            key
-            for key, question in self.named()
-            if question.answer is not None and answers.get(key) != question.answer
+            key for key, question in self.named() if question.answer is not None and answers.get(key) != question.answer
         ]
 
 

@@ -69,13 +69,7 @@ class Records:
         for visit, visitor in sorted(self.plan.book.visits.items()):
             ended = self.run.journal.ended(visit * self.plan.stride)
             facts: dict[str, Any] = {} if ended is None else ended[3]
-            end = (
-                None
-                if ended is None
-                else "withdrawn"
-                if ended[0] == "withdrawn"
-                else str(facts.get("end", ended[0]))
-            )
+            end = None if ended is None else "withdrawn" if ended[0] == "withdrawn" else str(facts.get("end", ended[0]))
             points = float(facts.get("points") or 0.0)
             pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
             earned = str(facts.get("earned") or end)
@@ -92,9 +86,7 @@ class Records:
         for visited in self.visits():
             if visited.code == code:
                 return visited
-        raise UsageError(
-            f"{self.folder.path}: nobody has the code {code!r} (ostrom people {self.folder.path} list)"
-        )
+        raise UsageError(f"{self.folder.path}: nobody has the code {code!r} (ostrom people {self.folder.path} list)")
 
     # -- paying --------------------------------------------------------------------------------------
 
@@ -212,7 +204,5 @@ class Records:
                 visitor = self.plan.book.visits[table.people[player]]
                 rounds += 1
                 if list(answer.facts["served"]) != assigned or visitor.cell != table.cell:
-                    wrong.append(
-                        f"match {index}, step {step}: {visitor.code} met another agent than assigned"
-                    )
+                    wrong.append(f"match {index}, step {step}: {visitor.code} met another agent than assigned")
         return rounds, wrong

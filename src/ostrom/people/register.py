@@ -98,10 +98,7 @@ class Register:
             if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={FORMAT};COMMIT;")
                 with db:
-                    db.execute(
-                        "INSERT INTO meta VALUES ('study', ?), ('key', ?)",
-                        (identity, secrets.token_bytes(32)),
-                    )
+                    db.execute("INSERT INTO meta VALUES ('study', ?), ('key', ?)", (identity, secrets.token_bytes(32)))
             if db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 raise RunError(f"{self.path}: is no register of this version")
             require_schema(db, self.path, [schema_of(_SCHEMA)])
@@ -152,9 +149,7 @@ class Register:
 
     def participants(self) -> Iterator[Participant]:
         """Everybody, in the order of their visits."""
-        query = (
-            "SELECT code, visit, source, external, session, test, language, joined, ended FROM participants "
-        )
+        query = "SELECT code, visit, source, external, session, test, language, joined, ended FROM participants "
         for code, visit, source, external, session, test, *rest in self._rows(query + "ORDER BY visit"):
             yield Participant(code, visit, source, external, session, bool(test), *rest)
 
@@ -189,16 +184,7 @@ class Register:
 
     def join(self, who: Participant) -> None:
         """Queue a new participant."""
-        values = (
-            who.code,
-            who.visit,
-            who.source,
-            who.external,
-            who.session,
-            int(who.test),
-            who.language,
-            who.joined,
-        )
+        values = (who.code, who.visit, who.source, who.external, who.session, int(who.test), who.language, who.joined)
         self._put("INSERT INTO participants VALUES (?,?,?,?,?,?,?,?,NULL)", *values)
 
     def ended(self, code: str, how: str) -> None:
@@ -272,9 +258,7 @@ class Register:
         for code in codes:
             count += len(self._rows("SELECT 1 FROM participants WHERE code=?", code))
             self._put(
-                "INSERT OR IGNORE INTO tombstones SELECT code, ?2 FROM participants WHERE code=?1",
-                code,
-                time.time(),
+                "INSERT OR IGNORE INTO tombstones SELECT code, ?2 FROM participants WHERE code=?1", code, time.time()
             )
             for table in ("participants", "contacts", "events"):
                 self._put(f"DELETE FROM {table} WHERE code=?", code)
@@ -288,9 +272,7 @@ class Register:
                         return count
                     time.sleep(0.05)
         except sqlite3.Error as error:
-            raise RunError(
-                f"{self.path}: the space of what was erased cannot be overwritten: {error}"
-            ) from None
+            raise RunError(f"{self.path}: the space of what was erased cannot be overwritten: {error}") from None
         raise RunError(f"{self.path}: is being read, so its log still holds what was erased: try again")
 
 

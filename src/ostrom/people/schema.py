@@ -44,9 +44,7 @@ class Source(StudySection):
     name: Literal["prolific", "mturk", "sona", "link", "lab"]
     verify: bool = Field(default=False, description="prolific: accept signed parameters alone")
     keys: str | None = Field(default=None, description="file with the platform's public keys (JWK set)")
-    places: int | None = Field(
-        default=None, ge=1, le=100_000, description="link: how many links; lab: how many seats"
-    )
+    places: int | None = Field(default=None, ge=1, le=100_000, description="link: how many links; lab: how many seats")
 
     @model_validator(mode="after")
     def _fits(self) -> Source:
@@ -132,9 +130,7 @@ class Step(StudySection):
     @property
     def name(self) -> str:
         """What other keys call the step: the name of its file without folder and ending, or its kind."""
-        return (
-            re.split(r"[./]", self.file)[-2] if self.file and self.kind in ("text", "debrief") else self.kind
-        )
+        return re.split(r"[./]", self.file)[-2] if self.file and self.kind in ("text", "debrief") else self.kind
 
 
 class Times(StudySection):
@@ -220,9 +216,7 @@ class People(StudySection):
     quota: int = Field(ge=1, le=1_000_000, description="finished people per cell, excluded ones not counted")
     assign: Assign = Assign()
     games: dict[str, dict[str, Any]] = Field(
-        default={"game": {}},
-        min_length=1,
-        description="games by name: what differs from the study",
+        default={"game": {}}, min_length=1, description="games by name: what differs from the study"
     )
     matches: tuple[str, ...] = Field(default=(), description="the games of a visit, in order")
     visit: tuple[Step, ...] = Field(min_length=1)
@@ -236,8 +230,7 @@ class People(StudySection):
     keep: Keep = Keep()
     exclude: Exclude = Exclude()
     texts: dict[str, str] = Field(
-        default_factory=dict,
-        description="the text files by name and language; filled in when the study is read",
+        default_factory=dict, description="the text files by name and language; filled in when the study is read"
     )
 
     pictures: dict[str, str] = Field(
@@ -266,9 +259,7 @@ class People(StudySection):
                     raise ValueError(f"games.{key}: only game and mechanism can differ (found {part!r})")
         for key in self.matches:
             if key not in self.games:
-                raise ValueError(
-                    f"matches: there is no game {key!r} in 'games' (found: {', '.join(self.games)})"
-                )
+                raise ValueError(f"matches: there is no game {key!r} in 'games' (found: {', '.join(self.games)})")
         played = [step.match for step in self.visit if step.match is not None]
         count = len(self.matches or self.games)
         if played != list(range(1, count + 1)):

@@ -90,11 +90,7 @@ async def serve_people(
     )  # fmt: skip
     say(
         f"admin page:   {page}/"
-        + (
-            ""
-            if where.password
-            else f" (password {password}, until the server stops; {PASSWORD} sets your own)"
-        )
+        + ("" if where.password else f" (password {password}, until the server stops; {PASSWORD} sets your own)")
     )
     beside = [asyncio.create_task(_sweep(host, say))]
 

@@ -120,11 +120,7 @@ def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float)
     if len(parts) != 3 or len(token) > 8000 or not token.isascii():
         return None
     try:
-        head, claims, signature = (
-            orjson.loads(_bytes(parts[0])),
-            orjson.loads(_bytes(parts[1])),
-            _bytes(parts[2]),
-        )
+        head, claims, signature = (orjson.loads(_bytes(parts[0])), orjson.loads(_bytes(parts[1])), _bytes(parts[2]))
     except ValueError:
         return None
     if not isinstance(head, dict) or not isinstance(claims, dict) or head.get("alg") != "RS256":
@@ -161,21 +157,14 @@ def _key_set(path: Path) -> dict[str, tuple[int, int]]:
     try:
         data = orjson.loads(read_plain(path.resolve(), MOST_KEYS))
         keys = {
-            str(key["kid"]): (
-                int.from_bytes(_bytes(key["n"]), "big"),
-                int.from_bytes(_bytes(key["e"]), "big"),
-            )
+            str(key["kid"]): (int.from_bytes(_bytes(key["n"]), "big"), int.from_bytes(_bytes(key["e"]), "big"))
             for key in data["keys"]
             if key.get("kty") == "RSA"
         }
     except OSError as error:
-        raise StudyError(
-            f"cannot be read: {error.strerror}", file=str(path), key="people.source.keys"
-        ) from None
+        raise StudyError(f"cannot be read: {error.strerror}", file=str(path), key="people.source.keys") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise StudyError(
-            "is no JWK set (JSON with a list 'keys')", file=str(path), key="people.source.keys"
-        ) from None
+        raise StudyError("is no JWK set (JSON with a list 'keys')", file=str(path), key="people.source.keys") from None
     if not keys:
         raise StudyError("holds no RSA key", file=str(path), key="people.source.keys")
     return keys

@@ -49,11 +49,7 @@ class PeopleTables:
         people = plan.people
         self.asks, self.after = _asks(people)
         self.surveys = {
-            f"{step.survey.name}_{name}": (
-                step.survey.name,
-                name,
-                int if question.number is not None else str,
-            )
+            f"{step.survey.name}_{name}": (step.survey.name, name, int if question.number is not None else str)
             for step in people.visit
             if step.survey is not None and (sheet := plan.sheet(step, people.languages[0])) is not None
             for name, question in sheet.named()
@@ -145,9 +141,7 @@ class PeopleTables:
             if (step, decision.player, "") in answers
         ]
         matches = [
-            a.value
-            for d, a in given
-            if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
+            a.value for d, a in given if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
         ]
         kept = [a.facts or {} for _, a in given] + self._kept_in_matches(visit)
         quizzes = [a.value for d, a in given if d.kind == "quiz" and a.reading == "person"]
@@ -163,9 +157,7 @@ class PeopleTables:
             "end": facts.get("end", "open"),
             "consented": next((a.value == "agree" for d, a in given if d.kind == "consent"), None),
             "quiz_tries": len(quizzes),
-            "quiz_passed": facts.get(
-                "quiz_passed", None if not quizzes else any(d.kind == "seat" for d, _ in given)
-            ),
+            "quiz_passed": facts.get("quiz_passed", None if not quizzes else any(d.kind == "seat" for d, _ in given)),
             "accommodation": next((str(a.value) for d, a in given if d.kind == "accommodation"), None),
             "matches_done": sum(m["ended"] == "done" for m in matches),
             "points": sum(float(m["points"]) for m in matches),
@@ -173,14 +165,11 @@ class PeopleTables:
             "excluded": self.plan.people.exclude.leaves_out(missed),
             "extended": sum(int(k.get("extended", 0)) for k in kept),
             "interrupted": sum(bool(k.get("interrupted")) for k in kept),
-            "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0)
-            / 1000,
+            "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0) / 1000,
             "paid": float(self._payments[book.code].amount) if book.code in self._payments else None,
         }
         asked = [a.value for d, a in given if d.kind == "ask" and a.reading == "person"]
-        row["answers"] = {
-            i: value.get(name) for i, (name, value) in enumerate(zip(self.asks, asked, strict=False))
-        }
+        row["answers"] = {i: value.get(name) for i, (name, value) in enumerate(zip(self.asks, asked, strict=False))}
         row |= {column: row["answers"].get(i) for i, column in enumerate(self._numbered())}
         surveys = [a.value for d, a in given if d.kind == "survey" and a.reading == "person"]
         named = [step.survey.name for step in self.plan.people.visit if step.survey is not None]
@@ -194,9 +183,7 @@ class PeopleTables:
         for seat in self.plan.book.visits[visit].seats.values():
             answers = self.rows.journal.answers(seat.unit)
             found += [
-                a.facts or {}
-                for (_, player, part), (a, *_) in answers.items()
-                if player == seat.player and not part
+                a.facts or {} for (_, player, part), (a, *_) in answers.items() if player == seat.player and not part
             ]
         return found
 

@@ -83,18 +83,12 @@ def _same_shape(one: Questionnaire, other: Questionnaire, name: str, file: str) 
         same = (len(a.options), a.number, a.free, a.optional, a.kept_apart) == (
             len(b.options), b.number, b.free, b.optional, b.kept_apart,
         )  # fmt: skip
-        right = a.answer is None or (
-            b.answer is not None and a.options.index(a.answer) == b.options.index(b.answer)
-        )
+        right = a.answer is None or (b.answer is not None and a.options.index(a.answer) == b.options.index(b.answer))
         if key != found or not same or not right:
             raise StudyError(
-                f"question {found} differs from the first language in more than its words",
-                file=file,
-                key=name,
+                f"question {found} differs from the first language in more than its words", file=file, key=name
             )
     if len(one.questions) != len(other.questions):
         raise StudyError(
-            f"has {len(other.questions)} questions, the first language has {len(one.questions)}",
-            file=file,
-            key=name,
+            f"has {len(other.questions)} questions, the first language has {len(one.questions)}", file=file, key=name
         )

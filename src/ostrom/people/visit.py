@@ -27,20 +27,13 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], Any]
 
 def _assigned(name: str, required: Mapping[str, str], optional: Mapping[str, str] = {}) -> Record:
     properties = {key: {"type": kind} for key, kind in {**required, **optional}.items()}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return Record(name, schema)
 
 
 ARRIVE = _assigned("arrive", {"code": "string", "test": "boolean", "at": "number"})
 ASSIGN = _assigned("assign", {"cell": "integer"})
-SEAT = _assigned(
-    "seat", {"table": "integer", "player": "integer", "match": "integer"}, {"stand_ins": "object"}
-)
+SEAT = _assigned("seat", {"table": "integer", "player": "integer", "match": "integer"}, {"stand_ins": "object"})
 MATCH = _assigned("match", {"points": "number", "missed": "integer", "ended": "string"})
 
 
@@ -69,9 +62,7 @@ class Visit(Mechanism):
 
     name: ClassVar[str] = "visit"
 
-    def __init__(
-        self, people: People, sheets: Mapping[str, Questionnaire], orders: Sequence[tuple[str, ...]]
-    ) -> None:
+    def __init__(self, people: People, sheets: Mapping[str, Questionnaire], orders: Sequence[tuple[str, ...]]) -> None:
         self.people, self.sheets, self.orders = people, sheets, orders
         self.forms = {name: sheet.form("survey") for name, sheet in sheets.items()}
         kinds = [step.kind for step in people.visit]
@@ -112,9 +103,7 @@ class Visit(Mechanism):
                     assert step.ask is not None
                     sheet = Questionnaire(questions=(step.ask,))
                     found = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
-                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(
-                        found.get(step.ask.name)
-                    )
+                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(found.get(step.ask.name))
                 case "survey":
                     assert step.survey is not None
                     form = self.forms[step.survey.file]
@@ -127,16 +116,11 @@ class Visit(Mechanism):
         assert quiz is not None
         sheet, tries = self.sheets[quiz.file], 0
         back = next(
-            (i for i, s in enumerate(self.people.visit) if quiz.wrong is not None and s.name == quiz.wrong),
-            None,
+            (i for i, s in enumerate(self.people.visit) if quiz.wrong is not None and s.name == quiz.wrong), None
         )
         wrong: list[str] = []
         while True:
-            facts = {
-                "tries": tries,
-                "wrong": wrong,
-                "tries_left": None if quiz.tries is None else quiz.tries - tries,
-            }
+            facts = {"tries": tries, "wrong": wrong, "tries_left": None if quiz.tries is None else quiz.tries - tries}
             found = yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)
             tries += 1
             wrong = sheet.wrong(found)
@@ -172,13 +156,7 @@ class Visit(Mechanism):
             raise Ended(ended["ended"])
 
     def _ask(
-        self,
-        game: Game,
-        story: Story,
-        kind: str,
-        form: Form,
-        number: int | None = None,
-        facts: Mapping[str, Any] = {},
+        self, game: Game, story: Story, kind: str, form: Form, number: int | None = None, facts: Mapping[str, Any] = {}
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
         told = {"number": number, "points": story.points, **facts}

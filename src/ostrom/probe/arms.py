@@ -46,8 +46,7 @@ class Example:
             "action": trace.action,
             "cooperative": trace.cooperative,
             "scores": [
-                {"forward": s.forward, "quality": s.quality, "specificity": s.specificity}
-                for s in trace.scores
+                {"forward": s.forward, "quality": s.quality, "specificity": s.specificity} for s in trace.scores
             ],
             **self.note,
         }
@@ -131,13 +130,9 @@ def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, 
             if other.messages == trace.messages:
                 without.append((trace, "no other prompt left"))
             else:
-                examples.append(
-                    Example(trace, trace.weight, other.messages, {"prompt_of": other.provenance()})
-                )
+                examples.append(Example(trace, trace.weight, other.messages, {"prompt_of": other.provenance()}))
     return examples, without
 
 
 def _same(group: Sequence[Trace], step: int) -> int:
-    return sum(
-        trace.messages == group[(index + step) % len(group)].messages for index, trace in enumerate(group)
-    )
+    return sum(trace.messages == group[(index + step) % len(group)].messages for index, trace in enumerate(group))

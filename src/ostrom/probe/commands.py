@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 def corpus(
     run: Annotated[list[str], typer.Argument(help="Runs whose traces are taken: names or folders.")],
     out: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    judge: Annotated[
-        str, typer.Option(help="Who scores: provider/model, or scripted/lexicon, which counts words.")
-    ],
+    judge: Annotated[str, typer.Option(help="Who scores: provider/model, or scripted/lexicon, which counts words.")],
     second_judge: Annotated[
         str | None, typer.Option(help="A second judge: both must agree that a reply passes.")
     ] = None,
@@ -36,9 +34,7 @@ def corpus(
     forward: Annotated[int, typer.Option(help="The least forward score.", min=0, max=10)] = 9,
     quality: Annotated[int, typer.Option(help="The least quality score.", min=0, max=10)] = 9,
     specificity: Annotated[int, typer.Option(help="The least specificity score.", min=0, max=10)] = 7,
-    placebo_below: Annotated[
-        int, typer.Option(help="A placebo's forward score is below this.", min=1, max=10)
-    ] = 4,
+    placebo_below: Annotated[int, typer.Option(help="A placebo's forward score is below this.", min=1, max=10)] = 4,
     family: Annotated[int, typer.Option(help="At most so many replies that begin alike.", min=1)] = 3,
     held_out: Annotated[float, typer.Option(help="The share for validation.", min=0, max=0.5)] = 0.05,
     leave_out: Annotated[
@@ -69,9 +65,7 @@ def corpus(
         raise UnknownName("arm", arm, ARMS)
     install()
     judges = judges_of(judge, second_judge)
-    rules = Rules(
-        sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ())
-    )
+    rules = Rules(sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ()))
     with ExitStack() as stack:
         open_runs = [stack.enter_context(open_run(name, runs)) for name in run]
         probing = Probing(
@@ -170,8 +164,7 @@ def train(
     out: Annotated[Path, typer.Option(help="The folder of the adapter.")],
     device: Annotated[str, typer.Option(help="auto | cpu | cuda")] = "auto",
     minutes: Annotated[
-        float | None,
-        typer.Option(help="Stop cleanly after so many minutes; the same command goes on.", min=0),
+        float | None, typer.Option(help="Stop cleanly after so many minutes; the same command goes on.", min=0)
     ] = None,
     seed: Annotated[int, typer.Option(help="The training seed.", min=0)] = 0,
     epochs: Annotated[float, typer.Option(help="Times through the corpus.", min=0.01)] = 3.0,
@@ -214,9 +207,7 @@ def train(
         end = f"stopped after step {progress.step} of {progress.total}; the same command goes on from here"
         return Output(document, (), [end], 1)
     losses, held = record["losses"], record["held_out_perplexity"]
-    perplexity = (
-        "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
-    )
+    perplexity = "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
     lines = [
         f"{out}: {' and '.join(training.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
@@ -242,9 +233,7 @@ def regress(
     model: Annotated[
         str, typer.Option(help="The base model: embedded/NAME, or a model of a server.")
     ] = "embedded/smollm2-135m",
-    corpus: Annotated[
-        Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")
-    ] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")] = None,
     reasoning_gym: Annotated[
         list[str] | None, typer.Option(help="An exercise of reasoning-gym. May be given several times.")
     ] = None,
@@ -258,10 +247,7 @@ def regress(
         Path | None, typer.Option(help="A folder with tasks of your own for lm-eval, and their Python code.")
     ] = None,
     allow_code_execution: Annotated[
-        bool,
-        typer.Option(
-            "--allow-code-execution", help="Let lm-eval run code that a model wrote, in no sandbox."
-        ),
+        bool, typer.Option("--allow-code-execution", help="Let lm-eval run code that a model wrote, in no sandbox.")
     ] = False,
     adapter_model: Annotated[
         str | None,
@@ -270,9 +256,7 @@ def regress(
         ),
     ] = None,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
-    max_tokens: Annotated[
-        int, typer.Option(help="The longest reply; tasks of lm-eval have their own.", min=1)
-    ] = 120,
+    max_tokens: Annotated[int, typer.Option(help="The longest reply; tasks of lm-eval have their own.", min=1)] = 120,
 ) -> Output:
     """Ask the base model and the adapter the same questions.
 
@@ -296,9 +280,7 @@ def regress(
     other = open_model(adapter_model) if adapter_model else open_model(model, adapter=str(adapter))
     replies = ReplyFile({"base": open_model(model), "adapter": other}, adapter)
     found = asyncio.run(
-        _regress(
-            replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution
-        )
+        _regress(replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution)
     )
     table = TextTable(
         "Base model and adapter on the same items (McNemar, exact)",
@@ -329,9 +311,7 @@ async def _regress(
     try:
         found = await replies.compare(questions, max_tokens)
         if tasks:
-            found += await compare_tasks(
-                replies, tasks, folder, items=items, include=include, run_code=run_code
-            )
+            found += await compare_tasks(replies, tasks, folder, items=items, include=include, run_code=run_code)
         return found
     except ModelError as error:
         raise UsageError(f"stopped: {error}; the same command goes on") from None

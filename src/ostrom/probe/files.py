@@ -48,9 +48,7 @@ def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[
         "val": len(corpus.val),
         "cooperative_share": {"before": _cooperative(before), "after": _cooperative(after)},
         "echoes": _echoes(before),
-        "families_in_both_parts": len(
-            {e.trace.family for e in corpus.train} & {e.trace.family for e in corpus.val}
-        ),
+        "families_in_both_parts": len({e.trace.family for e in corpus.train} & {e.trace.family for e in corpus.val}),
         **({"matching": _matching(corpus.matching)} if corpus.matching is not None else {}),
     }
 
@@ -193,10 +191,7 @@ def dataset_card(facts: Mapping[str, Any]) -> str:
     if facts["published_parts"]:
         lines[-1] += f" Published: {facts['published_parts']}."
     if SCRIPTED in facts["judges"]:
-        lines += [
-            "",
-            f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works.",
-        ]
+        lines += ["", f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works."]
     lines += ["", "| stage | keeps | in | kept | published | dropped because |", "|---|---|---|---|---|---|"]
     for stage in facts["stages"]:
         why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"

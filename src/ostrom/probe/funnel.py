@@ -91,9 +91,7 @@ def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Sta
         stages.append(stage(stages[-1].kept))
 
 
-def _placebo(
-    source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int
-) -> Corpus:
+def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int) -> Corpus:
     """The placebo arm has stages of its own: no prefilter, since it looks for replies without forward terms."""
     taken = {trace.place for trace in forward}
     stages = [
@@ -110,9 +108,7 @@ def _placebo(
     pairing = matched(forward, stages[-1].kept)
     partner = {other.place for _, other in pairing.pairs}
     rule = "matched to a forward-looking reply: model, game, history length, action, length within a quarter"
-    stages.append(
-        sieve("matched", rule, stages[-1].kept, lambda t: None if t.place in partner else "nobody's match")
-    )
+    stages.append(sieve("matched", rule, stages[-1].kept, lambda t: None if t.place in partner else "nobody's match"))
     examples = {example.trace.place: example for example in pairing.examples()}
     train, val = split(stages[-1].kept, rules.held_out)
     return Corpus(

@@ -43,24 +43,14 @@ Scores = dict[tuple[str, str, str], dict[TextItem, bool]]
 
 def program() -> str:
     """The program `lm_eval`, beside this Python or on PATH."""
-    found = shutil.which(
-        PROGRAM, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    )
+    found = shutil.which(PROGRAM, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if found is None:
-        raise UsageError(
-            "--task needs the program lm_eval: pip install 'lm-eval[api]' (in any environment on PATH)"
-        )
+        raise UsageError("--task needs the program lm_eval: pip install 'lm-eval[api]' (in any environment on PATH)")
     return found
 
 
 async def compare_tasks(
-    replies: ReplyFile,
-    tasks: Sequence[str],
-    folder: Path,
-    *,
-    items: int,
-    include: Path | None,
-    run_code: bool,
+    replies: ReplyFile, tasks: Sequence[str], folder: Path, *, items: int, include: Path | None, run_code: bool
 ) -> list[Regression]:
     """Let lm-eval ask base and adapter the first items of each task, and compare its verdicts in pairs."""
     command, key, failures = program(), secrets.token_urlsafe(24), list[str]()
@@ -147,9 +137,7 @@ def read_scores(folder: Path) -> Scores:
                             f"{file}: item {row['doc_id']} stands there twice: repeats cannot be compared in pairs"
                         )
                     own[item] = row[metric]
-    paired = {
-        name: values for name, values in scores.items() if all(value in (0, 1) for value in values.values())
-    }
+    paired = {name: values for name, values in scores.items() if all(value in (0, 1) for value in values.values())}
     for task, *_ in scores.keys() or [("lm-eval", "", "")]:
         if not any(task == name[0] for name in paired):
             raise UsageError(f"{task}: no metric in {folder} is 0 or 1 for each item, and pairs need one")
@@ -161,13 +149,10 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
         for line in file.read_text("utf-8").splitlines():
             row = json.loads(line)
             yield {
-                name: row[name]
-                for name in ("doc_id", "doc_hash", "prompt_hash", "filter", "metrics", *row["metrics"])
+                name: row[name] for name in ("doc_id", "doc_hash", "prompt_hash", "filter", "metrics", *row["metrics"])
             }
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{file}: is no file of samples of lm-eval ({type(error).__name__}: {error})"
-        ) from None
+        raise UsageError(f"{file}: is no file of samples of lm-eval ({type(error).__name__}: {error})") from None
 
 
 def pairs(base: Scores, adapter: Scores) -> list[Regression]:
@@ -181,7 +166,5 @@ def pairs(base: Scores, adapter: Scores) -> list[Regression]:
                 f"{task}: lm-eval asked base and adapter other items ({len(before)} and {len(after)} of them)"
             )
         right = [[bool(scores[item]) for item in before] for scores in (before, after)]
-        compared.append(
-            Regression(f"{task} {metric}" + ("" if way == "none" else f" ({way})"), mcnemar(*right))
-        )
+        compared.append(Regression(f"{task} {metric}" + ("" if way == "none" else f" ({way})"), mcnemar(*right)))
     return compared

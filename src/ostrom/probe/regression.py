@@ -20,9 +20,7 @@ from ostrom.probe.training.data import read_examples
 
 ANSWERS = "regression.jsonl"
 _LABEL = re.compile(r"\[([^\[\]\n]{1,60})\]")
-_REFUSAL = re.compile(
-    r"\b(?:I(?:'m| am) sorry|I can(?:no|')t|as an AI|I(?:'m| am) (?:not able|unable) to)\b", re.I
-)
+_REFUSAL = re.compile(r"\b(?:I(?:'m| am) sorry|I can(?:no|')t|as an AI|I(?:'m| am) (?:not able|unable) to)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,7 @@ class ReplyFile:
             request = Request(tuple(Message(role, text) for role, text in messages), params)  # type: ignore[arg-type]
             self._replies[question] = (await model.complete(request)).text
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(
-                    json.dumps({"arm": arm, "question": question, "reply": self._replies[question]}) + "\n"
-                )
+                file.write(json.dumps({"arm": arm, "question": question, "reply": self._replies[question]}) + "\n")
         return self._replies[question]
 
     async def compare(self, items: Sequence[Item], max_tokens: int) -> list[Regression]:

@@ -113,9 +113,7 @@ def score_plan(
     places = {(row["match"], row["step"], row["player"]) for row in known}
     fresh = sorted((t for t in traces if t.place[1:] not in places), key=lambda t: (t.order, t.place))
     listed = [*known, *(_row(run, trace) for trace in fresh)]
-    return ScorePlan(
-        run, name, judges, (), listed, prompts=prompts, budget=budget, retries=retries, policy=policy
-    )
+    return ScorePlan(run, name, judges, (), listed, prompts=prompts, budget=budget, retries=retries, policy=policy)
 
 
 def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]:
@@ -213,9 +211,7 @@ class Probing:
         names = [run.name for run in self.runs]
         for name in names:
             if names.count(name) > 1:
-                raise UsageError(
-                    f"two runs are named {name}: rename one, provenance is by the name of the run"
-                )
+                raise UsageError(f"two runs are named {name}: rename one, provenance is by the name of the run")
 
     def corpus(self, arm: Arm, rules: Rules) -> Corpus:
         """Make the corpus; raises Unscored where judges could not finish."""

@@ -59,8 +59,7 @@ def prefilter(traces: Iterable[Trace]) -> Stage:
 def sample(traces: Sequence[Trace], size: int) -> Stage:
     """At most ``size`` traces: strata give one each in turn, so that a small one gives all it has."""
     strata = grouped(
-        ((trace.model, trace.history_length), trace)
-        for trace in sorted(traces, key=lambda t: (t.order, t.place))
+        ((trace.model, trace.history_length), trace) for trace in sorted(traces, key=lambda t: (t.order, t.place))
     )
     turns = [
         (turn, number, trace)
@@ -75,9 +74,7 @@ def sample(traces: Sequence[Trace], size: int) -> Stage:
 def judged(traces: Iterable[Trace], judges: int) -> Stage:
     """A trace without the scores of all judges cannot be weighed."""
     rule = "scored by every judge"
-    return sieve(
-        "judged", rule, traces, lambda t: None if len(t.scores) == judges else "no scores from every judge"
-    )
+    return sieve("judged", rule, traces, lambda t: None if len(t.scores) == judges else "no scores from every judge")
 
 
 def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity: int) -> Stage:

@@ -65,9 +65,7 @@ class AnswerLine:
     def value(self) -> str:
         """Value and interval as a reader sees them."""
         sign = "" if self.factor == "" else "+"
-        value, low, high = (
-            _signed(end, sign) for end in (self.estimate.value, self.estimate.low, self.estimate.high)
-        )
+        value, low, high = (_signed(end, sign) for end in (self.estimate.value, self.estimate.low, self.estimate.high))
         if self.estimate.method == "exact":
             return f"{value} (exact)"
         return f"{value} (no interval)" if low is None else f"{value} [{low}, {high}]"
@@ -218,9 +216,7 @@ def answers(data: RunData) -> ReportAnswers | None:
     made = [
         _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
         for lines in families
-        for line, verdict in zip(
-            lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True
-        )
+        for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
     if not made:
         return _level(data, measure)
@@ -276,9 +272,7 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 
 def _titled(data: RunData, factor: str) -> str:
     """A factor with those that change with it, which no comparison can tell apart from it."""
-    others = [
-        name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)
-    ]
+    others = [name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)]
     return pretty(factor) + (f" (with {listed(others)})" if others else "")
 
 
@@ -296,9 +290,7 @@ def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float])
         log = "1+x" if low < 1 else True
     scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
     reach = scale(high) - scale(low)
-    what = (
-        f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
-    )
+    what = f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
     return [(factor, what, _times(e, reach), "trend") for e in trend(data, measure, factor, log=log)]
 
 

@@ -93,13 +93,9 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
     return report_of(context.write(page), [first, *sections], [data], registered)
 
 
-def report_of(
-    path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing
-) -> Report:
+def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
-    failures = tuple(
-        f"{section.title or section.id}: {section.error}" for section in sections if section.error
-    )
+    failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
     return Report(path, failures, so_far(runs), registered)
 
 
@@ -212,9 +208,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
             self._pictures.append((section, shown, picture))
         for table in drawn.tables:
             named = replace(table, name=f"{prefix} {table.name}".strip())
-            section.tables.append(
-                self._table(named, always_open=not drawn.figures and len(table.rows) <= FEW)
-            )
+            section.tables.append(self._table(named, always_open=not drawn.figures and len(table.rows) <= FEW))
         if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
@@ -273,14 +267,7 @@ def _write(path: Path, content: str | bytes) -> None:
     write_whole(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
 
 
-DEFAULT_PANELS: tuple[str, ...] = (
-    "cooperation",
-    "cooperation_over_rounds",
-    "scores",
-    "strips",
-    "readings",
-    "cost",
-)
+DEFAULT_PANELS: tuple[str, ...] = ("cooperation", "cooperation_over_rounds", "scores", "strips", "readings", "cost")
 
 
 def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:

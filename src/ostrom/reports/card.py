@@ -34,10 +34,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
     found = states(data)
     versions, packages = manifest.get("versions") or {}, manifest.get("parts") or {}
     factors = [f"{pretty(name)} ({len(levels)})" for name, levels in data.levels.items()]
-    models = [
-        r["model"]
-        for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")
-    ]
+    models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
     rows = [
         ("Study", study["name"]),
         ("Citation", study.get("citation") or ""),
@@ -50,14 +47,8 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Refused answers", str(study.get("refused") or "fail")),
         ("Begun", str(manifest.get("created") or "unknown")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        (
-            "Packages",
-            ", ".join(f"{part.removeprefix('ostrom.')}: {package}" for part, package in packages.items()),
-        ),
-        (
-            "Own files",
-            ", ".join(f"{file} ({digest})" for file, digest in sorted(own_files(manifest).items())),
-        ),
+        ("Packages", ", ".join(f"{part.removeprefix('ostrom.')}: {package}" for part, package in packages.items())),
+        ("Own files", ", ".join(f"{file} ({digest})" for file, digest in sorted(own_files(manifest).items()))),
         ("Git commit", str(manifest.get("git") or "none")[:12]),
     ]
     parent = manifest.get("parent")
@@ -84,9 +75,7 @@ def registered_lines(data: RunData) -> list[str]:
     if registered is None:
         return []
     heading, *rest = registered.lines
-    judged = [
-        f"{one.role}: {one.contrast.words}: {one.verdict} {one.value}".strip() for one in registered.results
-    ]
+    judged = [f"{one.role}: {one.contrast.words}: {one.verdict} {one.value}".strip() for one in registered.results]
     return [heading, *judged, *rest, "Everything else on this page is exploratory."]
 
 
@@ -145,10 +134,7 @@ def reproduce(data: RunData) -> dict[str, str]:
     prompts = data.manifest.get("prompts_folder")
     if prompts:
         command += f" --prompts {shlex.quote(str(prompts))}"
-    models = [
-        r["model"]
-        for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")
-    ]
+    models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
     if models:
         told = (
             f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
@@ -201,9 +187,7 @@ def calls_table(data: RunData) -> Table | None:
     if not rows:
         return None
     names = [*by, "agent", "model", "version", "temperature", "calls"]
-    return Table(
-        "calls", names, [[row[name] for name in names] for row in rows], "Model calls by condition and agent."
-    )
+    return Table("calls", names, [[row[name] for name in names] for row in rows], "Model calls by condition and agent.")
 
 
 def _model_label(row: dict[str, Any]) -> str:

@@ -30,9 +30,7 @@ def shows_bounds(e: Estimate) -> bool:
     return e.cautious and e.low is not None and e.bound_low is not None
 
 
-def marks_told(
-    found: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals"
-) -> str:
+def marks_told(found: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
     """What the marks of a chart are, in one sentence."""
     few = [e for e in found if drawn_values(e)["points"]]
     rings = "rings are single matches and ticks their means"

@@ -66,12 +66,8 @@ class Chart(Panel):
         if contrast is not None and trend is not None:
             raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
         if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):
-            raise ValueError(
-                "contrast must map one factor to two of its levels, for example {style: 'a - b'}"
-            )
-        if trend is not None and (
-            not isinstance(trend, Mapping) or not {"over"} <= set(trend) <= {"over", "log"}
-        ):
+            raise ValueError("contrast must map one factor to two of its levels, for example {style: 'a - b'}")
+        if trend is not None and (not isinstance(trend, Mapping) or not {"over"} <= set(trend) <= {"over", "log"}):
             raise ValueError("trend must name a column, for example {over: history_length, log: true}")
         used = self.used
         if len(set(used)) != len(used):
@@ -89,11 +85,7 @@ class Chart(Panel):
         return self.measure.scale == "share" and self.contrast is None and self.trend is None
 
     def placed(
-        self,
-        found: Sequence[Estimate],
-        across: Mapping[Any, str],
-        series: Mapping[Any, str],
-        beside: Mapping[Any, str],
+        self, found: Sequence[Estimate], across: Mapping[Any, str], series: Mapping[Any, str], beside: Mapping[Any, str]
     ) -> list[dict[str, Any]]:
         """A row for every estimate, with the labels of its place along x, its series and its facet."""
         (x,) = self.x
@@ -144,8 +136,7 @@ class Chart(Panel):
             figures.append(Figure(name, chart, caption, alt))
         sd = self.bands == "sd"
         rows = [
-            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method]
-            for e in found
+            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in found
         ]
         columns = [
             *by,
@@ -238,15 +229,11 @@ def rests_on(found: Sequence[Estimate]) -> str:
     unit = found[0].unit if sizes == [1] else PLURALS.get(found[0].unit, f"{found[0].unit}s")
     many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     exact = sum(e.method == "exact" for e in found)
-    tail = (
-        f" {exact} of {len(found)} are exact: deterministic players have no sampling error." if exact else ""
-    )
+    tail = f" {exact} of {len(found)} are exact: deterministic players have no sampling error." if exact else ""
     return f"{many} {unit} each.{tail}"
 
 
-charts: Registry[Panel] = Registry(
-    "chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts"
-)
+charts: Registry[Panel] = Registry("chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts")
 
 
 def is_chart(spec: Spec) -> bool:

@@ -238,11 +238,7 @@ class DeclaredFigure(PanelPart):
         order = self.order(scope) if self.order else []
         series = [name for name in order if any(row["series"] == name for _, row in placed)]
         series += [name for name in dict.fromkeys(row["series"] for _, row in placed) if name not in series]
-        groups = (
-            [series[i : i + MOST_COLOURS] for i in range(0, len(series), MOST_COLOURS)]
-            if self.split
-            else [series]
-        )
+        groups = [series[i : i + MOST_COLOURS] for i in range(0, len(series), MOST_COLOURS)] if self.split else [series]
         return [
             self._figure(scope, [(r, row) for r, row in placed if row["series"] in group], group, number)
             for number, group in enumerate(groups)
@@ -256,14 +252,10 @@ class DeclaredFigure(PanelPart):
             row |= drawn_values(value)
         else:
             row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
-        texts: dict[str, Any] = {
-            key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts
-        }
+        texts: dict[str, Any] = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
         return {"series": "", "facet": "", "label": "", **row, **texts}
 
-    def _figure(
-        self, scope: Scope, placed: Sequence[tuple[Any, Row]], series: Sequence[Any], number: int
-    ) -> Figure:
+    def _figure(self, scope: Scope, placed: Sequence[tuple[Any, Row]], series: Sequence[Any], number: int) -> Figure:
         scope = {**scope, "drawn": [r for r, _ in placed]}
         names, rows = labels(series), [row for _, row in placed]
         crowded = len(series) > MOST_COLOURS and self.joins
@@ -343,9 +335,7 @@ class DeclaredPanel(Panel):
             raise ValueError(why)
         self.title = text_of(spec["title"])(self.scope)
         self.let = {name: expression(of) for name, of in (spec.get("let") or {}).items()}
-        self.unless, self.empty, self.refused = (
-            reasons(spec.get(key)) for key in ("unless", "empty", "refused")
-        )
+        self.unless, self.empty, self.refused = (reasons(spec.get(key)) for key in ("unless", "empty", "refused"))
         self.parts = {key: [part(of) for of in spec.get(key) or ()] for key, part in PARTS.items()}
 
     def draw(self, data: RunData) -> Drawn:
@@ -362,9 +352,7 @@ class DeclaredPanel(Panel):
             return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
         if why := first_sentence(self.empty, scope):
             return Drawn(notes=[why])
-        shown = {
-            key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()
-        }
+        shown = {key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()}
         return Drawn(**shown)
 
 

@@ -124,9 +124,7 @@ def _points(
                 scale=alt.Scale(domain=list(tones), range=list(tones.values())),
                 legend=alt.Legend(title=legend) if len(tones) > 1 else None,
             ),
-            shape=alt.Shape(f"{shapes}:N", legend=alt.Legend(title=shapes))
-            if several
-            else alt.value("circle"),
+            shape=alt.Shape(f"{shapes}:N", legend=alt.Legend(title=shapes)) if several else alt.value("circle"),
         )
         .properties(width=420, height=280)
     )

@@ -104,12 +104,7 @@ def with_own_fonts(converter: Any) -> Any:
     It maps a font that is a file into memory again for every letter that it measures, one of its own never.
     """
     home = Path(os.environ.get("HOME") or "/")
-    roots = [
-        Path("/usr/share/fonts"),
-        Path("/usr/local/share/fonts"),
-        home / ".fonts",
-        home / ".local/share/fonts",
-    ]
+    roots = [Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), home / ".fonts", home / ".local/share/fonts"]
     folders = [folder for root in roots for folder in other_fonts(root)]
     if sys.platform != "linux" or FONT_FILE in os.environ or folders == roots:
         return converter

@@ -38,9 +38,7 @@ def as_markdown(table: Table) -> str:
     """
     lines = [table.caption, ""] if table.caption else []
     lines.append(_line(table.columns))
-    lines.append(
-        "| " + " | ".join("---:" if is_number(table, i) else "---" for i in range(len(table.columns))) + " |"
-    )
+    lines.append("| " + " | ".join("---:" if is_number(table, i) else "---" for i in range(len(table.columns))) + " |")
     lines += [_line(number(value) for value in row) for row in table.rows]
     return "\n".join(lines) + "\n"
 

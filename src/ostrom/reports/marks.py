@@ -10,19 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
-from ostrom.reports.theme import (
-    DASHES,
-    INK,
-    LINE,
-    MAIN,
-    ON_DARK,
-    ON_LIGHT,
-    RULE,
-    SHAPES,
-    SIZE,
-    colours,
-    shades,
-)
+from ostrom.reports.theme import DASHES, INK, LINE, MAIN, ON_DARK, ON_LIGHT, RULE, SHAPES, SIZE, colours, shades
 from ostrom.reports.words import is_bare
 
 Row = Mapping[str, Any]
@@ -128,9 +116,7 @@ def dots(
             "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
             "axis": {"values": list(ticks.values), "format": ticks.format},
         }
-        y = alt.Y(
-            "label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"}
-        )
+        y = alt.Y("label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
         key = {"title": None} if legend and len(names) > 1 else None
         colour = alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key)
         base = alt.Chart(inline(_plain(rows)))
@@ -219,9 +205,7 @@ def curves(
             axis=_named_axis(levels, width),
         )  # fmt: skip
     names = list(series)
-    named = (
-        len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
-    )
+    named = len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
     # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
     mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
     key = None if named or len(names) < 2 else dict(title=legend, symbolOpacity=1, **mark)
@@ -246,9 +230,7 @@ def curves(
         line = base.mark_line().encode(y=alt.Y("mean:Q", **up))
         if told_apart:
             # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
-            line = line.encode(
-                strokeDash=_dashes(names) if points else _by_name(alt.StrokeDash, names, DASHES, key)
-            )
+            line = line.encode(strokeDash=_dashes(names) if points else _by_name(alt.StrokeDash, names, DASHES, key))
         layers = [line]
         known = base.transform_filter("isValid(datum.low)")
         if any(row["drawn"] == "band" for row in of):
@@ -327,9 +309,7 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _ends(
-    rows: Sequence[Row], levels: Sequence[str] | None, held: Ticks, height: float
-) -> list[dict[str, Any]]:
+def _ends(rows: Sequence[Row], levels: Sequence[str] | None, held: Ticks, height: float) -> list[dict[str, Any]]:
     """Where the name of each line stands: at its last point, as far from the others as a line of text is high."""
     place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
     last: dict[str, Row] = {}
@@ -423,9 +403,7 @@ def bars_with_whiskers(
     scale = {"domain": list(held.domain), "nice": False}
     axis = {"values": list(held.values), "format": held.format}
     width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
-    shared: dict[str, Any] = {
-        "x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width)),
-    }
+    shared: dict[str, Any] = {"x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width))}
     if len(names) > 1:
         shared["xOffset"] = alt.XOffset("series:N", sort=names)
     colour = alt.Color(
@@ -437,9 +415,7 @@ def bars_with_whiskers(
     for facet in facets:
         inside = [row for row in rows if row["facet"] == facet]
         base = alt.Chart(inline(_plain(inside)))
-        bodies = base.mark_bar().encode(
-            y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared
-        )
+        bodies = base.mark_bar().encode(y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared)
         whiskers = (
             base.transform_filter("isValid(datum.low)")
             .mark_rule(strokeWidth=1.6, color=INK)
@@ -455,9 +431,7 @@ def bars_with_whiskers(
     return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=columns)
 
 
-def bars(
-    rows: Sequence[Row], *, x: str, parts: Mapping[str, str], labels: Sequence[str], shares: bool
-) -> Any:
+def bars(rows: Sequence[Row], *, x: str, parts: Mapping[str, str], labels: Sequence[str], shares: bool) -> Any:
     """Stacked bars, one per label: rows need label, part, value, place (the part's place in the stack)."""
     alt = import_altair()
     axis = {"format": "%", "tickCount": 5} if shares else {"format": "~s", "tickCount": 5}
@@ -468,9 +442,7 @@ def bars(
             x=alt.X("value:Q", title=x, stack="normalize" if shares else "zero", axis=axis),
             y=alt.Y("label:N", sort=list(labels), title=None, axis={"grid": False}),
             color=alt.Color(
-                "part:N",
-                scale={"domain": list(parts), "range": list(parts.values())},
-                legend={"title": None},
+                "part:N", scale={"domain": list(parts), "range": list(parts.values())}, legend={"title": None}
             ),
             order=alt.Order("place:Q"),
         )

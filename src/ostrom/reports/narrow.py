@@ -33,9 +33,7 @@ def narrow_spec(spec: Mapping[str, Any], room: int = ROOM) -> Part:
 
 def _config(config: Part, spec: Part, room: int) -> Part:
     """Legends in as many columns as their longest name allows."""
-    names = [
-        str(name) for scale in _scales(spec) for name in scale.get("domain") or () if isinstance(name, str)
-    ]
+    names = [str(name) for scale in _scales(spec) for name in scale.get("domain") or () if isinstance(name, str)]
     longest = max(map(len, names), default=0) * CHARACTER + 30
     legend = {**config.get("legend", {}), "columns": max(1, int(room // longest)), "labelLimit": room - 30}
     title = {**config.get("title", {}), "limit": room}
@@ -246,10 +244,7 @@ def without_limits(part: Any, axis: Mapping[str, Any] = LIMITS) -> Any:
         return part
     if "config" in part:
         axis = {**LIMITS, **part["config"].get("axis", {})}
-    made = {
-        key: value if key in ("data", "config") else without_limits(value, axis)
-        for key, value in part.items()
-    }
+    made = {key: value if key in ("data", "config") else without_limits(value, axis) for key, value in part.items()}
     own, names = made.get("axis"), made.get("sort")
     if isinstance(own, dict) and isinstance(names, list) and "labelExpr" not in own:
         size, limit = (own.get(key, axis[key]) for key in LIMITS)

@@ -36,9 +36,7 @@ class Renderer(AbstractContextManager["Renderer"]):
         """A picture to come; the call of what is returned waits for it."""
         if self._thread is None:
             return lambda: picture(spec, prefix)
-        future: Future[RenderedChart] = self._thread.submit(
-            self._ask, as_json({"spec": spec, "prefix": prefix})
-        )
+        future: Future[RenderedChart] = self._thread.submit(self._ask, as_json({"spec": spec, "prefix": prefix}))
         return future.result
 
     def _ask(self, request: bytes) -> RenderedChart:

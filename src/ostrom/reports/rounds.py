@@ -16,14 +16,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
-from ostrom.reports.cells import (
-    INTERVALS,
-    agents,
-    agents_are_told_by_factors,
-    levels,
-    varied,
-    why_nothing,
-)
+from ostrom.reports.cells import INTERVALS, agents, agents_are_told_by_factors, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label, tones
 from ostrom.reports.marks import MOST_PANELS, curves, heat
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -120,9 +113,7 @@ def _banded(
 def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int) -> RoundCurve:
     unknown = np.full(len(of), np.nan)
     starts = np.array([b for _, b, _ in of]) * width + 1
-    return RoundCurve(
-        key, max(n for n, _, _ in of), starts, np.array([v for _, _, v in of]), unknown, unknown
-    )
+    return RoundCurve(key, max(n for n, _, _ in of), starts, np.array([v for _, _, v in of]), unknown, unknown)
 
 
 class CooperationOverRounds(Panel):
@@ -150,9 +141,7 @@ class CooperationOverRounds(Panel):
         ]
         table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in found}
-        notes = (
-            [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
-        )
+        notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) > MOST_PANELS:
             told = agents_are_told_by_factors(data)
             figure = self._map(found, data.factors if told else by, width, unit, notes)
@@ -171,13 +160,7 @@ class CooperationOverRounds(Panel):
         return (few[-1], [f for f in rest if f != few[-1]]) if few else ("agent", rest)
 
     def _curves(
-        self,
-        data: RunData,
-        found: Sequence[RoundCurve],
-        colour: str,
-        facets: list[str],
-        width: int,
-        unit: str,
+        self, data: RunData, found: Sequence[RoundCurve], colour: str, facets: list[str], width: int, unit: str
     ) -> Figure:
         values = levels(data, colour)
         names = labels(values)
@@ -199,19 +182,13 @@ class CooperationOverRounds(Panel):
             legend=pretty(colour),
             points=False,
         )
-        bands = (
-            "bands, where drawn, are 95 % intervals"
-            if any(r["low"] is not None for r in rows)
-            else "no bands"
-        )
+        bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
         n = sorted({c.matches for c in found})
         caption = f"Lines are means over matches, {bands}; n = {n[0]}{f' to {n[-1]}' if len(n) > 1 else ''} matches."
         alt = f"Curves of cooperation over rounds for {len(found)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 
-    def _map(
-        self, found: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]
-    ) -> Figure:
+    def _map(self, found: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
         shown = found[:MOST_LINES]
         if len(found) > len(shown):
             notes.append(f"The map shows the first {len(shown)} of {len(found)} lines; the table has all.")
@@ -222,9 +199,7 @@ class CooperationOverRounds(Panel):
             for name, c in zip(names, shown, strict=True)
             for s, m in zip(c.start, c.mean, strict=True)
         ]
-        caption = (
-            f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
-        )
+        caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
         alt = f"Map of cooperation over rounds with {len(shown)} lines, dark where cooperation is high."
         chart = heat(rows, labels=names, x=unit, legend="cooperation")
         return Figure("cooperation_over_rounds", chart, caption, alt)

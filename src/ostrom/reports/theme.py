@@ -52,12 +52,8 @@ def _blend(share: float) -> str:
     """A tone of the sequence, 0 for its light end and 1 for its dark end."""
     place = min(share, 1.0) * (len(SEQUENCE) - 1)
     low = min(int(place), len(SEQUENCE) - 2)
-    left, right = (
-        [int(tone[i : i + 2], 16) for i in (1, 3, 5)] for tone in (SEQUENCE[low], SEQUENCE[low + 1])
-    )
-    return "#" + "".join(
-        f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(left, right, strict=True)
-    )
+    left, right = ([int(tone[i : i + 2], 16) for i in (1, 3, 5)] for tone in (SEQUENCE[low], SEQUENCE[low + 1]))
+    return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(left, right, strict=True))
 
 
 def config() -> dict[str, Any]:

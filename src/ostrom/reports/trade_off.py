@@ -16,13 +16,7 @@ class TradeOff(Panel):
     """
 
     def __init__(
-        self,
-        gain: Any,
-        cost: Any,
-        factor: str,
-        base: str,
-        left_out: list[str] | None = None,
-        title: str | None = None,
+        self, gain: Any, cost: Any, factor: str, base: str, left_out: list[str] | None = None, title: str | None = None
     ) -> None:
         self.gain, self.cost = measures.named(gain), measures.named(cost)
         self.factor, self.base, self.left_out = factor, base, set(left_out or ())
@@ -40,9 +34,7 @@ class TradeOff(Panel):
         if not differences[0]:
             return Drawn(notes=[f"No {pretty(self.factor)} can be compared with {self.base}."])
         gains, costs = differences
-        starts = {
-            e.key["agent"]: e for e in estimate(data, self.gain, ["agent"], where={self.factor: self.base})
-        }
+        starts = {e.key["agent"]: e for e in estimate(data, self.gain, ["agent"], where={self.factor: self.base})}
         rows = [
             [*key, gained.value, gained.low, gained.high]
             + ([c.value, c.low, c.high] if (c := costs.get(key)) is not None else [None] * 3)
@@ -69,14 +61,9 @@ class TradeOff(Panel):
         began = "" if start is None else f" ({self.gain.title.lower()} {fixed(start.value)} with {self.base})"
         if not sure:
             level, best = max(own, key=lambda pair: pair[1].value)
-            return (
-                f"{agent}{began}: no level raises it for sure at this size; most does {level}, {best.text()}."
-            )
+            return f"{agent}{began}: no level raises it for sure at this size; most does {level}, {best.text()}."
         sure.sort(key=lambda pair: -pair[1].value)
-        told = [
-            f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}"
-            for level, gained in sure
-        ]
+        told = [f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}" for level, gained in sure]
         return f"{agent}{began}: raised by {listed(told)}."
 
     def _cost(self, found: Estimate | None) -> str:

@@ -162,10 +162,7 @@ def question(study: Mapping[str, Any]) -> tuple[str, str]:
     >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?"})
     ('Does it help?', 'Who knows?')
     """
-    title, about = (
-        study.get("title") or pretty(study["name"]),
-        " ".join(str(study.get("about") or "").split()),
-    )
+    title, about = (study.get("title") or pretty(study["name"]), " ".join(str(study.get("about") or "").split()))
     if title.endswith("?"):
         return title, about
     sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")

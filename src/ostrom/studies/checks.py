@@ -55,9 +55,7 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
         if known is not None and name not in known:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
             text = unknown_key(name, known, f"the parameters of {of}")
-            allowed = [
-                k if k != "extra" else "extra (a mapping of what only this server takes)" for k in known
-            ]
+            allowed = [k if k != "extra" else "extra (a mapping of what only this server takes)" for k in known]
             raise StudyError(text, file=file, key=f"agent.params.{name}", allowed=allowed)
     for name, (rule, holds) in RULES.items():
         if config.params.get(name) is not None and not holds(config.params[name]):
@@ -115,10 +113,7 @@ def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | N
     author = game.params.get("author")
     if author is not None and any(p.config.model == author for players in seatings for p in players):
         raise StudyError(
-            f"wrote the scenario {game.name}; a model does not play what it wrote",
-            file=file,
-            key="model",
-            found=author,
+            f"wrote the scenario {game.name}; a model does not play what it wrote", file=file, key="model", found=author
         )
 
 
@@ -208,9 +203,7 @@ def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
     memory = memories.build(config.memory, key="agent.memory", file=file)
     lacking = memory.lacks(game)
     if lacking:
-        raise StudyError(
-            f"memory {memory.name}: {lacking}", file=file, key="agent.memory", found=config.memory
-        )
+        raise StudyError(f"memory {memory.name}: {lacking}", file=file, key="agent.memory", found=config.memory)
     if config.conversation == "dialogue" and memory.invents:
         raise StudyError(
             f"memory {memory.name} shows rounds that were never played, and a dialogue has no turns for them: "
@@ -233,9 +226,7 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
         )  # fmt: skip
 
 
-def check_strategies(
-    game: Game, mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None
-) -> None:
+def check_strategies(game: Game, mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
     """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits.
 
     In a large group it is asked at one seat of each kind: a round of a thousand for each of a thousand seats is slow.

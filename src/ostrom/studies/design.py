@@ -63,9 +63,7 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
 def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     """The observations that a study will give; their values are the least ones that are possible, or 0."""
     if isinstance(query.where, str) and query.where.strip():
-        raise UsageError(
-            "where: takes columns with levels here, for nothing is played yet that SQL could ask"
-        )
+        raise UsageError("where: takes columns with levels here, for nothing is played yet that SQL could ask")
     part, stand_in = query.part, Path(plan.name)
     rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
     types = factor_types(rows)
@@ -150,10 +148,7 @@ def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
 
 
 async def play_looks(
-    plan: StudyPlan,
-    folder: Folder,
-    play: Callable[[StudyPlan], Awaitable[Result]],
-    tables_of: TablesOf,
+    plan: StudyPlan, folder: Folder, play: Callable[[StudyPlan], Awaitable[Result]], tables_of: TablesOf
 ) -> Result:
     """Play seeds until the rule of the study says stop."""
     rule = plan.stop

@@ -99,9 +99,7 @@ def _lost(
 ) -> str | None:
     """Why the value at a path reaches no match; None where it reaches one, or nobody can say."""
     try:
-        set_path(
-            data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK
-        )  # a model stays one
+        set_path(data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK)  # a model stays one
         data, root = with_options(data, file, models, seeds, budget), path.partition(".")[0]
     except StudyError:  # a mark cannot stand everywhere: in place of null, which takes a variant out
         return None
@@ -146,10 +144,7 @@ def _reached(cell: Mapping[str, Any]) -> bool:
         return True
     if _marked([cell.get("seating"), cell.get("observers")]):
         return True
-    agents = [
-        on_top(cell.get("agent") or {}, spelled_out(spec))
-        for spec in (cell.get("types") or {"": {}}).values()
-    ]
+    agents = [on_top(cell.get("agent") or {}, spelled_out(spec)) for spec in (cell.get("types") or {"": {}}).values()]
     marked = [agent for agent in agents if _marked(agent)]
     seats = {int(seat): over for seat, over in (cell.get("seats") or {}).items() if over}
     if not seats or (

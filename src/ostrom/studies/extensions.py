@@ -42,9 +42,7 @@ class FileKind:
     """The content of a shipped file by its name."""
 
 
-file_kinds: Registry[FileKind] = Registry(
-    "kind of file", None, "FILE_KIND", "ostrom.file_kinds", folder="file_kinds"
-)
+file_kinds: Registry[FileKind] = Registry("kind of file", None, "FILE_KIND", "ostrom.file_kinds", folder="file_kinds")
 
 
 class StudySection(BaseModel):
@@ -53,9 +51,7 @@ class StudySection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-sections: Registry[StudySection] = Registry(
-    "section of a study", None, "SECTION", "ostrom.sections", folder="sections"
-)
+sections: Registry[StudySection] = Registry("section of a study", None, "SECTION", "ostrom.sections", folder="sections")
 
 
 seat_hosts: Registry[OutsideSeats] = Registry(

@@ -149,9 +149,7 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
 def _label(value: Any) -> Any:
     if isinstance(value, Mapping):
         name = value.get("name")
-        return (
-            value.get("label") or (readable(name) if isinstance(name, str) else name) or _whole_label(value)
-        )
+        return value.get("label") or (readable(name) if isinstance(name, str) else name) or _whole_label(value)
     return value if isinstance(value, str | int | float | bool) or value is None else _whole_label(value)
 
 
@@ -250,11 +248,7 @@ class Grid:
             for label in wanted if isinstance(wanted, list) else [wanted]:
                 if str(label) not in labels:
                     raise StudyError(
-                        "is no level of the factor",
-                        file=file,
-                        key=f"{where}.{name}",
-                        found=label,
-                        allowed=labels,
+                        "is no level of the factor", file=file, key=f"{where}.{name}", found=label, allowed=labels
                     )
                 allowed.add(labels.index(str(label)))
             rule.append((place, allowed))
@@ -423,9 +417,7 @@ def agent_names(
     >>> agent_names(types, {("half", 1): AgentConfig(strategy="random:0.5", memory={"name": "window", "k": 2})})
     {('half', 1): 'half (memory=window:k=2)'}
     """
-    changed = {
-        place: config for place, config in players.items() if config.conduct != types[place[0]].conduct
-    }
+    changed = {place: config for place, config in players.items() if config.conduct != types[place[0]].conduct}
     called = {name: {config.conduct} for name, config in types.items()}
     names = {config.conduct: name for name, config in reversed(list(types.items()))}
     for (name, _), config in changed.items():
@@ -466,9 +458,7 @@ def _one_line(value: Any) -> str:
     return " ".join(str("none" if value is None else value).split())
 
 
-def watching_types(
-    types: Sequence[str], scripts: Collection[str], given: str | Sequence[str], file: str
-) -> list[str]:
+def watching_types(types: Sequence[str], scripts: Collection[str], given: str | Sequence[str], file: str) -> list[str]:
     """The types that watch where a mechanism asks for observers.
 
     >>> watching_types(["gpt", "grim"], {"grim"}, "models", "s.yaml")
@@ -482,9 +472,7 @@ def watching_types(
     for name in names:
         if name not in types:
             allowed = ["models", "all", *types]
-            raise StudyError(
-                "names no type of the study", file=file, key="observers", found=name, allowed=allowed
-            )
+            raise StudyError("names no type of the study", file=file, key="observers", found=name, allowed=allowed)
     return names
 
 

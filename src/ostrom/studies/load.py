@@ -31,9 +31,7 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    return with_files(
-        validate(StudyFile, with_baselines(_with_game(data), file), file), folder_of(source), file
-    )
+    return with_files(validate(StudyFile, with_baselines(_with_game(data), file), file), folder_of(source), file)
 
 
 def _with_game(data: dict[str, Any]) -> dict[str, Any]:
@@ -64,9 +62,7 @@ def with_options(
         }
     stop = mapping_at(data.get("stop"), file, "stop")
     if stop and seeds is not None:
-        raise StudyError(
-            "a study with stop plays stop.at_least to stop.at_most seeds", file=file, key="--seeds"
-        )
+        raise StudyError("a study with stop plays stop.at_least to stop.at_most seeds", file=file, key="--seeds")
     if seeds is not None:
         data["seeds"] = seeds
     elif isinstance(stop.get("at_most"), int):
@@ -144,10 +140,7 @@ def _asked(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[st
         for name, spec in mapping_at(variants, file, "variants").items()
         if spec is not None
     }
-    of = {
-        name: _varied(spec.pop("of", None), models, f"variants.{name}.of", file)
-        for name, spec in over.items()
-    }
+    of = {name: _varied(spec.pop("of", None), models, f"variants.{name}.of", file) for name, spec in over.items()}
     for model in models:
         yield model, {"model": model}
         for name, spec in over.items():
@@ -162,10 +155,7 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
     chosen = models[:1] if of == "first" else [of] if isinstance(of, str) else of
     if not isinstance(chosen, list | tuple) or not {*map(str, chosen)} <= {*models}:
         raise StudyError(
-            f"must be 'first' or models that are named (allowed: {', '.join(models)})",
-            file=file,
-            key=key,
-            found=of,
+            f"must be 'first' or models that are named (allowed: {', '.join(models)})", file=file, key=key, found=of
         )
     return chosen
 
@@ -209,10 +199,7 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
     if not isinstance(run, str) or not run.strip():
         raise StudyError("must be a run: its name or folder", file=file, key=key, found=run)
     groups: list[tuple[dict[str, Any], dict[str, int]]] = []
-    with (
-        open_run(run, Path("runs")) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
+    with open_run(run, Path("runs")) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
         rows = data.records(
             "SELECT match, round, list(action ORDER BY seat) AS actions FROM decisions "
             "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
@@ -222,15 +209,11 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
         for row in rows:
             unit = opened.plan.unit(row["match"])
             if row["match"] not in counts:
-                seated = [
-                    setting_of(player.config, unit.game) for player in unit.players if not player.observes
-                ]
+                seated = [setting_of(player.config, unit.game) for player in unit.players if not player.observes]
                 alike = all(one == seated[0] for one in seated) and seated[0]["window"] is not None
                 if alike and seated[0] not in (who for who, _ in groups):
                     groups.append((seated[0], {}))
-                counts[row["match"]] = (
-                    next((of for who, of in groups if who == seated[0]), None) if alike else None
-                )
+                counts[row["match"]] = next((of for who, of in groups if who == seated[0]), None) if alike else None
             times = counts[row["match"]]
             if times is not None and len(row["actions"]) == unit.game.seats:
                 profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
@@ -242,11 +225,7 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
             file=file, key=key, found=run,
         )  # fmt: skip
     return [
-        {
-            **who,
-            "run": run,
-            "shares": {t: round(n / sum(times.values()), 6) for t, n in sorted(times.items())},
-        }
+        {**who, "run": run, "shares": {t: round(n / sum(times.values()), 6) for t, n in sorted(times.items())}}
         for who, times in groups
         if times
     ]

@@ -226,9 +226,7 @@ class StudyPlan(Plan):
         """The plan of one shard, with its part of the budget; refused where every unit needs all others."""
         together = bool(self._prepared) and self.cells * self.study.seeds == 1 < shard.of
         where = f"{self.file}: --shard {shard}"
-        check_divisible(
-            where, self.stop is not None, self.study.people is not None, len(self) if together else 0
-        )
+        check_divisible(where, self.stop is not None, self.study.people is not None, len(self) if together else 0)
         plan = copy(self)
         plan.shard, plan.budget = shard, self.budget.share(shard)
         plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
@@ -382,9 +380,7 @@ class StudyPlan(Plan):
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
             if not 1 <= seat <= game.seats:
-                raise StudyError(
-                    f"game {game.name} has seats 1 to {game.seats}", file=self.file, key=f"seats.{seat}"
-                )
+                raise StudyError(f"game {game.name} has seats 1 to {game.seats}", file=self.file, key=f"seats.{seat}")
         try:
             mechanism.fit(game)
         except GameError as error:
@@ -397,9 +393,7 @@ class StudyPlan(Plan):
         if seats:
             players = {place: self._seated(cell, *place).config for place in preparations}
             for seating in seatings:
-                players |= {
-                    (p.name, i % game.seats): p.config for i, p in enumerate(seating) if not p.observes
-                }
+                players |= {(p.name, i % game.seats): p.config for i, p in enumerate(seating) if not p.observes}
             cell = replace(cell, names=agent_names(types, players))
             seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
         return replace(cell, seatings=seatings)
@@ -414,11 +408,7 @@ class StudyPlan(Plan):
         root = path.split(".")[0]
         if root not in self._base:
             raise StudyError(
-                "cannot be varied",
-                file=self.file,
-                key=f"vary.{factor}",
-                found=path,
-                allowed=sorted(self._base),
+                "cannot be varied", file=self.file, key=f"vary.{factor}", found=path, allowed=sorted(self._base)
             )
         try:
             set_path(data, path, value)
@@ -508,9 +498,7 @@ class StudyPlan(Plan):
 
     def _build_mechanism(self, spec: str) -> Mechanism:
         stated = orjson.loads(spec)
-        return build_mechanism(
-            before_2(stated) if self._before_2 else stated, key="mechanism", file=self.file
-        )
+        return build_mechanism(before_2(stated) if self._before_2 else stated, key="mechanism", file=self.file)
 
     def _build_agent(self, spec: str) -> AgentConfig:
         try:
@@ -566,9 +554,7 @@ class StudyPlan(Plan):
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""
-        configs = (
-            seated.config for _, cell in self._sample() for seating in cell.seatings for seated in seating
-        )
+        configs = (seated.config for _, cell in self._sample() for seating in cell.seatings for seated in seating)
         try:
             found = clients_of(configs)
         except StudyError as error:

@@ -115,9 +115,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     yield from ("amount.txt", "standing.txt")
     yield from (f"names/{name}.txt" for name in ("number", "short", "title", "you", "other"))
     yield "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
-    yield from (
-        f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name
-    )
+    yield from (f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name)
     if config.persona is not None and library.has(f"personas/{config.persona}.txt"):
         yield f"personas/{config.persona}.txt"
     if config.system is not None and library.has(f"systems/{config.system}.txt"):
@@ -136,9 +134,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         view = decision.view
         yield from rules_files(view, framing.wording)
         yield story_file(framing, view.game)
-        told = (
-            told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*asked, "act")
-        )
+        told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*asked, "act"))
         yield from filter(None, told)
         rule = not view.game.has_table
         if rule:
@@ -162,15 +158,9 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
                 answer_file(library, form, config.style),
             )
         elif rule and decision.kind == "act":
-            yield from (
-                stage_file(library, decision, framing.story),
-                answer_file(library, form, config.style),
-            )
+            yield from (stage_file(library, decision, framing.story), answer_file(library, form, config.style))
             for kind in style.questions:
-                yield from (
-                    "games/_expected.txt",
-                    first_file(library, replace(decision, kind=kind), framing.story),
-                )
+                yield from ("games/_expected.txt", first_file(library, replace(decision, kind=kind), framing.story))
         else:
             yield from _question(library, config, view.mechanism, decision.kind, form, sham)
 
@@ -225,9 +215,7 @@ def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
     """Where a run's own prompts lie; refused where that folder is gone."""
     home: str | None = manifest.get("prompts_folder")
     if home is not None and not Path(home).is_dir():
-        raise RunError(
-            f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)"
-        )
+        raise RunError(f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)")
     return home
 
 
@@ -259,9 +247,7 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
             break
         for decision in decisions:
             by_other = decision.agent is not None and unit.players[decision.agent].observes
-            asked[decision.agent if by_other and decision.agent is not None else decision.player].append(
-                decision
-            )
+            asked[decision.agent if by_other and decision.agent is not None else decision.player].append(decision)
         if all(len(known) >= enough for known in asked.values()):
             break
     return {player: known[:enough] for player, known in asked.items()}

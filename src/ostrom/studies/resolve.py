@@ -67,9 +67,7 @@ def resolve(
         stated = registration.stated
         preset, changes = preset or stated.preset, (*stated.set, *changes)
         models, seeds = models or stated.models, seeds if seeds is not None else stated.seeds
-    study = load_study(
-        source, preset=preset, changes=changes, models=models, seeds=seeds, budget=options.bounds
-    )
+    study = load_study(source, preset=preset, changes=changes, models=models, seeds=seeds, budget=options.bounds)
     file = read_study(source)[1]
     plan = plan_of(study, Library(options.prompts, home=home_of(file)), file)
     check_effects(plan, source, preset, changes, models, seeds, options.bounds)
@@ -81,11 +79,7 @@ def resolve(
 
 
 def resolve_run(
-    run: str | Path,
-    runs: str | Path = "runs",
-    *,
-    options: PlayOptions = PlayOptions(),
-    seeds: int | None = None,
+    run: str | Path, runs: str | Path = "runs", *, options: PlayOptions = PlayOptions(), seeds: int | None = None
 ) -> Resolved:
     """The plan of a run on disk, as it was begun; options that are stated replace what was kept."""
     home = find_run(run, runs)
@@ -179,9 +173,7 @@ RECORDED = {name: declaration for name, declaration in DECLARED.items() if decla
 def save_session(folder: Path, options: PlayOptions) -> None:
     """Keep how a run is played; where that cannot be written the run goes on without it."""
     with suppress(OSError, RunError):
-        text = orjson.dumps(
-            {name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2
-        )
+        text = orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2)
         write_whole(folder / SESSION, text)
 
 

@@ -149,14 +149,7 @@ def play(
     plan = StudyPlan(study, Library(prompts, home=home_of(file)), file)
     if options is not None and options.shard is not None:
         plan = plan.divided(Shard.parse(options.shard))
-    return play_plan(
-        plan,
-        name=plan.run_name(name),
-        runs=runs,
-        options=options,
-        watch=watch,
-        open_models=open_models,
-    )
+    return play_plan(plan, name=plan.run_name(name), runs=runs, options=options, watch=watch, open_models=open_models)
 
 
 def play_plan(
@@ -171,13 +164,7 @@ def play_plan(
 ) -> Result:
     """Play a plan into ``runs/<name>``; ``begin`` may write the beginning of its journal."""
     playing = play_plan_async(
-        plan,
-        name=name,
-        runs=runs,
-        options=options,
-        watch=watch,
-        open_models=open_models,
-        begin=begin,
+        plan, name=name, runs=runs, options=options, watch=watch, open_models=open_models, begin=begin
     )
     try:
         return loop.run(playing)
@@ -304,11 +291,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     forked = {} if parent is None else {"parent": parent}
     if not folder.exists:
         _no_orphan(folder)
-        more: dict[str, Any] = {
-            "prompts_folder": _absolute(plan.library.folder),
-            "loop": loop.loop_name(),
-            **forked,
-        }
+        more: dict[str, Any] = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if parts := parts_of_packages(study):
             more["parts"] = parts
             more["shapes"] = [shape_of(game) for game in plan.games if f"ostrom.games.{game.name}" in parts]
@@ -340,9 +323,7 @@ def _trees(plan: Plan) -> str | None:
     """A hash of the precomputed answers of a shard: all shards must be played with the same."""
     if plan.shard is None or not plan.trees:
         return None
-    answers = {
-        key: sorted((repr(at), answer_columns(a)) for at, a in of.items()) for key, of in plan.trees.items()
-    }
+    answers = {key: sorted((repr(at), answer_columns(a)) for at, a in of.items()) for key, of in plan.trees.items()}
     return blake2b(repr(sorted(answers.items())).encode(), digest_size=16).hexdigest()
 
 
@@ -380,11 +361,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
         raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")
     bound = old.get("registered") or {}
     if plan.registered is not None and plan.registered["hash"] != bound.get("hash"):
-        held = (
-            f"is bound to the registration {bound['hash'][:16]}"
-            if bound
-            else "was begun without a registration"
-        )
+        held = f"is bound to the registration {bound['hash'][:16]}" if bound else "was begun without a registration"
         raise RunError(
             f"{folder.path}: {held} (created {old['created']}); a registration is made before its run (choose another "
             "--name; a run that was played: ostrom register --played)"

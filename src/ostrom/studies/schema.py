@@ -101,8 +101,7 @@ class StudyFile(BaseModel):
     )
     vary: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
     only: list[dict[str, Any]] | None = Field(
-        default=None,
-        description="the combinations of levels that are played, as partial cells; left out: all of them",
+        default=None, description="the combinations of levels that are played, as partial cells; left out: all of them"
     )
     seeds: int = Field(default=1, ge=1, le=MOST_SEEDS)
     seeds_shared: bool | None = Field(

@@ -71,17 +71,11 @@ def _with_replicas(entry: Any, key: str, file: str) -> Any:
     names = {model for url in urls if (model := url.partition("#")[2])}
     if "model" not in entry and len(names) != 1:
         raise StudyError(
-            "must name one model, as in http://host:port/v1#model",
-            file=file,
-            key=f"{key}.replicas",
-            found=urls,
+            "must name one model, as in http://host:port/v1#model", file=file, key=f"{key}.replicas", found=urls
         )
     model = entry.get("model") or f"{urls[0].partition('#')[0]}#{names.pop()}"
     rest = {name: value for name, value in entry.items() if name != "replicas"}
-    return rest | {
-        "model": model,
-        "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]},
-    }
+    return rest | {"model": model, "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]}}
 
 
 def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
@@ -100,9 +94,7 @@ def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[st
     if model in names:
         return {**names[model], "called": model}
     if "/" not in model:
-        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").at(
-            file, key
-        )
+        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").at(file, key)
     return {"model": model}
 
 

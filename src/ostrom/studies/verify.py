@@ -25,13 +25,7 @@ from ostrom.data.tables import batches
 from ostrom.engine.chain import Chain
 from ostrom.engine.entries import dump, keep_rows
 from ostrom.engine.folder import Folder, refuse_joined
-from ostrom.engine.integrity import (
-    DAMAGE,
-    explain,
-    guard,
-    require_format,
-    require_plain,
-)
+from ostrom.engine.integrity import DAMAGE, explain, guard, require_format, require_plain
 from ostrom.engine.journal import MOST_AT_ONCE
 from ostrom.engine.rows import Rows, UnitTable
 from ostrom.engine.unit_rows import keeps_rows
@@ -75,9 +69,7 @@ class Checked:
     processes: int
 
 
-def check_run(
-    path: Path, *, rows: bool = False, tell: Tell | None = None, processes: int | None = None
-) -> Checked:
+def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, processes: int | None = None) -> Checked:
     """Check a run; what is wrong with it is raised. With ``rows`` its rows are made anew, whatever they were.
 
     Of a joined run every shard is checked.
@@ -89,8 +81,7 @@ def check_run(
         with open_run(path):
             pass
         return _sum(
-            path.name,
-            [check_run(shard.path, tell=tell, processes=processes) for shard in folder.shards(manifest)],
+            path.name, [check_run(shard.path, tell=tell, processes=processes) for shard in folder.shards(manifest)]
         )
     with ExitStack() as stack:
         if rows:
@@ -160,20 +151,11 @@ def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
 def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[Made]:
     """The same by several processes; the first thing that is wrong stops them."""
     lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-    command = [
-        sys.executable,
-        "-m",
-        "ostrom.studies.verify",
-        str(path.absolute()),
-        "rows" if make else "",
-    ]
+    command = [sys.executable, "-m", "ostrom.studies.verify", str(path.absolute()), "rows" if make else ""]
     with ExitStack() as stack:
         workers = [
             subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONSAFEPATH": "1"}
             )
             for _ in range(count)
         ]

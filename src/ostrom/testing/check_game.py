@@ -119,9 +119,7 @@ def _check_marked_actions(game: Game) -> None:
             assert index is None or 0 <= index < len(game.actions[seat]), (
                 f"{game.name}: the {what} action of seat {seat + 1} is {index}, not an action"
             )
-        assert good is None or good != bad, (
-            f"{game.name}: seat {seat + 1} cooperates and defects with one action"
-        )
+        assert good is None or good != bad, f"{game.name}: seat {seat + 1} cooperates and defects with one action"
         assert good is not None or bad is None, f"{game.name}: seat {seat + 1} can defect but not cooperate"
     good_ones = [c for c in game.cooperative if c is not None]
     bad_ones = [d for d in game.defective if d is not None]
@@ -148,9 +146,7 @@ def _check_description(game: Game) -> None:
     """What a seat is told about an outcome is what is scored there, for every seat and outcome."""
     for seat in range(game.seats):
         told = Counter(line.profile for line in describe(game, seat))
-        assert told == Counter(game.profiles()), (
-            f"{game.name}: seat {seat + 1} is not told every outcome once"
-        )
+        assert told == Counter(game.profiles()), f"{game.name}: seat {seat + 1} is not told every outcome once"
         for line in describe(game, seat):
             where = f"{game.name}: seat {seat + 1} at {line.profile}"
             assert line.own == line.profile[seat], f"{where} is told the wrong own action {line.own}"
@@ -172,15 +168,11 @@ def _check_counts(game: Game) -> None:
             line = told[profile[seat], tuple(others.count(action) for action in range(width))]
             scored = game.payoff(profile)
             where = f"{game.name}: seat {seat + 1} at {profile}"
-            assert line.payoff == scored[seat], (
-                f"{where} is told {line.payoff} by numbers, gets {scored[seat]}"
-            )
+            assert line.payoff == scored[seat], f"{where} is told {line.payoff} by numbers, gets {scored[seat]}"
             for other, action in enumerate(profile):
                 if other != seat:
                     said = line.other_payoffs[action]
-                    assert said == scored[other], (
-                        f"{where} is told {said} for seat {other + 1}, not {scored[other]}"
-                    )
+                    assert said == scored[other], f"{where} is told {said} for seat {other + 1}, not {scored[other]}"
 
 
 def _check_files(game: Game) -> None:
@@ -188,13 +180,9 @@ def _check_files(game: Game) -> None:
     assert not changed, f"{game.name}: written to YAML and read back it differs: {changed[0]}"
     back = parse_nfg(write_nfg(game), name=game.name)
     assert back.actions == game.actions, f"{game.name}: written to .nfg and read back the actions differ"
-    assert back.roles == game.roles, (
-        f"{game.name}: written to .nfg and read back the roles differ: {back.roles}"
-    )
+    assert back.roles == game.roles, f"{game.name}: written to .nfg and read back the roles differ: {back.roles}"
     assert back.title == game.title, f"{game.name}: written to .nfg and read back the title differs"
-    assert np.array_equal(back.payoffs, game.payoffs), (
-        f"{game.name}: written to .nfg and read back the payoffs differ"
-    )
+    assert np.array_equal(back.payoffs, game.payoffs), f"{game.name}: written to .nfg and read back the payoffs differ"
 
 
 def check_rule(game: Game) -> None:
@@ -206,9 +194,7 @@ def check_rule(game: Game) -> None:
     )
     for seed in range(MATCHES):
         one, two = play_rounds(game, seed), play_rounds(game, seed)
-        assert one == two, (
-            f"{game.name}: the same moves and the same chance give another course (seed {seed})"
-        )
+        assert one == two, f"{game.name}: the same moves and the same chance give another course (seed {seed})"
         if game.best_total is not None and not game.stateful:
             for _, end in one:
                 total = fsum(end.payoffs)
@@ -260,9 +246,7 @@ def _check_turn(game: Game, turn: Due, where: str) -> None:
     ends = [turn.options[0], turn.options[-1]] if len(turn.options) else []
     assert ends, f"{where}: offers seat {turn.seat + 1} nothing"
     for name in ends if isinstance(turn.options, Amounts) else turn.options:
-        assert name in game.actions[turn.seat], (
-            f"{where}: {name!r} is not among the actions of seat {turn.seat + 1}"
-        )
+        assert name in game.actions[turn.seat], f"{where}: {name!r} is not among the actions of seat {turn.seat + 1}"
     check_plain(turn.facts, f"{where}: the facts that the seat is told")
 
 

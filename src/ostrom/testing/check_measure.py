@@ -17,10 +17,7 @@ from ostrom.testing.small_run import amounts_run, people_run, small_run
 
 
 def check_measure(
-    measure: str | Mapping[str, Any] | Measure,
-    *,
-    data: RunData | Sequence[RunData] | None = None,
-    valued: bool = True,
+    measure: str | Mapping[str, Any] | Measure, *, data: RunData | Sequence[RunData] | None = None, valued: bool = True
 ) -> None:
     """Raise AssertionError with one line if a measure breaks the contract.
 
@@ -60,9 +57,7 @@ def check_declaration(part: Measure) -> None:
         assert need.count(".") == 1, f"{part.name}: needs {need!r} is not table.column"
     if not callable(part.bounds) and part.bounds is not None:
         low, high = part.bounds
-        assert low is None or high is None or low < high, (
-            f"{part.name}: bounds {part.bounds} are out of order"
-        )
+        assert low is None or high is None or low < high, f"{part.name}: bounds {part.bounds} are out of order"
         if part.scale == "share":
             assert part.bounds == (0.0, 1.0), f"{part.name}: a share lies between 0 and 1, not {part.bounds}"
 

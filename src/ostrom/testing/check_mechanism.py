@@ -157,9 +157,7 @@ def _plain(decision: Decision) -> Any:
 def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int) -> None:
     count = sum(map(len, match.asked))
     bound = rules.most_decisions(game)
-    assert count <= bound, (
-        f"{rules.name} in {game.name}: asked {count} decisions, most_decisions says {bound}"
-    )
+    assert count <= bound, f"{rules.name} in {game.name}: asked {count} decisions, most_decisions says {bound}"
     for step, decisions in enumerate(match.asked):
         where = f"{rules.name} in {game.name}, step {step}"
         who = [d.player for d in decisions]
@@ -169,9 +167,7 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
         assert all(0 <= p < asked for p in who), f"{where}: asks players {who} of {asked}"
         for decision in decisions:
             view = decision.view
-            assert decision.agent is None or 0 <= decision.agent < asked, (
-                f"{where}: agent {decision.agent} of {asked}"
-            )
+            assert decision.agent is None or 0 <= decision.agent < asked, f"{where}: agent {decision.agent} of {asked}"
             assert 0 <= view.seat < game.seats, f"{where}: seat {view.seat} is not in the game"
             assert view.game is game, f"{where}: the view is about another game"
             assert view.mechanism == rules.name, f"{where}: the view names mechanism {view.mechanism!r}"
@@ -180,9 +176,7 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
             if schema := getattr(decision.form, "schema", None):
                 check_schema(schema)
             if decision.kind == "act":
-                assert isinstance(decision.form, Choice | Mixture | Number), (
-                    f"{where}: an act is no {decision.form}"
-                )
+                assert isinstance(decision.form, Choice | Mixture | Number), f"{where}: an act is no {decision.form}"
         shown = match.decisions[step]
         assert shown == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
 
@@ -190,9 +184,7 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
     again = drive(rules, game, streams, lambda d, step: _answer_of(match, d, step))
     assert again.decisions == match.decisions, f"{rules.name} in {game.name}: same answers, other decisions"
-    assert again.outcome.scores == match.outcome.scores, (
-        f"{rules.name} in {game.name}: same answers, other scores"
-    )
+    assert again.outcome.scores == match.outcome.scores, f"{rules.name} in {game.name}: same answers, other scores"
     assert dict(again.outcome.facts) == dict(match.outcome.facts), (
         f"{rules.name} in {game.name}: same answers, other facts"
     )

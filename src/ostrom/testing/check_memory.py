@@ -57,9 +57,7 @@ def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int =
     """
     view, notes = view_after(game, rounds, seat), _notes(memory, view_after(game, rounds, seat))
     shown = memory.show(view, draws(seed, seat), notes)
-    assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(shown), (
-        "shows another past each time"
-    )
+    assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(shown), "shows another past each time"
     longer = [*rounds, *(replace(r, number=len(rounds) + i) for i, r in enumerate(rounds[:3], 1))]
     cut = replace(view, history=History(longer, len(rounds)))
     assert _plain(memory.show(cut, draws(seed, seat), notes)) == _plain(shown), "knows rounds to come"

@@ -20,9 +20,7 @@ from ostrom.testing.small_run import small_run
 
 
 def check_panel(
-    panel: str | Mapping[str, Any] | Panel | Callable[..., Panel],
-    *,
-    data: RunData | Sequence[RunData] | None = None,
+    panel: str | Mapping[str, Any] | Panel | Callable[..., Panel], *, data: RunData | Sequence[RunData] | None = None
 ) -> None:
     """Raise AssertionError with one line if a panel breaks the contract.
 
@@ -41,9 +39,7 @@ def check_panel(
 
 
 def check_chart(
-    chart: Mapping[str, Any] | Chart | Callable[..., Chart],
-    *,
-    data: RunData | Sequence[RunData] | None = None,
+    chart: Mapping[str, Any] | Chart | Callable[..., Chart], *, data: RunData | Sequence[RunData] | None = None
 ) -> None:
     """The same for a declared chart: ``{chart: dots, measure: cooperation}`` or the object."""
     part = panel_of(chart) if isinstance(chart, Mapping) else chart

@@ -31,15 +31,11 @@ from ostrom.testing.random_answers import random_answer
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")
 
-PRISONERS_DILEMMA = TensorGame(
-    "prisoners_dilemma", (_CD, _CD), np.array([[[3, 3], [0, 5]], [[5, 0], [1, 1]]]), (0, 0)
-)
+PRISONERS_DILEMMA = TensorGame("prisoners_dilemma", (_CD, _CD), np.array([[[3, 3], [0, 5]], [[5, 0], [1, 1]]]), (0, 0))
 THREE_PLAYERS = TensorGame(
     "public_goods",
     (_CD, _CD, _CD),
-    np.array(
-        [[[[(3 - i - j - k) / 2 + a for a in (i, j, k)] for k in (0, 1)] for j in (0, 1)] for i in (0, 1)]
-    ),
+    np.array([[[[(3 - i - j - k) / 2 + a for a in (i, j, k)] for k in (0, 1)] for j in (0, 1)] for i in (0, 1)]),
     (0, 0, 0),
 )
 NO_COOPERATION = TensorGame(
@@ -81,10 +77,7 @@ def check_strategy(
         make = strategy
     check_metadata(make())
     tried = [game if isinstance(game, Game) else build_game(game) for game in games]
-    tabled, by_rule = (
-        [game for game in tried if game.has_table],
-        [game for game in tried if not game.has_table],
-    )
+    tabled, by_rule = ([game for game in tried if game.has_table], [game for game in tried if not game.has_table])
     if make().about_amounts:
         for game in tabled:
             check_refusal(make(), game)
@@ -128,9 +121,7 @@ def check_metadata(strategy: Strategy) -> None:
     """Title, citation, one-line rule, memory depth and stochasticity are stated."""
     kind = type(strategy)
     for what in ("title", "citation"):
-        assert isinstance(getattr(kind, what, None), str) and getattr(kind, what), (
-            f"{kind.__name__}: no {what}"
-        )
+        assert isinstance(getattr(kind, what, None), str) and getattr(kind, what), f"{kind.__name__}: no {what}"
     assert kind.__doc__ and kind.__doc__ != Strategy.__doc__, f"{kind.__name__}: no docstring states the rule"
     depth = getattr(strategy, "memory_depth", None)
     assert isinstance(depth, int | float) and depth >= 0, f"{strategy.name}: memory_depth is {depth!r}"
@@ -142,9 +133,7 @@ def check_refusal(strategy: Strategy, game: Game) -> None:
     try:
         strategy.odds(view_of(game, []))
     except StudyError as error:
-        assert game.name in str(error), (
-            f"{strategy.name}: the refusal does not name game {game.name}: {error}"
-        )
+        assert game.name in str(error), f"{strategy.name}: the refusal does not name game {game.name}: {error}"
         assert strategy.name in str(error), f"{strategy.name}: the refusal does not name it: {error}"
     else:
         raise AssertionError(f"{strategy.name}: plays {game.name}, against what it declares")
@@ -161,9 +150,7 @@ def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Pro
         assert min(odds) >= 0 and abs(sum(odds) - 1) < 1e-12, f"{where}: {odds} are no odds"
         assert list(strategy.odds(view)) == odds, f"{where}: asked again it answers otherwise"
         assert list(make().odds(view)) == odds, f"{where}: another instance answers otherwise"
-        assert list(make().odds(view_of(game, profiles, seat))) == odds, (
-            f"{where}: odds depend on more than moves"
-        )
+        assert list(make().odds(view_of(game, profiles, seat))) == odds, f"{where}: odds depend on more than moves"
 
 
 def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
@@ -197,9 +184,7 @@ def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequ
             )
 
 
-def check_forks(
-    make: Make, game: Game, samples: Sequence[Sequence[Profile]], rng: np.random.Generator
-) -> None:
+def check_forks(make: Make, game: Game, samples: Sequence[Sequence[Profile]], rng: np.random.Generator) -> None:
     """One instance that sees a match from every seat, and then branch off, answers like a fresh one."""
     veteran = make()
     for profiles in samples:
@@ -246,8 +231,7 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
             swapped = [_swap(p, seat) for p in profiles]
             one, two = (list(make().odds(view_of(game, p, s))) for p, s in ((profiles, 0), (swapped, seat)))
             assert one == two, (
-                f"{make().name} in {game.name} after {list(profiles)}: "
-                f"{one} in seat 1, {two} in seat {seat + 1}"
+                f"{make().name} in {game.name} after {list(profiles)}: {one} in seat 1, {two} in seat {seat + 1}"
             )
 
 
@@ -264,9 +248,7 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
                 for p in profiles
             ]
             told, said = make().odds(view_of(game, profiles, seat))[c], automaton.after(pairs)
-            assert told == said, (
-                f"{make().name}: {told} by its rule, {said} by its automaton after {list(profiles)}"
-            )
+            assert told == said, f"{make().name}: {told} by its rule, {said} by its automaton after {list(profiles)}"
 
 
 def check_stochastic(make: Make, game: Game) -> None:

@@ -45,9 +45,7 @@ class ServedConnection(asyncio.Protocol):
     """One connection: cuts the bytes into requests and hands them on, one at a time."""
 
     def __init__(
-        self,
-        handle: Callable[[Received, ServedConnection], None],
-        on_lost: Callable[[ServedConnection], None],
+        self, handle: Callable[[Received, ServedConnection], None], on_lost: Callable[[ServedConnection], None]
     ) -> None:
         self._handle, self._on_lost = handle, on_lost
         self._buffer = b""
@@ -101,9 +99,7 @@ class ServedConnection(asyncio.Protocol):
         size = _content_length(head)
         if size is None:
             self.write(
-                response(
-                    411, b'{"error": {"message": "a body needs a Content-Length"}}', "Connection: close\r\n"
-                )
+                response(411, b'{"error": {"message": "a body needs a Content-Length"}}', "Connection: close\r\n")
             )
             self.hang_up()
             return

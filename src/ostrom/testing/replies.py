@@ -13,9 +13,7 @@ import orjson
 
 _BRACKETED = re.compile(r"\[([^\[\]\n]{1,60})\]")
 _QUOTED = re.compile(r'"([^"\n]{1,60})"')
-_PLAIN = re.compile(
-    r"(?:nothing else|nichts anderem|nada más|任何其他内容|ولا شيء غيره)(?:: |：)(.+?)[.。]?\s*$", re.S
-)
+_PLAIN = re.compile(r"(?:nothing else|nichts anderem|nada más|任何其他内容|ولا شيء غيره)(?:: |：)(.+?)[.。]?\s*$", re.S)
 _BETWEEN = re.compile(r" or | oder | o | أو | 或 |, ")
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 # Lists and ranges in the words of every language that prompts are shipped in; what else a record says is English.
@@ -85,12 +83,7 @@ def _negotiated(last: str, draw: int) -> str | None:
     """An offer that says nothing, or a reply to one; None where neither is asked for."""
     if '"payments": a list' in last:
         players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
-        said = {
-            "message": "Noted.",
-            "intend": [],
-            "actions": {player: [] for player in players},
-            "payments": [],
-        }
+        said = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
         return orjson.dumps(said).decode()
     if '"accept"' in last and '"intend"' in last:
         return orjson.dumps({"accept": draw % 2 == 0, "message": "Noted.", "intend": []}).decode()
@@ -168,9 +161,7 @@ def _fitting(schema: dict[str, Any], body: dict[str, Any], draw: int) -> Any:
     name = ((body.get("response_format") or {}).get("json_schema") or {}).get("name")
     shares = all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
     most = {key: part.get("maximum", 100) for key, part in parts.items()} if shares else {}
-    if name == "mixture" or (
-        name is None and len(most) > 1 and max(most.values()) <= 100 <= sum(most.values())
-    ):
+    if name == "mixture" or (name is None and len(most) > 1 and max(most.values()) <= 100 <= sum(most.values())):
         return _mixture(list(parts), draw, most)
     if list(parts) == ["amount"]:
         bounds = parts["amount"]
@@ -199,9 +190,7 @@ def _object(question: str, prompt: str, draw: int) -> str:
     if bounds := _SUM.search(question):
         keys = list(dict.fromkeys(_QUOTED.findall(question[: bounds.start()])))
         caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
-        return orjson.dumps(
-            _mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})
-        ).decode()
+        return orjson.dumps(_mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})).decode()
     record: dict[str, Any] = {}
     for n, (key, values) in enumerate(_keys(question, _LISTED.findall(prompt)).items()):
         record[key] = values[draw // (n + 1) % len(values)]
@@ -215,9 +204,7 @@ def _filled(blanks: str, dialogue: str, draw: int) -> str:
     '{"action":"GO","why":"Noted."}'
     """
     option = _one_of(_OFFERED.findall(dialogue), draw)
-    record = {
-        key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()
-    }
+    record = {key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()}
     return orjson.dumps(record).decode()
 
 
@@ -280,11 +267,7 @@ def _mixture(keys: Sequence[str], draw: int, caps: Mapping[str, int]) -> dict[st
 
 def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
     """A chat completion in the shape of the OpenAI wire; words stand for tokens."""
-    choice: dict[str, Any] = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": finish,
-    }
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
     if (call := _wanted_call(body)) is not None:
         function = {"name": call[0], "arguments": orjson.dumps(call[1]).decode()}
         choice["message"] = {
@@ -344,11 +327,7 @@ def anthropic_document(body: dict[str, Any], text: str, finish: str = "stop") ->
 def _first_token(text: str, top: int) -> dict[str, Any]:
     token = text.split(" ")[0]
     others = [{"token": f"~{n}", "logprob": -2.0 - n} for n in range(1, top)]
-    return {
-        "token": token,
-        "logprob": -0.2,
-        "top_logprobs": [{"token": token, "logprob": -0.2}, *others][:top],
-    }
+    return {"token": token, "logprob": -0.2, "top_logprobs": [{"token": token, "logprob": -0.2}, *others][:top]}
 
 
 class PromptCache:

@@ -132,9 +132,7 @@ class LoopbackServer:
                 connection.reset()
             await asyncio.sleep(0)
 
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(main()), name="loopback-server", daemon=True
-        )
+        self._thread = threading.Thread(target=lambda: asyncio.run(main()), name="loopback-server", daemon=True)
         self._thread.start()
         ready.wait()
         if failure:
@@ -272,9 +270,7 @@ def _refused(_: LoopbackServer, received: Received) -> bytes:
 
 
 FAILURES: dict[str | None, Callable[[LoopbackServer, Received], bytes]] = {
-    "rate_limit": lambda s, _: _error(
-        429, "rate_limit_error", "slow down", f"Retry-After: {s.faults.retry_after}\r\n"
-    ),
+    "rate_limit": lambda s, _: _error(429, "rate_limit_error", "slow down", f"Retry-After: {s.faults.retry_after}\r\n"),
     "server_error": lambda *_: _error(500, "server_error", "something broke"),
     "unavailable": lambda *_: _error(503, "unavailable", "try again later"),
     "overloaded": lambda *_: _error(529, "overloaded_error", "Overloaded"),
@@ -288,9 +284,7 @@ FAILURES: dict[str | None, Callable[[LoopbackServer, Received], bytes]] = {
 def _arguments() -> Any:
     import argparse
 
-    parser = argparse.ArgumentParser(
-        prog="python -m ostrom.testing.server", description="loopback test server"
-    )
+    parser = argparse.ArgumentParser(prog="python -m ostrom.testing.server", description="loopback test server")
     options: dict[str, dict[str, Any]] = {
         "--port": {"type": int, "default": 0, "help": "0 picks a free one"},
         "--latency": {"type": float, "default": 0.0, "help": "seconds; the median with --sigma"},

@@ -47,19 +47,11 @@ PEOPLE: Mapping[str, Any] = {
     "mechanism": {"name": "repetition", "rounds": 3},
     "types": {"other": {"strategy": "tit_for_tat"}, "you": {"person": "web"}},
     "seating": "seats",
-    "vary": {
-        "prompting": {
-            "base": {"types.other.strategy": "tit_for_tat"},
-            "other": {"types.other.strategy": "grim"},
-        }
-    },
+    "vary": {"prompting": {"base": {"types.other.strategy": "tit_for_tat"}, "other": {"types.other.strategy": "grim"}}},
     "people": {
         "source": {"name": "link", "places": 10},
         "quota": 10,
-        "visit": [
-            {"match": 1},
-            {"ask": {"name": "guess", "text": "A person?", "options": ["person", "artificial"]}},
-        ],
+        "visit": [{"match": 1}, {"ask": {"name": "guess", "text": "A person?", "options": ["person", "artificial"]}}],
         "time": {"decision": 20},
     },
 }
@@ -94,10 +86,7 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
 
             crowd = Crowd(6, AgentConfig(strategy="random"), miss=0.1)
             pilot(plan_of(stated), crowd, name=name, runs=folder)
-        with (
-            open_run(Path(folder) / name) as run,
-            run_data(run.rows, run.folder.path, run.manifest) as data,
-        ):
+        with open_run(Path(folder) / name) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
             yield [data]
 
 

@@ -52,10 +52,7 @@ class RunPairing:
 
 
 def pairing_of(
-    left: Mapping[str, Any],
-    right: Mapping[str, Any],
-    lists: tuple[MatchList, MatchList],
-    names: tuple[str, str],
+    left: Mapping[str, Any], right: Mapping[str, Any], lists: tuple[MatchList, MatchList], names: tuple[str, str]
 ) -> RunPairing:
     """How two runs pair, from their manifests and matches."""
     for other, name, swapped in ((right, names[0], True), (left, names[1], False)):
@@ -65,9 +62,7 @@ def pairing_of(
             note = f"match {origin} of {name} and its branch from round {parent['round']} on"
             return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
     if identity(undivided(left)) == identity(undivided(right)):
-        return RunPairing(
-            "number", "the same study: matches pair by their number", lambda row: int(row["match"])
-        )
+        return RunPairing("number", "the same study: matches pair by their number", lambda row: int(row["match"]))
     return _by_seed(*lists)
 
 
@@ -81,9 +76,7 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
     if confounded or not shared:
         why = f"they also differ in {', '.join(confounded)}" if confounded else "they have no cell in common"
         return RunPairing("none", f"the matches of these runs do not pair: {why}", lambda _: None)
-    by_key = grouped(
-        (tuple(columns[name] for name in shared), setting) for setting, columns in sides[1].items()
-    )
+    by_key = grouped((tuple(columns[name] for name in shared), setting) for setting, columns in sides[1].items())
 
     def partner(row: dict[str, Any]) -> int | None:
         agents = orjson.dumps(row["agents"]).decode()
@@ -142,9 +135,7 @@ def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int |
     return next((at for at, signs in enumerate(columns) if signs[:middle] != signs[middle:]), None)
 
 
-def aligned(
-    left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]
-) -> Iterator[tuple[Any, Any, bool]]:
+def aligned(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, bool]]:
     """The steps of two matches beside each other, with whether any answer in them differs."""
     by_step = [{step["step"]: step for step in side} for side in (left, right)]
     for number in sorted(by_step[0].keys() | by_step[1].keys()):
@@ -231,8 +222,7 @@ def pair(viewer: Viewer, request: Request) -> Response:
     else:
         wanted = _first_place(first) if first is not None else chosen_of(sides[0], None, None)
     shown = next(
-        (step["round"] for side in sides for step in side["steps"] if wanted and step["step"] == wanted[0]),
-        None,
+        (step["round"] for side in sides for step in side["steps"] if wanted and step["step"] == wanted[0]), None
     )
     said: list[list[CallTry]] = []
     for journal, number in zip(journals, numbers, strict=True):

@@ -186,11 +186,7 @@ def write_bundle(
     place = out.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())) and not (place / MARK).is_file():
         raise UsageError(f"-o {out}: exists and is no bundle (name another folder)")
-    if (
-        foreign := sorted(path.name for path in place.iterdir() if path.name not in PARTS)
-        if place.exists()
-        else []
-    ):
+    if foreign := sorted(path.name for path in place.iterdir() if path.name not in PARTS) if place.exists() else []:
         raise UsageError(
             f"-o {out}: holds {foreign[0]}, which is no part of a bundle (move it, or name another folder)"
         )
@@ -250,14 +246,7 @@ class _Bundle:
         self._flush()
         self._put("words/matches.js", "starts", starts)
         self._pages(starts, shards.write(self.out / "words", self._put))
-        return (
-            len(starts),
-            self.decisions,
-            self.calls,
-            self.without_words,
-            self.clean.masked,
-            self.without_report,
-        )
+        return (len(starts), self.decisions, self.calls, self.without_words, self.clean.masked, self.without_report)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         """The matches that are copied, in order."""
@@ -296,17 +285,13 @@ class _Bundle:
         if not any(seated.config.person for seated in unit.players):
             return False
         steps, _, _ = self.run.rows.replayed(unit)
-        asked = [
-            decision for step in steps for decision in step if unit.players[decision.player].config.person
-        ]
+        asked = [decision for step in steps for decision in step if unit.players[decision.player].config.person]
         return not all(isinstance(decision.form, Choice | Mixture) for decision in asked)
 
     def _call(self, call: dict[str, Any], shards: WordShards) -> dict[str, Any]:
         messages = [[str(m["role"]), self.clean.text(str(m["content"]))] for m in call["messages"]]
         told: dict[str, Any] = self.clean.data({name: call[name] for name in CALL})
-        told |= {
-            name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None
-        }
+        told |= {name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None}
         shards.add(self.calls, text_of(messages), told.get("reply"), told.get("reasoning"))
         self.calls += 1
         return {**{k: v for k, v in told.items() if v is not None}, "messages": messages}
@@ -319,9 +304,7 @@ class _Bundle:
             key = decision[0], decision[3]
             before, messages = self._before.get(key, []), call["messages"]
             self._before[key] = messages
-            call["messages"] = [
-                _packed(m, before[i] if i < len(before) else None) for i, m in enumerate(messages)
-            ]
+            call["messages"] = [_packed(m, before[i] if i < len(before) else None) for i, m in enumerate(messages)]
         self._chunk.append(decision)
         self._size += len(orjson.dumps(decision))
         if self._size > CHUNK:

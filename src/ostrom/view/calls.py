@@ -85,11 +85,7 @@ class CallTry:
         params = orjson.loads(self.facts["params"] or "{}")
         given = params.items() if isinstance(params, dict) else ()
         begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
-        told = {
-            "model": self.facts["model"],
-            "version": self.facts["version"],
-            "source": self.facts["source"],
-        }
+        told = {"model": self.facts["model"], "version": self.facts["version"], "source": self.facts["source"]}
         told |= {str(name): value for name, value in given} | {"begun": begun, "call": self.facts["id"]}
         return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
                 if value is not None}  # fmt: skip
@@ -112,9 +108,7 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
         facts["player"] += 1
         rest = row[len(FACTS) :]
         texts = {
-            name: piece(rest[2 * i], 0, int(rest[2 * i + 1]))
-            for i, name in enumerate(TEXTS)
-            if rest[2 * i] is not None
+            name: piece(rest[2 * i], 0, int(rest[2 * i + 1])) for i, name in enumerate(TEXTS) if rest[2 * i] is not None
         }
         messages = prompt_of(connection, facts["id"])
         if sent and messages[: len(sent)] == sent:
@@ -164,9 +158,7 @@ def _last_prompt(
     connection: sqlite3.Connection, match: int, step: int, player: int, part: str
 ) -> list[list[str]] | None:
     """What this player was asked the last time, for the same part of a decision."""
-    query = (
-        "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
-    )
+    query = "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
     found = connection.execute(query, (match, step, player - 1, part)).fetchone()
     return None if found is None else prompt_of(connection, found[0])
 

@@ -20,10 +20,7 @@ def checked(path: Path) -> dict[str, int | str]:
     """The number of entries of a run that is whole, or what is wrong with it."""
     folder = Folder(path)
     try:
-        with (
-            suppress(UnknownName),
-            open_run(path, checked=False),
-        ):  # a part that is not installed is no damage
+        with suppress(UnknownName), open_run(path, checked=False):  # a part that is not installed is no damage
             pass
         return {"entries": sum(_entries(part.journal) for part in folder.parts)}
     except OstromError as error:

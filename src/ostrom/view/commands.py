@@ -26,19 +26,16 @@ class ViewGroup(TyperGroup):
 
 
 view = typer.Typer(
-    help="Look at runs in a browser, live.\n\n`ostrom view bundle RUN` writes a static copy of one.",
-    cls=ViewGroup,
+    help="Look at runs in a browser, live.\n\n`ostrom view bundle RUN` writes a static copy of one.", cls=ViewGroup
 )
 
 
 @view.command("pages")
 def pages(
-    runs: Annotated[
-        Path, typer.Argument(help="The folder of all runs, or one run.", envvar="OSTROM_RUNS")
-    ] = Path("runs"),
-    port: Annotated[
-        int, typer.Option(help="The port to listen on (0: any free one).", min=0, max=65535)
-    ] = 7400,
+    runs: Annotated[Path, typer.Argument(help="The folder of all runs, or one run.", envvar="OSTROM_RUNS")] = Path(
+        "runs"
+    ),
+    port: Annotated[int, typer.Option(help="The port to listen on (0: any free one).", min=0, max=65535)] = 7400,
     host: Annotated[
         str, typer.Option(help="The address to listen on; any but this machine's own needs a password.")
     ] = "127.0.0.1",
@@ -80,12 +77,8 @@ def pages(
 @view.command("bundle")
 def bundle(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write; an older bundle there is replaced.")
-    ],
-    per_cell: Annotated[
-        int | None, typer.Option(help="Only the first so many matches of every cell.", min=1)
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write; an older bundle there is replaced.")],
+    per_cell: Annotated[int | None, typer.Option(help="Only the first so many matches of every cell.", min=1)] = None,
     report: Annotated[bool, typer.Option(help="With the findings and the report of the run.")] = True,
     runs: Runs = Path("runs"),
 ) -> Output:
@@ -112,8 +105,7 @@ def bundle(
         f"{made.matches:,} matches, {made.decisions:,} decisions, {made.calls:,} calls; "
         f"{made.bytes / 1e6:,.1f} MB in {made.files:,} files",
         made.masked and f"masked: keys or passwords in {made.masked:,} texts",
-        made.without_words
-        and f"left out: the words of {made.without_words:,} matches in which people wrote some",
+        made.without_words and f"left out: the words of {made.without_words:,} matches in which people wrote some",
         report and made.without_report and f"left out: the report ({made.without_report})",
     ]
     page = str(out / "index.html")

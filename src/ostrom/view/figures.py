@@ -97,9 +97,7 @@ def usable(data: RunData) -> list[dict[str, str]]:
             measure.check(data)
         except (OstromError, TypeError, ValueError):
             continue
-        found.append(
-            {"name": name, "title": measure.title, "scale": measure.scale, "definition": measure.definition}
-        )
+        found.append({"name": name, "title": measure.title, "scale": measure.scale, "definition": measure.definition})
     return found
 
 

@@ -108,12 +108,7 @@ class RunIndex:
                     if calls > before and not is_last(journal, calls, seal):
                         return False
                     entries += journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()[0]
-        except (
-            RunError,
-            ValueError,
-            TypeError,
-            *DAMAGE,
-        ):  # also more or fewer shards, or no number of entries
+        except (RunError, ValueError, TypeError, *DAMAGE):  # also more or fewer shards, or no number of entries
             return False
         return entries == self.entries
 
@@ -123,9 +118,7 @@ class RunIndex:
 
     def voices(self) -> dict[int, tuple[int, str]]:
         """The voices that occur, by number: their cell and agent."""
-        return {
-            number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")
-        }
+        return {number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")}
 
     def calls_with(self, hits: str, agent: str | None, cell: int | None) -> Iterator[tuple[int, int]]:
         """The calls of a query (``id``) with their voices, in order, of an agent and a cell, or of any."""
@@ -136,9 +129,7 @@ class RunIndex:
         columns = "calls.voice, count(DISTINCT calls.id)"
         return dict(self._of(hits, columns, "GROUP BY calls.voice", agent, cell))
 
-    def _of(
-        self, hits: str, columns: str, order: str, agent: str | None, cell: int | None
-    ) -> list[tuple[Any, ...]]:
+    def _of(self, hits: str, columns: str, order: str, agent: str | None, cell: int | None) -> list[tuple[Any, ...]]:
         return self._all(
             f"SELECT {columns} FROM ({hits}) AS hits JOIN calls ON calls.id = hits.id "
             "JOIN voices ON voices.id = calls.voice WHERE (:agent IS NULL OR voices.agent = :agent) "

@@ -78,9 +78,7 @@ def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
 class _Indexer:
     """One update of one index."""
 
-    def __init__(
-        self, run: Run, connection: sqlite3.Connection, sound: bool, stop: Callable[[], bool]
-    ) -> None:
+    def __init__(self, run: Run, connection: sqlite3.Connection, sound: bool, stop: Callable[[], bool]) -> None:
         self.run, self.connection, self.sound, self.stop = run, connection, sound, stop
 
     def update(self) -> bool:
@@ -156,12 +154,7 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for statement in (
-            "journal_mode=WAL",
-            "synchronous=NORMAL",
-            "trusted_schema=OFF",
-            "cache_size=-16000",
-        ):
+        for statement in ("journal_mode=WAL", "synchronous=NORMAL", "trusted_schema=OFF", "cache_size=-16000"):
             connection.execute(f"PRAGMA {statement}").fetchone()
         if new:
             connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
@@ -205,9 +198,7 @@ def _journal_reads(folder: Path) -> bool:
 @contextmanager
 def _locked(where: Path) -> Iterator[bool]:
     """Keep a second indexer out; whether this is the only one."""
-    handle = os.open(
-        plain(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
-    )
+    handle = os.open(plain(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -288,9 +288,7 @@ class MatchList:
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             columns |= {"state": "damaged", "reason": f"match {number} cannot be read ({why})"}
         names, places = ", ".join(columns), ", ".join("?" * len(columns))
-        self.connection.execute(
-            f"INSERT OR REPLACE INTO matches ({names}) VALUES ({places})", list(columns.values())
-        )
+        self.connection.execute(f"INSERT OR REPLACE INTO matches ({names}) VALUES ({places})", list(columns.values()))
 
     def _head(self, unit: Unit) -> dict[str, Any]:
         players = list(self.rows.planned(unit))
@@ -551,6 +549,4 @@ def _readings(journal: Journal, table: UnitTable) -> Counter[str]:
 
 
 def _json(data: Any) -> str:
-    return orjson.dumps(
-        data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str
-    ).decode()
+    return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str).decode()

@@ -74,9 +74,7 @@ def whole_of(connection: sqlite3.Connection, call: int, name: str) -> Iterator[s
         start, rest = found.end, found.rest
 
 
-def calls_of(
-    connection: sqlite3.Connection, head: Mapping[str, Any]
-) -> Iterator[tuple[dict[str, Any], list[str]]]:
+def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """The tries at calls for a decision, each with the names of the texts that it has."""
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
@@ -95,9 +93,7 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
             for part in whole_of(connection, facts["id"], name):
                 yield orjson.dumps(part).decode()[1:-1]
             yield '"'
-        messages = [
-            {"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])
-        ]
+        messages = [{"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])]
         yield ',"messages":' + orjson.dumps(messages).decode() + "}"
     yield "]}\n"
 
@@ -200,9 +196,7 @@ def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, 
     return [
         (
             pretty(name),
-            escaped(
-                shortened(value if isinstance(value, str) else orjson.dumps(value).decode(), LONGEST_FACT)
-            ),
+            escaped(shortened(value if isinstance(value, str) else orjson.dumps(value).decode(), LONGEST_FACT)),
             whom,
         )
         for name, value, whom in rows
@@ -219,15 +213,11 @@ def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tu
     except ValueError:
         raise UsageError(f"step {step!r:.20}, player {player!r:.20}: must be numbers") from None
     if wanted not in known:
-        raise UsageError(
-            f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}"
-        )
+        raise UsageError(f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}")
     return wanted
 
 
-def rounds_of(
-    match: dict[str, Any], chosen: tuple[int, int] | None
-) -> Iterator[tuple[str, list[ListedMove | None]]]:
+def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator[tuple[str, list[ListedMove | None]]]:
     """The list of rounds: what each row is called, and the move of every player in it."""
     shown: dict[Any, Markup] = {}
 
@@ -252,9 +242,7 @@ def rounds_of(
             said, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
             said = f"{act['stage']} {said}" if several and act["stage"] else said
             style += " policy" if act["invalid"] else ""
-            row.append(
-                ListedMove(style, *here, text(said), None if paid is None else payment(paid), here == chosen)
-            )
+            row.append(ListedMove(style, *here, text(said), None if paid is None else payment(paid), here == chosen))
         kinds = {a["kind"] for given in step["players"].values() for a in given}
         talk = " talk" if kinds == {"message"} else ""
         yield f"{step['round']}{talk}" if step["round"] is not None else f"step {step['step']}", row
@@ -281,9 +269,7 @@ def _groups(tries: list[CallTry]) -> set[str]:
     return {group for text in texts for _, group in marked(text) if group}
 
 
-def commands_of(
-    viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None
-) -> list[tuple[str, str]]:
+def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:
     """Commands to copy, each with its title: the same as text, and what can be asked about a decision in a round."""
     place = [str(viewer.shelf.folder(name).path), "--match", str(number)]
     at, player = (None, None) if decision is None else (decision["round"], str(decision["player"]))
@@ -318,10 +304,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 def text(viewer: Viewer, request: Request) -> Response:
     """More of a long text: the next part of it, or all that is left in a plain file."""
     name, call = run_and_number(request)
-    which, start = (
-        str(request.path_params["name"]),
-        whole_number(request.query_params.get("from", "0"), "from"),
-    )
+    which, start = (str(request.path_params["name"]), whole_number(request.query_params.get("from", "0"), "from"))
     journal = holder(call, viewer.shelf.folder(name).parts).journal
     with closing(connect_read_only(journal)) as connection:
         piece = piece_of(connection, call, which, start)

@@ -40,9 +40,7 @@ def page(viewer: Viewer, request: Request) -> Response:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
     context: dict[str, Any] = {"count": 0, "others": 0, "choices": {}, "factors": {}}
     with viewer.shelf.listed(name, AT_ONCE) as listed:
-        found = listed.matches(
-            filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE
-        )
+        found = listed.matches(filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE)
         context |= {"rows": found.rows, "more": found.after, "progress": listed.progress}
         if asked.get("after") is None:
             count = listed.count(filters if filters.kind else replace(filters, kind="match"))
@@ -64,13 +62,9 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 def filters_of(asked: QueryParams) -> MatchFilters:
     """What the query of an address asks for."""
-    levels = {
-        key.removeprefix(LEVEL): value for key, value in asked.items() if key.startswith(LEVEL) and value
-    }
+    levels = {key.removeprefix(LEVEL): value for key, value in asked.items() if key.startswith(LEVEL) and value}
     bounds = {
-        start: {
-            key[4:]: _number(key, value) for key, value in asked.items() if key.startswith(start) and value
-        }
+        start: {key[4:]: _number(key, value) for key, value in asked.items() if key.startswith(start) and value}
         for start in ("min.", "max.")
     }
     chosen: dict[str, Any] = {name: asked.get(name) or None for name in CHOICES}
@@ -109,9 +103,7 @@ def active_of(asked: QueryParams) -> list[tuple[str, str, list[str]]]:
             made.append(({"retries": "unread replies", "errors": "failed calls"}[key], "some", [key]))
         else:
             sign = {"min.": "at least ", "max.": "at most "}.get(key[:4], "")
-            made.append(
-                (key.removeprefix(LEVEL).removeprefix("min.").removeprefix("max."), sign + value, [key])
-            )
+            made.append((key.removeprefix(LEVEL).removeprefix("min.").removeprefix("max."), sign + value, [key]))
     return made
 
 

@@ -228,6 +228,4 @@ def spark(values: Any, width: int = 96, height: int = 24) -> str:
     '0.0,9.0 10.0,1.0 20.0,5.0'
     """
     most, step = max([*values, 1]), width / max(len(values) - 1, 1)
-    return " ".join(
-        f"{i * step:.1f},{height - 1 - (height - 2) * v / most:.1f}" for i, v in enumerate(values)
-    )
+    return " ".join(f"{i * step:.1f},{height - 1 - (height - 2) * v / most:.1f}" for i, v in enumerate(values))

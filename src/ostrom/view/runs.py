@@ -56,15 +56,7 @@ def _words(row: dict[str, Any]) -> str:
     """What a search of the list looks at."""
     status = row["status"]
     return " ".join(
-        (
-            row["name"],
-            status.study,
-            status.title,
-            status.question,
-            status.result,
-            status.state,
-            *status.models,
-        )
+        (row["name"], status.study, status.title, status.question, status.result, status.state, *status.models)
     ).lower()
 
 
@@ -92,9 +84,7 @@ def events(viewer: Viewer, request: Request) -> Response:
         if watching.version == seen:
             return []
         told, seen = seen, watching.version
-        changed = [
-            name for name, at in list(watching.changed.items()) if at > told and name in watching.statuses
-        ]
+        changed = [name for name, at in list(watching.changed.items()) if at > told and name in watching.statuses]
         part = "_cells" if only is None else "_pulse"
         return [_told(viewer, name, part) for name in changed if only is None or name == only]
 
@@ -128,9 +118,7 @@ async def first(viewer: Viewer, request: Request) -> Response:
     if found is None or "problem" in found:
         return _waiting(viewer, request, found, name)
     choice = _choice(request, found)
-    return viewer.page(
-        request, "_first", run=name, found=found, choice=choice, asked=urlencode(_pairs(choice))
-    )
+    return viewer.page(request, "_first", run=name, found=found, choice=choice, asked=urlencode(_pairs(choice)))
 
 
 async def chart(viewer: Viewer, request: Request) -> Response:
@@ -147,11 +135,7 @@ async def heat(viewer: Viewer, request: Request) -> Response:
     """Respond with a heat table: one measure of a run by the factors that the query names."""
     name = str(request.path_params["run"])
     asked = dict(request.query_params)
-    where = {
-        key.removeprefix("where."): [value]
-        for key, value in asked.items()
-        if key.startswith("where.") and value
-    }
+    where = {key.removeprefix("where."): [value] for key, value in asked.items() if key.startswith("where.") and value}
     found = await _ask(
         viewer, name, asked="heat", measure=asked.get("measure", "score"), rows=asked.get("rows", ""),
         columns=asked.get("columns", ""), where=where,
@@ -187,9 +171,7 @@ def _mark(folder: Folder) -> list[tuple[int, int]]:
 
 def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, name: str) -> Response:
     again = request.url.path + ("?" + request.url.query if request.url.query else "")
-    return viewer.page(
-        request, "_waiting", run=name, again=again, problem=None if found is None else found["problem"]
-    )
+    return viewer.page(request, "_waiting", run=name, again=again, problem=None if found is None else found["problem"])
 
 
 def _choice(request: Request, found: dict[str, Any]) -> dict[str, Any]:
@@ -214,9 +196,7 @@ def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) ->
     """The rows of a heat table: the label of each, and its cells with tone, text and the address of their matches."""
     cells = {tuple(map(str, cell["key"])): cell for cell in found["cells"]}
     values = [cell["value"] for cell in found["cells"]]
-    low, high = (
-        (0.0, 1.0) if found["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
-    )
+    low, high = (0.0, 1.0) if found["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
     shown = {key: _cell(cell, low, high, found, by, where) for key, cell in cells.items()}
 
     def key_of(down: Any, across: Any) -> tuple[str, ...]:
@@ -229,19 +209,11 @@ def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) ->
 
 
 def _cell(
-    cell: dict[str, Any],
-    low: float,
-    high: float,
-    found: dict[str, Any],
-    by: list[str],
-    where: dict[str, list[str]],
+    cell: dict[str, Any], low: float, high: float, found: dict[str, Any], by: list[str], where: dict[str, list[str]]
 ) -> dict[str, Any]:
     scale, spread = found["scale"], high - low
     tone = round(TONES * min(max((cell["value"] - low) / spread, 0.0), 1.0)) if spread > 0 else TONES // 2
-    levels = {
-        **{name: of[0] for name, of in where.items()},
-        **dict(zip(by, map(str, cell["key"]), strict=True)),
-    }
+    levels = {**{name: of[0] for name, of in where.items()}, **dict(zip(by, map(str, cell["key"]), strict=True))}
     # A factor that has the name of a column is a factor.
     plain = {*CHOICES} - set(found["factors"])
     pairs = [(name if name in plain else f"level.{name}", level) for name, level in levels.items()]
@@ -250,14 +222,11 @@ def _cell(
         "text": _text(cell["value"], scale),
         "n": cell["n"],
         "unit": cell["unit"],
-        "interval": None
-        if cell["low"] is None
-        else f"{_text(cell['low'], scale)} to {_text(cell['high'], scale)}",
+        "interval": None if cell["low"] is None else f"{_text(cell['low'], scale)} to {_text(cell['high'], scale)}",
         "method": cell["method"],
         "note": cell["note"],
         "matches": urlencode(pairs),
-        "label": ", ".join(f"{pretty(name)} {pretty(level)}" for name, level in levels.items())
-        or "all matches",
+        "label": ", ".join(f"{pretty(name)} {pretty(level)}" for name, level in levels.items()) or "all matches",
     }
 
 

@@ -205,11 +205,7 @@ def _calls(
 
 
 def _says(
-    journal: sqlite3.Connection,
-    call: int,
-    phrases: Sequence[SearchTerm],
-    where: Sequence[str],
-    news: PromptNews,
+    journal: sqlite3.Connection, call: int, phrases: Sequence[SearchTerm], where: Sequence[str], news: PromptNews
 ) -> bool:
     """Whether a call says all phrases that are wanted, each in one of these texts, and none that must not occur."""
     lines = {name: f" {' '.join(words_in(text))} " for name, text in _texts(journal, call, news)}
@@ -228,11 +224,7 @@ def _says(
 
 
 def _excerpts(
-    journal: sqlite3.Connection,
-    call: int,
-    terms: Sequence[SearchTerm],
-    where: Sequence[str],
-    news: PromptNews,
+    journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: PromptNews
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
     """The texts of a call around the words."""
     for name, text in _texts(journal, call, news):
@@ -253,9 +245,7 @@ def _texts(journal: sqlite3.Connection, call: int, news: PromptNews) -> Iterator
         yield "prompt", news.alone(call, *place)
 
 
-def excerpts(
-    text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS
-) -> list[list[tuple[str, bool]]]:
+def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) -> list[list[tuple[str, bool]]]:
     """The places of a text where the terms occur, each in pieces: plain, or one of the words.
 
     >>> excerpts("I will never trust him again.", terms_of("trust"))
@@ -321,11 +311,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     with viewer.indexers.index(folder) as index:
         progress = None if index is None else index.progress
         found = {} if index is None else found_of(index, journals, asked)
-        if (
-            index is not None
-            and asked["after"] is None
-            and (asked["count"] or index.progress.calls < COUNTED_AT_ONCE)
-        ):
+        if index is not None and asked["after"] is None and (asked["count"] or index.progress.calls < COUNTED_AT_ONCE):
             found["counts"] = counts(index, journals, asked["q"], **{name: asked[name] for name in WHICH})
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
@@ -343,10 +329,7 @@ def asked_of(request: Request) -> dict[str, Any]:
         "q": values.get("q", "")[:MOST_TYPED],
         "where": where or list(WHERE),
         "agent": values.get("agent") or None,
-        **{
-            name: whole_number(text, name) if (text := values.get(name)) else None
-            for name in ("cell", "after")
-        },
+        **{name: whole_number(text, name) if (text := values.get(name)) else None for name in ("cell", "after")},
         "count": values.get("count") == "1",
     }
 

@@ -245,9 +245,7 @@ def _seen(path: Path) -> tuple[int, int]:
 
 def _decisions(connection: sqlite3.Connection) -> int:
     """Decisions that were answered; a match that was played as arrays has two a round."""
-    query = (
-        "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
-    )
+    query = "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
     answered, rounds = connection.execute(query).fetchone()
     return int(answered + 2 * rounds)
 
@@ -345,9 +343,7 @@ class Watching:
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:
-                gauge = self._gauges.get(name) or self._gauges.setdefault(
-                    name, RunGauge(self.shelf.folder(name))
-                )
+                gauge = self._gauges.get(name) or self._gauges.setdefault(name, RunGauge(self.shelf.folder(name)))
                 with gauge.alone:
                     self._take(name, gauge.look())
             except UsageError:  # it was removed just now

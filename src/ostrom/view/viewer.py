@@ -277,9 +277,7 @@ async def serve_view(
         gatekeeper.hosts.add(known.lower())
         gatekeeper.origins.add(f"http://{known}".lower())
     address = address_of(listening).rstrip("/")
-    viewer = Viewer(
-        shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)")
-    )
+    viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
     beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
     ready()
     try:

@@ -92,9 +92,7 @@ class PromptNews:
         lines = dict.fromkeys(self.text(package, nth).split("\n"))
         before = self._before.pop((unit, player), None)
         if before is None:
-            query = (
-                "SELECT prompt, nth FROM calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1"
-            )
+            query = "SELECT prompt, nth FROM calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1"
             row = self._journal.execute(query, (unit, player, call)).fetchone()
             before = {} if row is None else dict.fromkeys(self.text(*row).split("\n"))
         else:
@@ -128,13 +126,7 @@ class Speech:
     def __init__(
         self, run: Run, connection: sqlite3.Connection, number: int, journal: sqlite3.Connection, hidden: Container[int]
     ) -> None:  # fmt: skip
-        self.run, self.connection, self.number, self.journal, self.hidden = (
-            run,
-            connection,
-            number,
-            journal,
-            hidden,
-        )
+        self.run, self.connection, self.number, self.journal, self.hidden = (run, connection, number, journal, hidden)
         self._news = PromptNews(journal)
         self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
         self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
@@ -152,9 +144,7 @@ class Speech:
             last = number, seal
             if (who := self._who(unit)) is not None:
                 cell, agents = who
-                voices.append(
-                    (number, self._voice(cell, agents[player] if 0 <= player < len(agents) else ""))
-                )
+                voices.append((number, self._voice(cell, agents[player] if 0 <= player < len(agents) else "")))
                 texts = (
                     self._news.of(number, unit, player, package, nth),
                     decoded(reply) or "",
@@ -173,9 +163,7 @@ class Speech:
         with self.connection:
             self.connection.executemany("INSERT INTO calls VALUES (?, ?)", voices)
             self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
-            self.connection.execute(
-                "UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number)
-            )
+            self.connection.execute("UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number))
         return int(last[0])
 
     def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
@@ -195,9 +183,7 @@ def _number(connection: sqlite3.Connection, table: str, columns: str, *values: o
     places = ", ".join("?" * len(values))
     row = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
     if row is None:
-        row = connection.execute(
-            f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id", values
-        ).fetchone()
+        row = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id", values).fetchone()
     return int(row[0])
 
 

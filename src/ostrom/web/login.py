@@ -111,9 +111,7 @@ class Login:
         password = form.get("password", "")[:1000]
         if self._long is not None and hmac.compare_digest(self._mac(password), self._long):
             return self._logged_in()
-        mark = verified(
-            self._known_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", "")
-        )
+        mark = verified(self._known_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", ""))
         queue = self._strangers if mark is None else self._known
         passed = await queue.check(lambda: self._right(password))
         if passed is None:
@@ -127,9 +125,7 @@ class Login:
         """Log in by the one-use link of the terminal, which prints the next one."""
         once = request.query_params.get("once", "")
         if self._hash is None or not hmac.compare_digest(once.encode(), self._once.encode()):
-            return self._ask(
-                "This link was used before. The newest one is in the terminal of the server.", 403
-            )
+            return self._ask("This link was used before. The newest one is in the terminal of the server.", 403)
         self._renew_link()
         return self._logged_in()
 

@@ -134,9 +134,7 @@ class Gatekeeper:
         if request.method in ("GET", "HEAD"):
             return
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-        told = (
-            origin is not None and origin != "null"
-        )  # a page without referrers sends forms with the origin null
+        told = origin is not None and origin != "null"  # a page without referrers sends forms with the origin null
         if told and str(origin).lower() not in self.origins:
             raise Refused(403, "This request came from another site.")
         if site is not None and site not in ("same-origin", "none"):
@@ -183,9 +181,7 @@ class Gatekeeper:
         times = [at for at in self._joins.pop(address, []) if now - at < 60]
         if self._most and len(times) >= self._most:
             self._joins[address] = times
-            raise Refused(
-                429, "Too many people joined from your network just now. Please try again in a minute."
-            )
+            raise Refused(429, "Too many people joined from your network just now. Please try again in a minute.")
         self._joins[address] = [*times, now]
         while len(self._joins) > 10_000:
             self._joins.popitem(last=False)

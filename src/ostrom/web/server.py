@@ -83,9 +83,7 @@ class BoundedConnection(HttpToolsProtocol):
         """Count the bytes of a request's head; refuse one that is too large."""
         between = self.cycle is None or self.cycle.response_complete
         if between:
-            end = (self._last + data).find(
-                b"\r\n\r\n"
-            )  # what follows is the body, which is bounded elsewhere
+            end = (self._last + data).find(b"\r\n\r\n")  # what follows is the body, which is bounded elsewhere
             self._head += len(data) if end < 0 else end
             self._last = data[-3:]
             if self._waiting is None:

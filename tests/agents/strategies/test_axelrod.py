@@ -26,9 +26,7 @@ from ostrom.testing.check_strategy import (
 )
 
 INSTALLED = importlib.util.find_spec("axelrod") is not None
-needs_axelrod = pytest.mark.skipif(
-    not INSTALLED, reason="the Axelrod library is not installed (ostrom[axelrod])"
-)
+needs_axelrod = pytest.mark.skipif(not INSTALLED, reason="the Axelrod library is not installed (ostrom[axelrod])")
 
 SAME = {
     "cooperator": "Cooperator",
@@ -132,9 +130,7 @@ def test_our_odds_are_theirs(spec: str, theirs: tuple[str, dict[str, float]]) ->
 
 
 @needs_axelrod
-@pytest.mark.parametrize(
-    "player", ["TitForTat", "ContriteTitForTat", "Random", "EvolvedFSM16", "FirstByGraaskamp"]
-)
+@pytest.mark.parametrize("player", ["TitForTat", "ContriteTitForTat", "Random", "EvolvedFSM16", "FirstByGraaskamp"])
 def test_a_seated_player_answers_by_the_past_alone(player: str) -> None:
     def make() -> AxelrodPlayer:
         return AxelrodPlayer(player, seed=11)
@@ -167,9 +163,7 @@ def test_a_random_player_needs_the_seed_of_its_match() -> None:
     with pytest.raises(StudyError, match="is random: it needs a seed"):
         strategies.build("axelrod:Random").odds(view_of(PRISONERS_DILEMMA, []))
     moves = {
-        seed: [
-            AxelrodPlayer("Random", seed).odds(view_of(PRISONERS_DILEMMA, [(0, 0)] * n))[0] for n in range(20)
-        ]
+        seed: [AxelrodPlayer("Random", seed).odds(view_of(PRISONERS_DILEMMA, [(0, 0)] * n))[0] for n in range(20)]
         for seed in (1, 2)
     }
     assert moves[1] != moves[2]

@@ -20,13 +20,7 @@ from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError, StudyError
 from ostrom.mechanisms.protocol import History, Round, View
-from ostrom.testing.check_strategy import (
-    NO_COOPERATION,
-    PRISONERS_DILEMMA,
-    THREE_PLAYERS,
-    check_strategy,
-    view_of,
-)
+from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, THREE_PLAYERS, check_strategy, view_of
 
 PARAMETERS = {"constant": "constant:1"}
 OURS = [PARAMETERS.get(name, name) for name in strategies if name != "axelrod"]
@@ -34,14 +28,10 @@ VARIANTS = [
     "random:0.25", "random:1", "generous_tit_for_tat:0.5", "naive_prober:0.2", "zd_extortion:2",
     "alternator:start=1", "best_response:first=0", "firm_but_fair:0", "joss:1",
 ]  # fmt: skip
-TOLERANT = [
-    name for name in OURS if "tolerance" in strategies.parameters(name.partition(":")[0]) and name != "bully"
-]
+TOLERANT = [name for name in OURS if "tolerance" in strategies.parameters(name.partition(":")[0]) and name != "bully"]
 
 
-def moves(
-    spec: str, other: str, game: Game = PRISONERS_DILEMMA, own: str | None = None, seat: int = 0
-) -> str:
+def moves(spec: str, other: str, game: Game = PRISONERS_DILEMMA, own: str | None = None, seat: int = 0) -> str:
     """What a deterministic strategy answers to a sequence of moves; ``own`` overrides what it carried out."""
     strategy, said = strategies.build(spec), ""
     names = "CD" if game.cooperative[0] is not None else "".join(game.actions[0])
@@ -185,9 +175,7 @@ def test_generosity_follows_from_the_payoffs() -> None:
 
 
 def test_the_most_tempting_defection_bounds_generosity_where_there_are_several() -> None:
-    claims = games.build(
-        "travelers_dilemma"
-    )  # claims of 2 to 5: undercutting by 1 pays 6 against 5, by 3 only 4
+    claims = games.build("travelers_dilemma")  # claims of 2 to 5: undercutting by 1 pays 6 against 5, by 3 only 4
     strategy = strategies.build("generous_tit_for_tat")
     assert strategy.odds(view_of(claims, [(3, 2)]))[3] == pytest.approx(0.8)  # 1 - (6 - 5) / (5 - 0)
     long = games.build("travelers_dilemma:low=2,high=5,bonus=3")  # 1 - (7 - 5) / (5 + 1)
@@ -195,9 +183,7 @@ def test_the_most_tempting_defection_bounds_generosity_where_there_are_several()
 
 
 def test_generosity_is_refused_before_the_first_move_where_the_game_is_no_dilemma() -> None:
-    stag_hunt = TensorGame(
-        "stag_hunt", (("C", "D"),) * 2, np.array([[[5, 5], [0, 3]], [[3, 0], [3, 3]]]), (0, 0)
-    )
+    stag_hunt = TensorGame("stag_hunt", (("C", "D"),) * 2, np.array([[[5, 5], [0, 3]], [[3, 0], [3, 3]]]), (0, 0))
     with pytest.raises(StudyError, match="game stag_hunt is no dilemma"):
         strategies.build("generous_tit_for_tat").odds(view_of(stag_hunt, []))
 
@@ -213,9 +199,7 @@ def test_extortion_gives_the_odds_of_press_and_dyson() -> None:
 def test_extortion_holds_its_surplus_at_chi_times_the_others(chi: float, other: tuple[float, ...]) -> None:
     p = ZDExtortion(chi).memory_one(PRISONERS_DILEMMA, 0)
     q = (other[0], other[2], other[1], other[3])  # the other sees CD as DC
-    chain = np.array(
-        [[a * b, a * (1 - b), (1 - a) * b, (1 - a) * (1 - b)] for a, b in zip(p, q, strict=True)]
-    )
+    chain = np.array([[a * b, a * (1 - b), (1 - a) * b, (1 - a) * (1 - b)] for a, b in zip(p, q, strict=True)])
     share = np.linalg.matrix_power(chain, 5000)[0]
     mine, its = share @ [3, 0, 5, 1], share @ [3, 5, 0, 1]
     assert mine - 1 == pytest.approx(chi * (its - 1), abs=1e-9)
@@ -321,13 +305,8 @@ def test_advice_is_taken_as_far_as_it_is_trusted(advice: int | None, trust: floa
 )
 def test_an_instruction_is_followed_where_it_names_a_strategy(instruction: str | None, chance: float) -> None:
     told = {} if instruction is None else {"instruction": instruction}
-    assert (
-        strategies.build("instructed").move(Past(View(PRISONERS_DILEMMA, 0, "none", facts=told), ()))
-        == chance
-    )
-    with pytest.raises(
-        OstromError, match=r"^strategy instructed: strategy cooperator needs a cooperative action"
-    ):
+    assert strategies.build("instructed").move(Past(View(PRISONERS_DILEMMA, 0, "none", facts=told), ())) == chance
+    with pytest.raises(OstromError, match=r"^strategy instructed: strategy cooperator needs a cooperative action"):
         strategies.build("instructed").mix(Past(View(NO_COOPERATION, 0, "none"), ()))
 
 
@@ -339,9 +318,7 @@ def test_a_script_is_fixed_for_as_many_rounds_as_its_longest_list(moves: Any, ro
 
 
 @pytest.mark.parametrize(("params", "named"), [({"least": 5}, 5), ({"least": 5, "names": 0}, 0)])
-def test_a_threshold_names_what_it_asks_for_unless_another_amount_is_given(
-    params: dict[str, int], named: int
-) -> None:
+def test_a_threshold_names_what_it_asks_for_unless_another_amount_is_given(params: dict[str, int], named: int) -> None:
     strategy = strategies.build({"name": "threshold", **params})
     past = Past(View(games.get("dictator")(), 0, "none", facts={"stage": "give", "moves": ()}))
     assert strategy.choose(past, Number(0, 10)) == named

@@ -32,9 +32,7 @@ def said(spec: str, what: str, facts: dict[str, Any], form: Any = None, game: An
 @pytest.mark.parametrize(
     ("spec", "friendly"), [("random:0.5", True), ("random:0.49", False), ("grim", True), ("defector", False)]
 )
-def test_a_script_is_kind_where_it_opens_with_cooperation_at_even_odds_or_better(
-    spec: str, friendly: bool
-) -> None:
+def test_a_script_is_kind_where_it_opens_with_cooperation_at_even_odds_or_better(spec: str, friendly: bool) -> None:
     assert kind(strategies.build(spec), view_of(PD, [(1, 1)])) == friendly
     assert not kind(strategies.build("favourite"), view_of(NO_COOPERATION, []))
 
@@ -49,9 +47,7 @@ def test_a_script_is_kind_where_it_opens_with_cooperation_at_even_odds_or_better
         ("defector", 0, (0, 1, 0), [0, 0]),
     ],
 )
-def test_who_cooperated_punishes_who_did_not(
-    spec: str, seat: int, played: tuple[int, ...], units: list[int]
-) -> None:
+def test_who_cooperated_punishes_who_did_not(spec: str, seat: int, played: tuple[int, ...], units: list[int]) -> None:
     form = blank("punish", a={"type": "integer"}, b={"type": "integer"})
     facts = {"played": {"actions": played}}
     assert said(spec, "punish", facts, form, THREE_PLAYERS, seat) == dict(zip("ab", units, strict=True))
@@ -171,12 +167,7 @@ def test_an_automaton_is_found_where_its_states_are_few_enough() -> None:
     copies = remember(1, lambda pairs: float(not pairs or pairs[-1][1]))
     assert copies == Automaton((1.0, 0.0), ((0, 1, 0, 1), (0, 1, 0, 1)))
     assert copies is not None
-    assert [copies.after([(True, a), (False, b)]) for a in (True, False) for b in (True, False)] == [
-        1,
-        0,
-        1,
-        0,
-    ]
+    assert [copies.after([(True, a), (False, b)]) for a in (True, False) for b in (True, False)] == [1, 0, 1, 0]
     assert remember(0, lambda pairs: 0.5) == Automaton((0.5,), ((0,) * 4,))
 
 
@@ -239,9 +230,7 @@ def test_a_question_that_a_script_has_no_answer_to_is_refused(case: str) -> None
     ("seat", "played", "target", "expected"),
     [(0, [], 1, 0), (0, [(0, 1)], 1, 1), (1, [(1, 0), (0, 1)], 0, 0), (0, [(1, 0)], 0, 1)],
 )
-def test_a_player_is_expected_to_repeat_its_last_action(
-    seat: int, played: Any, target: int, expected: int
-) -> None:
+def test_a_player_is_expected_to_repeat_its_last_action(seat: int, played: Any, target: int, expected: int) -> None:
     view = view_of(PD, played, seat)
     told = View(PD, seat, "none", len(played) + 1, history=view.history, facts={"target": target})
     found = CONDUCT["predict"](strategies.build("grim"), told, Choice(PD.actions[0]))
@@ -250,12 +239,7 @@ def test_a_player_is_expected_to_repeat_its_last_action(
 
 @pytest.mark.parametrize(
     ("form", "value", "given"),
-    [
-        (Number(0, 10, 2), 5.2, 6),
-        (Number(0, 10), 99, 10),
-        (Number(0, 10), "x", "x"),
-        (Choice(("5",)), 5.2, 5.2),
-    ],
+    [(Number(0, 10, 2), 5.2, 6), (Number(0, 10), 99, 10), (Number(0, 10), "x", "x"), (Choice(("5",)), 5.2, 5.2)],
 )
 def test_an_amount_is_given_as_the_form_allows(form: Any, value: Any, given: Any) -> None:
     assert within(form, value) == given

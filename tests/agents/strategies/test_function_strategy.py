@@ -32,10 +32,7 @@ def test_a_strategy_may_be_given_as_a_class_or_as_an_object() -> None:
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (
-            lambda: from_code("f", lambda _: "C")().odds(view_of(PD, [])),
-            "f: a function that is a strategy must .*str",
-        ),
+        (lambda: from_code("f", lambda _: "C")().odds(view_of(PD, [])), "f: a function that is a strategy must .*str"),
         (lambda: from_code("f", 7), "strategy f: must be a function of the past, or a Strategy"),
         (lambda: absent("f")(p=1).odds(view_of(PD, [])), "strategy f: its Python code is not here"),
     ],

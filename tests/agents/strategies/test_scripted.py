@@ -151,9 +151,7 @@ def test_a_method_named_after_the_kind_answers_it() -> None:
     view = view_of(PRISONERS_DILEMMA, [])
     agent = ScriptedAgent(Voter())
     assert agent.decide(Decision(0, "vote", view, Record("vote", SCHEMA)), never).value == {"m1": True}
-    with pytest.raises(
-        StudyError, match=r"no valid answer to a 'sign' decision.*'perhaps'.*allowed: yes, no"
-    ):
+    with pytest.raises(StudyError, match=r"no valid answer to a 'sign' decision.*'perhaps'.*allowed: yes, no"):
         agent.decide(Decision(0, "sign", view, Choice(("yes", "no"))), never)
 
 
@@ -233,13 +231,7 @@ def test_a_script_that_has_acted_before_sees_each_new_past_through_its_memory() 
         for who in (agent, with_memory, with_memory)
     ]
     said = agent.reply(Decision(0, "announce", view_of(PRISONERS_DILEMMA, [(0, 1)]), form), context)
-    assert [a.value for a in (first, *again, said)] == [
-        "cooperate",
-        "defect",
-        "cooperate",
-        "cooperate",
-        "defect",
-    ]
+    assert [a.value for a in (first, *again, said)] == ["cooperate", "defect", "cooperate", "cooperate", "defect"]
 
 
 def test_in_a_society_a_script_that_has_acted_before_answers_to_the_records_of_those_it_meets() -> None:
@@ -260,9 +252,7 @@ def test_in_a_society_a_script_that_has_acted_before_answers_to_the_records_of_t
     assert values == set(CD), "tit for tat met both kinds of records"
 
 
-@pytest.mark.parametrize(
-    "spec", ["grim", "contrite_tit_for_tat", "generous_tit_for_tat", "win_stay_lose_shift"]
-)
+@pytest.mark.parametrize("spec", ["grim", "contrite_tit_for_tat", "generous_tit_for_tat", "win_stay_lose_shift"])
 def test_an_agent_that_joins_late_plays_on_as_if_it_had_always_been_there(spec: str) -> None:
     streams, noisy = Streams(3, 5), Repetition(rounds=40, noise=0.2)
 
@@ -275,9 +265,7 @@ def test_an_agent_that_joins_late_plays_on_as_if_it_had_always_been_there(spec: 
     with pytest.raises(StopIteration) as end:
         for step in range(1, 100):
             seated = old if step < 20 else new
-            due = match.send(
-                [seated[d.player].reply(d, DecisionContext(streams, step, d.player)) for d in due]
-            )
+            due = match.send([seated[d.player].reply(d, DecisionContext(streams, step, d.player)) for d in due])
     assert end.value.value.rounds == whole.rounds
 
 

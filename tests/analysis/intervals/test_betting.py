@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.analysis.intervals import (
-    Inference,
-    difference_of,
-    exactly,
-    mean_of,
-    paired_difference_of,
-    slope_of,
-)
+from ostrom.analysis.intervals import Inference, difference_of, exactly, mean_of, paired_difference_of, slope_of
 from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, least_multiple, lower_bound
 
 UNIT = (0.0, 1.0)

@@ -58,9 +58,7 @@ def test_a_difference_is_welchs_and_of_pairs_the_paired_t(first: list[float], se
 
 
 @given(VALUES, st.floats(0.1, 0.95))
-def test_less_spread_repeated_data_and_a_value_at_the_mean_never_widen(
-    values: list[float], pull: float
-) -> None:
+def test_less_spread_repeated_data_and_a_value_at_the_mean_never_widen(values: list[float], pull: float) -> None:
     assume(varied(values))
     whole = width(mean_of(values, bounds=(0, 1))) * (1 + 1e-9)
     mean = math.fsum(values) / len(values)
@@ -68,16 +66,12 @@ def test_less_spread_repeated_data_and_a_value_at_the_mean_never_widen(
     assert width(mean_of(values * 2, bounds=(0, 1))) <= whole
     assert width(mean_of([*values, mean], bounds=(0, 1))) <= whole
     pairs = width(paired_difference_of(values, [0.5] * len(values), bounds=(0, 1)))
-    near = paired_difference_of(
-        [mean + pull * (x - mean) for x in values], [0.5] * len(values), bounds=(0, 1)
-    )
+    near = paired_difference_of([mean + pull * (x - mean) for x in values], [0.5] * len(values), bounds=(0, 1))
     assert width(near) <= pairs * (1 + 1e-9)
 
 
 @given(VALUES, VALUES, st.floats(0.1, 0.95))
-def test_pulling_or_repeating_all_groups_never_widens(
-    first: list[float], second: list[float], pull: float
-) -> None:
+def test_pulling_or_repeating_all_groups_never_widens(first: list[float], second: list[float], pull: float) -> None:
     assume(varied(first) and varied(second))
     whole = width(difference_of(first, second, bounds=(0, 1))) * (1 + 1e-9)
     assert width(difference_of(first * 2, second * 2, bounds=(0, 1))) <= whole
@@ -116,9 +110,7 @@ def test_more_rounds_narrow_the_interval() -> None:
 
     def mean_width(rounds: int) -> float:
         made = [
-            difference_of(
-                rng.binomial(rounds, 0.6, 8) / rounds, rng.binomial(rounds, 0.5, 8) / rounds, bounds=(0, 1)
-            )
+            difference_of(rng.binomial(rounds, 0.6, 8) / rounds, rng.binomial(rounds, 0.5, 8) / rounds, bounds=(0, 1))
             for _ in range(60)
         ]
         return float(np.mean([width(one) for one in made]))
@@ -141,9 +133,7 @@ def test_independent_conditions_are_added_with_satterthwaites_degrees_of_freedom
     assert spread is not None and "pooled" in single.method
     assert spread[0] ** 2 == pytest.approx(np.var(one, ddof=1) * ((4 / 5) ** 2 / 4 + (1 / 5) ** 2))
     alone = mean_of([0.1, 0.5, 0.9], bounds=(0, 1), strata=[0, 1, 2])
-    assert alone.reach(0.95) == pytest.approx(
-        tuple(stats.ttest_1samp([0.1, 0.5, 0.9], 0).confidence_interval())
-    )
+    assert alone.reach(0.95) == pytest.approx(tuple(stats.ttest_1samp([0.1, 0.5, 0.9], 0).confidence_interval()))
     assert "conditions are the units" in alone.limits().note
 
 
@@ -178,9 +168,7 @@ def test_a_slope_has_hc3_errors_or_is_students_over_seeds(levels: list[int]) -> 
     assert made.p_value() == pytest.approx(fit.pvalues[1], rel=1e-6)
     slopes = [np.polyfit(levels, y[seeds == seed], 1)[0] for seed in range(6)]
     shared = slope_of(x, y, bounds=(0, 1), clusters=seeds.tolist(), shared=True)
-    assert shared.reach(0.95) == pytest.approx(
-        tuple(stats.ttest_1samp(slopes, 0).confidence_interval()), rel=1e-8
-    )
+    assert shared.reach(0.95) == pytest.approx(tuple(stats.ttest_1samp(slopes, 0).confidence_interval()), rel=1e-8)
     few = slope_of(x, y, bounds=(0, 1), clusters=(seeds % 3).tolist())
     assert few.limits().low is None and "too few clusters" in few.limits().note
 

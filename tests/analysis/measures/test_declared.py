@@ -78,26 +78,11 @@ words: {measure: "ostrom.features.words.traces.table:word_rate", with: {words: d
         ("a: {title: A, scale: share}", "own/measures.yaml: a: a measure needs 'definition'"),
         ("a: {title: A, scale: share, definition: A.}", "a: a measure needs 'values'"),
         ("a: 5", "a: a measure is a mapping"),
-        (
-            "a: {measure: ostrom.nowhere:x}",
-            r"a.measure: must name a Python object as module:name .*ostrom.nowhere",
-        ),
-        (
-            "a: {title: A, scale: share, definition: A., function: nothing}",
-            "a.function: must name a Python object",
-        ),
-        (
-            "a: {title: A, scale: percent, definition: A., values: SELECT 1}",
-            "measures.yaml: a: .*scale 'percent'",
-        ),
-        (
-            "a: {title: A, scale: share, definition: A., values: SELECT 1, by_round: 5}",
-            "measures.yaml: a: .*by_round",
-        ),
-        (
-            "a: {measure: 'ostrom.features.words.traces.table:word_rate', with: {wrods: x}}",
-            "measures.yaml: a: .*wrods",
-        ),
+        ("a: {measure: ostrom.nowhere:x}", r"a.measure: must name a Python object as module:name .*ostrom.nowhere"),
+        ("a: {title: A, scale: share, definition: A., function: nothing}", "a.function: must name a Python object"),
+        ("a: {title: A, scale: percent, definition: A., values: SELECT 1}", "measures.yaml: a: .*scale 'percent'"),
+        ("a: {title: A, scale: share, definition: A., values: SELECT 1, by_round: 5}", "measures.yaml: a: .*by_round"),
+        ("a: {measure: 'ostrom.features.words.traces.table:word_rate', with: {wrods: x}}", "measures.yaml: a: .*wrods"),
         ("fragments: 5", "fragments: must be a mapping"),
         ("[a]", "must be a mapping from the names of measures"),
         ("a: 1\na: 2", "the key 'a' is given twice"),
@@ -108,9 +93,7 @@ def test_what_a_file_says_wrong_is_named(tmp_path: Path, text: str, says: str) -
         declared(tmp_path, text)
 
 
-def registry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, files: dict[str, str]
-) -> Measures:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, files: dict[str, str]) -> Measures:
     """A registry of the measures of a package with these files."""
     for name, text in {"__init__.py": "", **files}.items():
         path = tmp_path / package / name
@@ -138,15 +121,11 @@ def test_a_package_declares_measures_beside_those_of_a_file_each(
 def test_a_file_that_cannot_be_read_is_named_for_an_unknown_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = registry(
-        tmp_path, monkeypatch, "own_measures_two", {"measures.yaml": "a: [", "measures/good.yaml": GOOD}
-    )
+    own = registry(tmp_path, monkeypatch, "own_measures_two", {"measures.yaml": "a: [", "measures/good.yaml": GOOD})
     assert own.named("kindness").name == "kindness"
     with pytest.raises(StudyError, match=r"own_measures_two/measures.yaml: .*is not valid YAML"):
         own.named("lost")
-    twice = registry(
-        tmp_path, monkeypatch, "own_measures_three", {"measures.yaml": GOOD, "measures/x.yaml": GOOD}
-    )
+    twice = registry(tmp_path, monkeypatch, "own_measures_three", {"measures.yaml": GOOD, "measures/x.yaml": GOOD})
     with pytest.raises(StudyError, match="there is already a measure of that name"):
         twice.named("lost")
     whole = registry(tmp_path, monkeypatch, "own_measures_four", {"measures.yaml": GOOD})

@@ -34,11 +34,7 @@ OTHER_RUNS = set(
 def test_the_catalogue_conforms(name: str, small: RunData, amounts: RunData) -> None:
     of_people = name in ("guessed_person", "response_time")
     about_amounts = any(need in ABOUT_AMOUNTS for need in measures.named(name).needs)
-    check_measure(
-        name,
-        data=None if of_people else amounts if about_amounts else small,
-        valued=name not in OTHER_RUNS,
-    )
+    check_measure(name, data=None if of_people else amounts if about_amounts else small, valued=name not in OTHER_RUNS)
     assert measures.named(name).name == name
 
 
@@ -102,9 +98,7 @@ def test_measures_are_found_by_name_and_can_be_added(small: RunData) -> None:
     assert {"cooperation", "joint_cooperation", "first_defection", "payoff"} <= set(measures.names())
     with pytest.raises(UnknownName, match="did you mean cooperation"):
         measures.named("coperation")
-    measures.add(
-        "halved", lambda by=2: own(f"SELECT match, player, cooperation / {by} AS value FROM matches")
-    )
+    measures.add("halved", lambda by=2: own(f"SELECT match, player, cooperation / {by} AS value FROM matches"))
     try:
         found = estimate(small, "halved:4", where={"agent": "kind"})
         assert found[0].value == 0.25
@@ -141,10 +135,7 @@ def test_what_the_measures_say(play_run: PlayedRun) -> None:
     assert values(run, "payoff", "kind") == [3.0, 3.0] and values(run, "payoff", "hard") == [1.0, 1.0]
     assert values(run, "rounds", "kind") == [4] and values(run, "by_policy", "kind") == [0.0, 0.0]
     # C D C D against itself: it changes every round, together with the other one.
-    assert values(run, "alternation", "turns") == [1.0, 1.0] and values(run, "alternation", "kind") == [
-        0.0,
-        0.0,
-    ]
+    assert values(run, "alternation", "turns") == [1.0, 1.0] and values(run, "alternation", "kind") == [0.0, 0.0]
     assert values(run, "turn_taking", "turns") == [1.0] and values(run, "turn_taking", "kind") == [0.0]
     assert values(run, "joint_cooperation_by_round", "turns") == [1, 0, 1, 0]
     assert values(run, "coordination_by_round", "turns") == [1, 1, 1, 1]

@@ -34,12 +34,9 @@ def values(made: Iterable[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "society", "value"),
-    [(2, False, 0.5), (5, False, 0.2), (4, False, 0.25), (2, True, None)],
+    ("rounds", "society", "value"), [(2, False, 0.5), (5, False, 0.2), (4, False, 0.25), (2, True, None)]
 )
-def test_efficiency_is_a_share_of_the_most_that_could_be_paid(
-    rounds: int, society: bool, value: float | None
-) -> None:
+def test_efficiency_is_a_share_of_the_most_that_could_be_paid(rounds: int, society: bool, value: float | None) -> None:
     unit = SimpleNamespace(mechanism=SimpleNamespace(society=society), game=SimpleNamespace(best_total=10.0))
     played = rows("match rounds", (0, rounds))
     paid = rows("match player total", (0, 1, 4.0), (0, 2, 6.0))
@@ -50,8 +47,7 @@ def test_efficiency_is_a_share_of_the_most_that_could_be_paid(
 
 
 @pytest.mark.parametrize(
-    ("paid", "value"),
-    [((1.0, 1.0), 1.0), ((0.0, 4.0), 0.5), ((-1.0, 4.0), None), ((0.0, 0.0), None), ((3.0,), None)],
+    ("paid", "value"), [((1.0, 1.0), 1.0), ((0.0, 4.0), 0.5), ((-1.0, 4.0), None), ((0.0, 0.0), None), ((3.0,), None)]
 )
 def test_equality_is_one_less_the_gini_coefficient(paid: tuple[float, ...], value: float | None) -> None:
     found = rows("match player total", *((0, i, total) for i, total in enumerate(paid)))
@@ -65,9 +61,7 @@ def test_bounds_are_those_of_the_game_unless_something_was_added() -> None:
     inside = payments.paid_by_the_game(data(rows(names, (0, "pd", "none", low, high))))
     assert inside(0) == inside(7) == (low, high)
     for least, most in ((low - 1, high), (low, high + 1)):
-        played = rows(
-            names, (0, "pd", "fine", least, most), (1, "pd", "fine", low, high), (2, "pd", "none", low, high)
-        )
+        played = rows(names, (0, "pd", "fine", least, most), (1, "pd", "fine", low, high), (2, "pd", "none", low, high))
         bounds = payments.paid_by_the_game(data(played))
         assert (bounds(0), bounds(1), bounds(2)) == ((None, None), (None, None), (low, high))
 
@@ -83,20 +77,12 @@ def test_a_game_that_always_pays_the_same_has_no_bounds() -> None:
 def test_a_common_stock_is_harvested_up_to_what_it_holds() -> None:
     stock = rows("match round value", (0, 1, 10.0), (0, 2, 4.0), (0, 3, None))
     taken = rows(
-        "match player round taken",
-        (0, 1, 1, 3.0),
-        (0, 2, 1, 2.0),
-        (0, 1, 2, 3.0),
-        (0, 2, 2, 2.0),
-        (0, 1, 3, 1.0),
+        "match player round taken", (0, 1, 1, 3.0), (0, 2, 1, 2.0), (0, 1, 2, 3.0), (0, 2, 2, 2.0), (0, 1, 3, 1.0)
     )
     made = list(payments.harvest(data(stock, taken)))
     assert [(row["round"], row["value"]) for row in made] == [(1, 5.0), (2, 4.0)]
     over = list(payments.over_use(data(rows("match round value", (0, 1, 4.0), (0, 2, 5.0)), taken)))
-    assert [(row["player"], row["value"]) for row in over] == [
-        (1, 1.0),
-        (2, 0.0),
-    ]  # its equal part is not too much
+    assert [(row["player"], row["value"]) for row in over] == [(1, 1.0), (2, 0.0)]  # its equal part is not too much
     assert values(payments.revenue(data(rows("match round value", (0, 1, 1.0), (0, 2, 2.0))))) == [1.5]
     with pytest.raises(UsageError, match="measure revenue: no game of r states 'price'"):
         list(payments.revenue(data([], [{"1": 1}])))
@@ -119,13 +105,7 @@ def test_matches_that_could_not_end_early_do_not_survive() -> None:
 
 @pytest.mark.parametrize(
     ("action", "expected", "targets", "value"),
-    [
-        ("D", "C", [2], 1.0),
-        ("C", "C", [2], 0.0),
-        ("D", "D", [2], 1.0),
-        ("D", "C", [1], None),
-        ("D", "C", [2, 2], None),
-    ],
+    [("D", "C", [2], 1.0), ("C", "C", [2], 0.0), ("D", "D", [2], 1.0), ("D", "C", [1], None), ("D", "C", [2, 2], None)],
 )
 def test_a_best_reply_to_what_was_predicted(
     action: str, expected: str, targets: list[int], value: float | None
@@ -136,10 +116,7 @@ def test_a_best_reply_to_what_was_predicted(
         (0, 1, 1, 1, names[action], targets, [names[expected]] * len(targets)),
     )
     assert values(payments.best_replies(data(found))) == ([] if value is None else [value])
-    wrong = [
-        {**found[0], "round": n, "action": names["C"], "targets": [2], "expected": [names["C"]]}
-        for n in (2, 3)
-    ]
+    wrong = [{**found[0], "round": n, "action": names["C"], "targets": [2], "expected": [names["C"]]} for n in (2, 3)]
     mixed = values(payments.best_replies(data([*found, *wrong])))
     assert mixed == [0.0 if value is None else pytest.approx(value / 3)]
 
@@ -176,10 +153,7 @@ def test_the_surplus_above_what_players_are_sure_of() -> None:
 
 def test_words_hold_until_others_are_said() -> None:
     acts = rows(
-        "match player round act",
-        *((0, 1, n, act) for n, act in enumerate("ABBB", 1)),
-        (0, 2, 1, "A"),
-        (0, 2, 2, "B"),
+        "match player round act", *((0, 1, n, act) for n, act in enumerate("ABBB", 1)), (0, 2, 1, "A"), (0, 2, 2, "B")
     )
     talk = [said(intends="A", round=2), said(intends="B", round=3, replies=[{"from": 1, "intends": "B"}])]
     made = list(talks.broken_words(data(acts, facts(said=talk))))

@@ -16,10 +16,7 @@ def unbalanced() -> tuple[list[float], list[str], list[str]]:
     rng = np.random.default_rng(7)
     a = rng.choice(["x", "y", "z"], 50).tolist()
     b = rng.choice(["p", "q"], 50).tolist()
-    y = [
-        float(rng.normal()) + 0.8 * (i == "x") + 0.5 * (i == "y" and j == "p")
-        for i, j in zip(a, b, strict=True)
-    ]
+    y = [float(rng.normal()) + 0.8 * (i == "x") + 0.5 * (i == "y" and j == "p") for i, j in zip(a, b, strict=True)]
     return y, a, b
 
 
@@ -77,9 +74,7 @@ def test_comparisons_of_two_factors_are_of_least_squares_means_with_the_error_of
 
     y, a, b = unbalanced()
     made = anova(y, {"a": a, "b": b}, unit="match")
-    cells = {
-        (i, j): [v for v, k, m in zip(y, a, b, strict=True) if (k, m) == (i, j)] for i in "xyz" for j in "pq"
-    }
+    cells = {(i, j): [v for v, k, m in zip(y, a, b, strict=True) if (k, m) == (i, j)] for i in "xyz" for j in "pq"}
     line = next(c for c in made.comparisons if set(c.key["comparison"].split(" - ")) == {"x", "z"})
     first, second = line.key["comparison"].split(" - ")
     difference = sum(np.mean(cells[first, j]) - np.mean(cells[second, j]) for j in "pq") / 2
@@ -112,9 +107,7 @@ def test_what_cannot_be_tested_is_refused_in_one_line() -> None:
         made["b"]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "balanced"), [((2, 2, 2, 2), True), ((2, 1, 1, 2), False), ((3, 2, 2, 2), False)]
-)
+@pytest.mark.parametrize(("sizes", "balanced"), [((2, 2, 2, 2), True), ((2, 1, 1, 2), False), ((3, 2, 2, 2), False)])
 def test_a_design_is_balanced_where_all_combinations_have_as_many_values(
     sizes: tuple[int, ...], balanced: bool
 ) -> None:

@@ -15,15 +15,7 @@ from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from ostrom.analysis.statistics import (
-    BadSample,
-    Undefined,
-    chi_square,
-    cohens_kappa,
-    holm,
-    pearson,
-    wilson,
-)
+from ostrom.analysis.statistics import BadSample, Undefined, chi_square, cohens_kappa, holm, pearson, wilson
 
 
 @given(st.integers(0, 50), st.integers(1, 50))
@@ -116,9 +108,7 @@ def test_correlations_equal_the_reference() -> None:
     one = stats.pearsonr(x, y)
     ours = pearson(x, y, unit="cell")
     assert (ours.value, ours.p) == pytest.approx((one.statistic, one.pvalue))
-    assert (ours.low, ours.high) == pytest.approx(
-        (one.confidence_interval().low, one.confidence_interval().high)
-    )
+    assert (ours.low, ours.high) == pytest.approx((one.confidence_interval().low, one.confidence_interval().high))
 
 
 def test_perfect_and_constant_columns_have_no_silent_correlation() -> None:

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ostrom.analysis.statistics import (
-    BadSample,
-    Undefined,
-    gee_logistic,
-    linear_mixed_model,
-    logistic_regression,
-)
+from ostrom.analysis.statistics import BadSample, Undefined, gee_logistic, linear_mixed_model, logistic_regression
 from ostrom.analysis.statistics.regression import coefficient_table, design_matrix
 from ostrom.features.robustness.variance_shares import variance_shares
 
@@ -32,9 +26,7 @@ def balanced() -> tuple[Array, Array, Array, Array]:
 
 def test_a_balanced_mixed_model_has_the_variances_of_the_analysis_of_variance() -> None:
     y, condition, trial, group = balanced()
-    found = linear_mixed_model(
-        y, {"condition": condition, "trial": trial}, groups=group, unit="person", level=0.9
-    )
+    found = linear_mixed_model(y, {"condition": condition, "trial": trial}, groups=group, unit="person", level=0.9)
     means = y.reshape(12, 5).mean(axis=1)
     slope = float(trial @ y) / float(trial @ trial)
     rest = y - means[group] - slope * trial
@@ -61,9 +53,7 @@ def test_a_balanced_mixed_model_has_the_variances_of_the_analysis_of_variance() 
 
 def test_z_tests_of_a_mixed_model() -> None:
     y, condition, trial, group = balanced()
-    found = linear_mixed_model(
-        y, {"condition": condition, "trial": trial}, groups=group, unit="p", df="normal"
-    )
+    found = linear_mixed_model(y, {"condition": condition, "trial": trial}, groups=group, unit="p", df="normal")
     line: Any = found["trial"]
     assert line.df is None and line.p == pytest.approx(2 * stats.norm.sf(abs(line.statistic)))
     assert line.high - line.low == pytest.approx(2 * stats.norm.ppf(0.975) * line.se)
@@ -134,9 +124,7 @@ def test_a_logistic_regression_of_a_two_by_two_table_by_hand() -> None:
     se = math.sqrt(2 / 10 + 2 / 30)
     assert found["x"].se == pytest.approx(se) and found["x"].df is None
     assert found["x"].high - found["x"].low == pytest.approx(2 * stats.norm.ppf(0.95) * se)
-    assert found.details["log_likelihood"] == pytest.approx(
-        80 * (0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    )
+    assert found.details["log_likelihood"] == pytest.approx(80 * (0.25 * math.log(0.25) + 0.75 * math.log(0.75)))
     assert (found.model, found.n, found.n_clusters) == ("logistic regression", 80, None)
 
 
@@ -180,9 +168,7 @@ def test_designs_by_hand() -> None:
         design_matrix({"x": "abcd"}, 4)
     with pytest.raises(BadSample, match="same length"):
         design_matrix({"x": [1.0, 2.0]}, 4)
-    numbered = design_matrix(
-        {"n": [1, 2, 3, 1]}, 4, reference={"n": 2}
-    )  # a reference makes labels of numbers
+    numbered = design_matrix({"n": [1, 2, 3, 1]}, 4, reference={"n": 2})  # a reference makes labels of numbers
     assert numbered.terms == ("intercept", "n[1]", "n[3]")
 
 
@@ -247,10 +233,4 @@ def test_intervals_of_variance_shares_are_reproducible_and_keep_their_level() ->
     assert (one.low, one.high) == pytest.approx((low, high), rel=1e-5)
     for wrong in ({"resamples": 99}, {"level": 1.0}, {"unit": ""}):
         with pytest.raises(BadSample):
-            variance_shares(
-                y,
-                {"a": a},
-                clusters=match,
-                rng=rng,
-                **({"unit": "m"} | wrong),
-            )
+            variance_shares(y, {"a": a}, clusters=match, rng=rng, **({"unit": "m"} | wrong))

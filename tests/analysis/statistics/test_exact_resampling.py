@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.statistics import (
-    BadSample,
-    Undefined,
-    wilson,
-)
+from ostrom.analysis.statistics import BadSample, Undefined, wilson
 from ostrom.analysis.statistics.resampling import MOST_UNDEFINED, clusters_of, percentiles_around
 from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (

@@ -53,9 +53,7 @@ def test_all_fields_of_paired_tests(alternative: Any) -> None:
     assert (ours.statistic, ours.p, ours.df) == pytest.approx((theirs.statistic, theirs.pvalue, 5))
     assert (ours.low, ours.high) == pytest.approx(tuple(stats.ttest_rel(A, B).confidence_interval(0.9)))
     assert (ours.method, ours.sizes, ours.level) == ("paired", (6,), 0.9)
-    assert ours.value == pytest.approx(37 / 6 - 5.0) and ours.se == pytest.approx(
-        stats.sem(np.subtract(A, B))
-    )
+    assert ours.value == pytest.approx(37 / 6 - 5.0) and ours.se == pytest.approx(stats.sem(np.subtract(A, B)))
     assert paired_t(A, B, unit="p").level == 0.95
 
 
@@ -257,17 +255,13 @@ def test_a_random_test_counts_its_own_arrangement() -> None:
     observed = values[:15].mean() - values[15:].mean()
     for label in labels:
         hits += abs(values[label == 1].mean() - values[label == 0].mean()) >= abs(observed)
-    assert found.estimate.p == pytest.approx((1 + hits) / 200) and found.estimate.value == pytest.approx(
-        observed
-    )
+    assert found.estimate.p == pytest.approx((1 + hits) / 200) and found.estimate.value == pytest.approx(observed)
     assert (found.estimate.method, found.estimate.sizes, found.n_clusters) == ("two-sample", (15, 15), None)
 
 
 def test_random_sign_flips_by_hand() -> None:
     difference = rng(4).normal(0.2, 1, 20)
-    found = permutation_paired(
-        difference, np.zeros(20), unit="m", rng=rng(6), draws=499, alternative="greater"
-    )
+    found = permutation_paired(difference, np.zeros(20), unit="m", rng=rng(6), draws=499, alternative="greater")
     signs = 1 - 2 * rng(6).integers(0, 2, size=(499, 20))
     hits = sum(float(s @ difference) / 20 >= difference.mean() - 1e-12 for s in signs)
     assert found.estimate.p == pytest.approx((1 + hits) / 500)
@@ -275,13 +269,7 @@ def test_random_sign_flips_by_hand() -> None:
 
 def test_grouped_tests_name_what_moves() -> None:
     found = permutation_grouped([1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], unit="m", rng=rng())
-    assert (
-        found.estimate.method,
-        found.n_clusters,
-        found.estimate.sizes,
-        found.arrangements,
-        found.estimate.p,
-    ) == (
+    assert (found.estimate.method, found.n_clusters, found.estimate.sizes, found.arrangements, found.estimate.p) == (
         "clustered",
         2,
         (2, 2),
@@ -294,6 +282,4 @@ def test_grouped_tests_name_what_moves() -> None:
     with pytest.raises(BadSample):
         permutation_grouped([1, 2, 3], [1, 0], unit="m", rng=rng())
     with pytest.raises(BadSample, match="blocks: differs within a cluster"):
-        permutation_grouped(
-            [1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], blocks=[1, 2, 1, 1], unit="m", rng=rng()
-        )
+        permutation_grouped([1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], blocks=[1, 2, 1, 1], unit="m", rng=rng())

@@ -30,12 +30,7 @@ from ostrom.analysis.statistics import (
     welch_t,
 )
 from ostrom.analysis.statistics.logistic import is_separated
-from ostrom.analysis.statistics.regression import (
-    NO_ERROR,
-    coefficient_table,
-    refuse_full_leverage,
-    robust_errors,
-)
+from ostrom.analysis.statistics.regression import NO_ERROR, coefficient_table, refuse_full_leverage, robust_errors
 from ostrom.analysis.statistics.resampling import percentiles_around
 from ostrom.analysis.statistics.samples import Floats
 from ostrom.features.robustness.variance_shares import variance_shares
@@ -198,9 +193,7 @@ def unmoved() -> dict[str, Any]:
         for _ in range(2)
     ]
     green = {0: 1, 1: 1, 2: 1, 3: 0, 4: 0, 5: 1, 6: 1, 7: 0}
-    outcome = [
-        float(green[s] if not (who == "no" and seen == "visible") else 1 - green[s]) for s, who, seen in rows
-    ]
+    outcome = [float(green[s] if not (who == "no" and seen == "visible") else 1 - green[s]) for s, who, seen in rows]
     return {
         "outcome": outcome,
         "predictors": {"persona": [who for _, who, _ in rows], "payoffs": [seen for *_, seen in rows]},

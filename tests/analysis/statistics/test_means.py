@@ -134,16 +134,9 @@ def slow_factor(t: float, df: float, n: float, r: float, low: float, high: float
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("t", "n1", "n2", "r"),
-    [
-        (0.3, 20, None, 1.0),
-        (2.5, 30, None, math.sqrt(2) / 2),
-        (-1.7, 12, 15, math.sqrt(2) / 2),
-        (3.2, 50, 40, 1.0),
-    ],
+    [(0.3, 20, None, 1.0), (2.5, 30, None, math.sqrt(2) / 2), (-1.7, 12, 15, math.sqrt(2) / 2), (3.2, 50, 40, 1.0)],
 )
-def test_bayes_factors_equal_slow_quadrature_of_their_definition(
-    t: float, n1: int, n2: int | None, r: float
-) -> None:
+def test_bayes_factors_equal_slow_quadrature_of_their_definition(t: float, n1: int, n2: int | None, r: float) -> None:
     df = n1 - 1 if n2 is None else n1 + n2 - 2
     n = n1 if n2 is None else n1 * n2 / (n1 + n2)
     for alternative, low, high in (("two-sided", -40, 40), ("greater", 0, 40), ("less", -40, 0)):
@@ -164,12 +157,8 @@ def test_bayes_factors_equal_slow_quadrature_of_their_definition(
         (0.4693, (97, 98), "greater", 0.233),
     ],
 )
-def test_bayes_factors_equal_published_ones(
-    t: float, n: tuple[int, ...], alternative: Any, published: float
-) -> None:
-    assert jzs_from_t(t, *n, unit="match", alternative=alternative).bf10 == pytest.approx(
-        published, rel=1.5e-3
-    )
+def test_bayes_factors_equal_published_ones(t: float, n: tuple[int, ...], alternative: Any, published: float) -> None:
+    assert jzs_from_t(t, *n, unit="match", alternative=alternative).bf10 == pytest.approx(published, rel=1.5e-3)
 
 
 def test_the_two_sided_factor_is_the_mean_of_the_one_sided_ones() -> None:
@@ -191,9 +180,7 @@ def test_raw_samples_and_t_values_give_the_same_factor() -> None:
     assert jzs_paired(a, b, unit="m").bf10 == jzs_from_t(t, 6, unit="m").bf10
 
 
-@pytest.mark.parametrize(
-    "bad", [{"t": math.nan, "n1": 5}, {"t": 1.0, "n1": 1}, {"t": 1.0, "n1": 5, "r": 0.0}]
-)
+@pytest.mark.parametrize("bad", [{"t": math.nan, "n1": 5}, {"t": 1.0, "n1": 1}, {"t": 1.0, "n1": 5, "r": 0.0}])
 def test_impossible_factors_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSample):
         jzs_from_t(**bad, unit="match")

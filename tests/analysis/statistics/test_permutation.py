@@ -9,12 +9,7 @@ import pytest
 from scipy import stats
 from tests.analysis.statistics.two_samples import permutation_two_sample
 
-from ostrom.analysis.statistics import (
-    BadSample,
-    Undefined,
-    permutation_grouped,
-    permutation_paired,
-)
+from ostrom.analysis.statistics import BadSample, Undefined, permutation_grouped, permutation_paired
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -31,9 +26,7 @@ def test_exact_tests_equal_the_reference(alternative: Any) -> None:
     ours = permutation_two_sample(a, b, unit="m", rng=rng(), alternative=alternative)
     greater = stats.permutation_test((a, b), mean_difference, alternative="greater").pvalue
     less = stats.permutation_test((a, b), mean_difference, alternative="less").pvalue
-    both = stats.permutation_test(
-        (a, b), lambda x, y, axis: np.abs(mean_difference(x, y, axis)), alternative="greater"
-    )
+    both = stats.permutation_test((a, b), lambda x, y, axis: np.abs(mean_difference(x, y, axis)), alternative="greater")
     expected = {"greater": greater, "less": less, "two-sided": both.pvalue}[alternative]
     assert ours.exact and ours.arrangements == 126
     assert ours.estimate.p == pytest.approx(expected)
@@ -76,10 +69,9 @@ def test_blocks_keep_labels_inside() -> None:
     values = [10, 11, 0, 1, 20, 22]
     result = permutation_grouped(values, [0, 1, 0, 1, 0, 1], blocks=[1, 1, 2, 2, 3, 3], unit="m", rng=rng())
     pairs = permutation_paired([11, 1, 22], [10, 0, 20], unit="m", rng=rng())
-    assert (result.arrangements, result.estimate.p) == (
-        8,
-        pairs.estimate.p,
-    ) and result.estimate.value == pytest.approx(pairs.estimate.value)
+    assert (result.arrangements, result.estimate.p) == (8, pairs.estimate.p) and result.estimate.value == pytest.approx(
+        pairs.estimate.value
+    )
 
 
 def test_random_blocked_arrangements_remove_the_variation_between_blocks() -> None:

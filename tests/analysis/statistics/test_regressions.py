@@ -25,11 +25,7 @@ def people(seed: int = 0, count: int = 40, rows: int = 10) -> tuple[Array, Array
     rng = np.random.default_rng(seed)
     person = np.repeat(np.arange(count), rows)
     condition = (person % 2).astype(float)
-    return (
-        rng.normal(size=count)[person] + rng.normal(size=person.size) * 2 + 0.5 * condition,
-        condition,
-        person,
-    )
+    return (rng.normal(size=count)[person] + rng.normal(size=person.size) * 2 + 0.5 * condition, condition, person)
 
 
 def test_a_balanced_mixed_model_is_the_t_test_of_person_means() -> None:
@@ -66,9 +62,7 @@ def test_an_unbalanced_mixed_model_equals_the_reference_optimum() -> None:
     assert ours.details["variance_within"] == pytest.approx(theirs.scale, rel=1e-2)
     # Between persons: 40 - 2 terms; within: what the rows have left.
     assert ours["condition"].df == 38 and ours["trial"].df == score.size - 40 - 1
-    z = linear_mixed_model(
-        score, {"condition": condition, "trial": trial}, groups=person, unit="p", df="normal"
-    )
+    z = linear_mixed_model(score, {"condition": condition, "trial": trial}, groups=person, unit="p", df="normal")
     assert z["trial"].df is None and z["trial"].value == ours["trial"].value
 
 
@@ -179,10 +173,7 @@ def test_labels_become_readable_terms_with_interactions() -> None:
         "persona[profit]:seen[yes]",
     ]
     assert model["persona[green]:seen[yes]"].value > 0.3
-    assert (
-        model["intercept"].as_dict()["unit"] == "scenario"
-        and model["intercept"].as_dict()["term"] == "intercept"
-    )
+    assert model["intercept"].as_dict()["unit"] == "scenario" and model["intercept"].as_dict()["term"] == "intercept"
 
 
 def test_separated_answers_are_found_and_refused() -> None:

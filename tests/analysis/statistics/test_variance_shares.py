@@ -33,9 +33,7 @@ def test_balanced_shares_are_the_classical_sums_of_squares() -> None:
         rows = [i for i in range(48) if (factors["labels"][i], factors["seat"][i]) == key]
         cell[key] = y[rows]
     joint = sum(part.size * (part.mean() - y.mean()) ** 2 for part in cell.values()) / total
-    assert result["labels x seat"].share == pytest.approx(
-        joint - result["labels"].share - result["seat"].share
-    )
+    assert result["labels x seat"].share == pytest.approx(joint - result["labels"].share - result["seat"].share)
     assert result.balanced and [line.df for line in result.shares] == [2, 1, 1, 2, 2, 1, 38]
 
 
@@ -81,10 +79,7 @@ def test_one_factor_is_adjusted_as_r_squared_is() -> None:
     result = variance_shares(y, {"a": a}, unit="match")
     within = sum(np.sum((y[a == level] - y[a == level].mean()) ** 2) for level in np.unique(a))
     expected = 1 - (within / (30 - 6)) / (np.sum((y - y.mean()) ** 2) / 29)
-    assert (
-        result["a"].adjusted.value == pytest.approx(expected)
-        and result["a"].adjusted.value < result["a"].share
-    )
+    assert result["a"].adjusted.value == pytest.approx(expected) and result["a"].adjusted.value < result["a"].share
 
 
 def test_many_pairs_still_add_up() -> None:

@@ -72,11 +72,7 @@ def study(model: str, **changes: Any) -> StudyFile:
         "name": "spread",
         "game": "prisoners_dilemma",
         "mechanism": {"name": "repetition", "rounds": 8},
-        "agent": {
-            "style": "direct",
-            "memory": "window:3",
-            "framing": {"order": "shuffled", "counterbalance": True},
-        },
+        "agent": {"style": "direct", "memory": "window:3", "framing": {"order": "shuffled", "counterbalance": True}},
         "types": {"model": {"model": model}, "tft": "tit_for_tat", "chance": "random:0.5"},
         "seating": "ordered",
         "seeds": 2,

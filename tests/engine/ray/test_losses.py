@@ -80,10 +80,7 @@ def test_ctrl_c_stops_cleanly_and_the_cluster_goes_on_later(machines: Machines, 
 
 
 def test_keys_stay_where_they_are(
-    machines: Machines,
-    on_ray: Callable[..., PlayOptions],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    machines: Machines, on_ray: Callable[..., PlayOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drivers_key = "canary-of-the-driver-0815"
     monkeypatch.setenv("OSTROM_API_KEY", drivers_key)

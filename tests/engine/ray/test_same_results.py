@@ -86,9 +86,7 @@ def test_a_budget_is_never_exceeded_and_one_process_goes_on_where_the_cluster_st
         whole = study(server.model)
         play(whole, name="run", runs=tmp_path / "calm")
         needed, server.count = server.count, 0
-        short = play(
-            study(server.model, budget={"calls": 37}), name="run", runs=tmp_path / "cut", options=on_ray()
-        )
+        short = play(study(server.model, budget={"calls": 37}), name="run", runs=tmp_path / "cut", options=on_ray())
         assert not short.complete and "37 calls" in str(short.why)
         assert server.count == short.tally.calls == len(asked(tmp_path / "cut/run")) == 37
         assert play(whole, name="run", runs=tmp_path / "cut").complete
@@ -107,9 +105,7 @@ def test_replies_of_other_runs_are_shared_through_the_drivers_cache(
         assert server.count == asked_before == again.tally.cached
 
 
-def test_prompts_of_the_users_own_reach_the_workers(
-    on_ray: Callable[..., PlayOptions], tmp_path: Path
-) -> None:
+def test_prompts_of_the_users_own_reach_the_workers(on_ray: Callable[..., PlayOptions], tmp_path: Path) -> None:
     prompts = tmp_path / "prompts" / "stories"
     prompts.mkdir(parents=True)
     (prompts / "harbour.txt").write_text("Two boats share a harbour.\n")
@@ -127,9 +123,7 @@ def test_workers_that_reach_a_model_in_different_ways_are_refused_before_anythin
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_that_does_not_exist_leaves_no_trace(
-    on_ray: Callable[..., PlayOptions], tmp_path: Path
-) -> None:
+def test_a_model_that_does_not_exist_leaves_no_trace(on_ray: Callable[..., PlayOptions], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nobody"):
         play(study("nobody/knows"), runs=tmp_path, options=on_ray())
     assert not list(tmp_path.iterdir())

@@ -22,9 +22,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
 STORY = " ".join(["The mill pays as long as it smokes, and the town lives on the mill;"] * 6)
-SHORT = (
-    "Too short a story to be kept, although it is long enough to pass for an answer of the right form here."
-)
+SHORT = "Too short a story to be kept, although it is long enough to pass for an answer of the right form here."
 
 
 def author(request: Request) -> str:
@@ -55,9 +53,7 @@ def models() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("models")
-def test_stories_are_written_proved_filtered_and_never_read_by_their_author(
-    ostrom: Any, tmp_path: Path
-) -> None:
+def test_stories_are_written_proved_filtered_and_never_read_by_their_author(ostrom: Any, tmp_path: Path) -> None:
     names = "debt_crisis,currency_devaluation,water_crisis"
     options = ("--model", "scripted/author", "--names", names, "--copies", "2", "--runs", str(tmp_path))
     folder = tmp_path / "mill"
@@ -65,9 +61,7 @@ def test_stories_are_written_proved_filtered_and_never_read_by_their_author(
     told = json.loads(done.stdout)
     assert (told["stories"], told["kept"], told["calls"]) == (6, 2, 12)
     why = {story["name"]: story["why"] for story in told["written"]}
-    assert (
-        why["debt_crisis_1"] is None and why["debt_crisis_2"] is None
-    )  # the pair is swapped in the second copy
+    assert why["debt_crisis_1"] is None and why["debt_crisis_2"] is None  # the pair is swapped in the second copy
     assert "words" in why["currency_devaluation_1"] and "the reader finds" in why["water_crisis_1"]
     kept = sorted(path.name for path in folder.glob("*.yaml"))
     assert kept == ["cast.yaml", "debt_crisis_1.yaml", "debt_crisis_2.yaml"]
@@ -75,9 +69,7 @@ def test_stories_are_written_proved_filtered_and_never_read_by_their_author(
     assert prove(made).holds and made.payoffs == base.payoffs and made.narrative == STORY
     assert made.author == "scripted/author"
     # The same command asks nothing anew; the author may neither read nor play its stories.
-    again = json.loads(
-        ostrom("more", "author", str(folder), *options, "--reader", "scripted/reader", "--json").stdout
-    )
+    again = json.loads(ostrom("more", "author", str(folder), *options, "--reader", "scripted/reader", "--json").stdout)
     assert again["kept"] == 2 and again["calls"] in (0, 12)
     refused = ostrom("more", "author", str(folder), *options, "--reader", "scripted/author")
     assert refused.returncode == 2 and "another model has to read them" in refused.stderr
@@ -103,13 +95,8 @@ def test_a_story_is_kept_by_its_length_and_by_what_the_reader_finds() -> None:
     def kept(rules: Authoring, words: int, stable: str) -> tuple[bool, str]:
         return rules.verdict({"narrative": "word " * words, "stable": stable})
 
-    assert (
-        kept(plain, low, "second") == kept(plain, high, "second") == (True, "") == kept(swapped, low, "first")
-    )
+    assert kept(plain, low, "second") == kept(plain, high, "second") == (True, "") == kept(swapped, low, "first")
     for words in (low - 1, high + 1):
-        assert kept(plain, words, "second") == (
-            False,
-            f"has {words} words (from {low} to {high} are allowed)",
-        )
+        assert kept(plain, words, "second") == (False, f"has {words} words (from {low} to {high} are allowed)")
     assert kept(plain, low, "first") == (False, "the reader finds first, the table says second")
     assert kept(swapped, low, "second") == (False, "the reader finds second, the table says first")

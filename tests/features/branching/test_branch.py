@@ -36,9 +36,7 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fork(
-    runs: Path, *changes: str, match: int = 1, at: int = 5, run: str = "duel", **more: Any
-) -> BranchResult:
+def fork(runs: Path, *changes: str, match: int = 1, at: int = 5, run: str = "duel", **more: Any) -> BranchResult:
     with open_run(run, runs) as parent:
         return branch(parent, match, at, changes, runs=runs, **more)
 
@@ -174,9 +172,7 @@ class TestModels:
         ((), {"match": 3}, "there are 3 matches"),
     ],
 )
-def test_wrong_use_is_one_clear_line(
-    runs: Path, changes: tuple[str, ...], more: dict[str, Any], text: str
-) -> None:
+def test_wrong_use_is_one_clear_line(runs: Path, changes: tuple[str, ...], more: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError) as caught:
         fork(runs, *changes, **more)
     assert text in str(caught.value) and "\n" not in str(caught.value)

@@ -44,21 +44,13 @@ def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     ("arguments", "text"),
     [
         (("branch", "duel", "--match", "0", "--at", "99"), "has rounds 1 to 8"),
-        (
-            ("branch", "duel", "--match", "0", "--at", "3", "--set", "colour=red"),
-            "cannot be changed in a branch",
-        ),
+        (("branch", "duel", "--match", "0", "--at", "3", "--set", "colour=red"), "cannot be changed in a branch"),
         (("attribute", "duel", "--match", "0", "--round", "99"), "has rounds 1 to 8"),
-        (
-            ("attribute", "duel", "--match", "0", "--round", "3", "--method", "swap"),
-            "allowed: drop, flip, both",
-        ),
+        (("attribute", "duel", "--match", "0", "--round", "3", "--method", "swap"), "allowed: drop, flip, both"),
         (("attribute", "nothing", "--match", "0", "--round", "3"), "there is no such run"),
     ],
 )
-def test_wrong_use_exits_with_two_and_one_line(
-    ostrom: Command, arguments: tuple[str, ...], text: str
-) -> None:
+def test_wrong_use_exits_with_two_and_one_line(ostrom: Command, arguments: tuple[str, ...], text: str) -> None:
     code, out, err = ostrom("more", *arguments)
     assert code == 2 and out == ""
     assert text in err and len(err.strip().splitlines()) == 1

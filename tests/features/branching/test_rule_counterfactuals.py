@@ -86,10 +86,7 @@ def test_what_nobody_can_know_is_not_flipped(tmp_path: Path) -> None:
     played(tmp_path, "common_pool:2", {"one": "proportional:0.1", "two": "proportional:0.2"})
     found = effects(tmp_path, 3)
     assert {e.row for e in found.effects} == {"left out"}
-    with (
-        open_run("duel", tmp_path) as parent,
-        pytest.raises(UsageError, match=r"can be flipped.*--method drop"),
-    ):
+    with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match=r"can be flipped.*--method drop"):
         attribute(parent, 0, 3, method="flip", runs=tmp_path)
     with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match=r"at other stages.*harvest"):
         attribute(parent, 0, 3, stage="offer", runs=tmp_path)
@@ -97,10 +94,7 @@ def test_what_nobody_can_know_is_not_flipped(tmp_path: Path) -> None:
 
 def test_whoever_decides_nothing_has_nothing_to_attribute(tmp_path: Path) -> None:
     played(tmp_path, "dictator", {"one": "constant:30", "two": "random"})
-    with (
-        open_run("duel", tmp_path) as parent,
-        pytest.raises(UsageError, match="nothing to decide in round 2"),
-    ):
+    with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match="nothing to decide in round 2"):
         attribute(parent, 0, 2, seat=2, runs=tmp_path)
 
 
@@ -111,9 +105,7 @@ def test_a_round_otherwise_is_what_the_rule_would_have_paid() -> None:
     was = Round(2, (40, 0), (60.0, 40.0), facts={"moves": moves, "accepted": True})
     offered, refused = otherwise(game, was, 0), otherwise(game, was, 1)
     assert offered is not None and offered.payoffs == (0, 100) and offered.actions == (100, 0)
-    assert (
-        refused is not None and refused.payoffs == (0, 0) and refused.facts["moves"][1]["value"] == "reject"
-    )
+    assert refused is not None and refused.payoffs == (0, 0) and refused.facts["moves"][1]["value"] == "reject"
     assert moves[0]["value"] == 40  # the round itself is left alone
     trust = build_game("trust_amounts")
     assert isinstance(trust, FunctionGame)
@@ -123,9 +115,7 @@ def test_a_round_otherwise_is_what_the_rule_would_have_paid() -> None:
     auction = build_game("first_price_auction:2")
     assert isinstance(auction, FunctionGame)
     bids = [{"seat": s, "stage": "bid", "value": 10 * s} for s in (0, 1)]
-    assert (
-        otherwise(auction, Round(1, (0, 10), (0.0, 5.0), facts={"moves": bids}), 0) is None
-    )  # values by chance
+    assert otherwise(auction, Round(1, (0, 10), (0.0, 5.0), facts={"moves": bids}), 0) is None  # values by chance
 
 
 def test_strips_leave_a_blank_where_a_round_cannot_be_flipped() -> None:
@@ -134,9 +124,7 @@ def test_strips_leave_a_blank_where_a_round_cannot_be_flipped() -> None:
         RoundEffect(1, 2, "left out", "0", chance, 0.5), RoundEffect(2, 1, "left out", "9 / 1", chance, -1.0),
         RoundEffect(2, 1, "own flipped", "9 / 1", chance, 1.0),
     )  # fmt: skip
-    found = Attribution(
-        "r", 0, 3, 1, "a", "odds", "share of 0 to 9", "full", "1", chance, made, complete=True
-    )
+    found = Attribution("r", 0, 3, 1, "a", "odds", "share of 0 to 9", "full", "1", chance, made, complete=True)
     assert [line.partition("|")[2] for line in strips(found)[:4]] == ["▄█|", "+-|", " █|", " +|"]
 
 

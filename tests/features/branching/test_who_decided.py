@@ -31,9 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(runs: Path, of: str, name: str, at: int, *changes: str, **more: Any) -> list[dict[str, Any]]:
     with open_run(runs / of) as run:
         match = (
-            next(row["match"] for row in run.rows.matches() if row["opponents"] != row["agent"])
-            if of == "base"
-            else 0
+            next(row["match"] for row in run.rows.matches() if row["opponents"] != row["agent"]) if of == "base" else 0
         )
         branch(run, match, at, list(changes), name=name, runs=runs, **more)
     check_run(runs / name)

@@ -42,9 +42,7 @@ def rows_of(folder: Path) -> list[tuple[Any, ...]]:
 def lie(folder: Path, unit: int = 0, came: tuple[Any, ...] = ("defect", False, 5.0)) -> None:
     """Let the rows of a match say another result, sealed as a stranger would who knows how."""
     with closing(sqlite3.connect(folder / "journal.db")) as db, db:
-        made, refused, of = db.execute(
-            "SELECT made, refused, of FROM unit_rows WHERE unit=?", (unit,)
-        ).fetchone()
+        made, refused, of = db.execute("SELECT made, refused, of FROM unit_rows WHERE unit=?", (unit,)).fetchone()
         rows = UnitRows.read(made, "")
         rows.came[1:] = [(*came, *one[3:]) for one in rows.came[1:]]
         entry = (unit, rows.kept(), refused, of)
@@ -52,9 +50,7 @@ def lie(folder: Path, unit: int = 0, came: tuple[Any, ...] = ("defect", False, 5
 
 
 @pytest.mark.slow
-def test_a_whole_run_passes_and_is_told_of(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_whole_run_passes_and_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     call = caller(monkeypatch, tmp_path)
     done = call("check", str(folder), "--json")
     units = len(rows_of(folder))
@@ -93,12 +89,8 @@ def test_rows_of_other_entries_are_refused_by_name_and_mended(folder: Path) -> N
 
 
 @pytest.mark.parametrize("most", [0, journal.MOST_AT_ONCE])
-def test_a_changed_entry_is_found_whatever_its_place(
-    folder: Path, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        journal, "MOST_AT_ONCE", most
-    )  # a large journal is opened without looking at every seal
+def test_a_changed_entry_is_found_whatever_its_place(folder: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MOST_AT_ONCE", most)  # a large journal is opened without looking at every seal
     with closing(sqlite3.connect(folder / "journal.db")) as db, db:
         db.execute("UPDATE prompts SET texts=x'00' WHERE id=1")
     for rows in (False, True):
@@ -121,16 +113,12 @@ def test_a_run_that_is_being_played_keeps_its_rows(folder: Path) -> None:
 @pytest.mark.slow
 def test_what_is_wrong_in_a_process_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lie(folder)
-    done = caller(monkeypatch, folder.parent)(
-        "check", "talk", "--runs", str(folder.parent), "--processes", "2"
-    )
+    done = caller(monkeypatch, folder.parent)("check", "talk", "--runs", str(folder.parent), "--processes", "2")
     assert done.code == 1 and done.err.count("\n") == 1 and "its rows say" in done.err
 
 
 @pytest.mark.parametrize(
-    ("reply", "each"),
-    [(Reply("", finish="filter"), (1, 0)), (Reply("No."), (0, 2))],
-    ids=["declined", "unread"],
+    ("reply", "each"), [(Reply("", finish="filter"), (1, 0)), (Reply("No."), (0, 2))], ids=["declined", "unread"]
 )
 def test_rows_that_are_made_anew_count_what_was_declined_and_what_was_not_understood(
     reply: Reply, each: tuple[int, int], tmp_path: Path

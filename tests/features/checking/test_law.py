@@ -35,10 +35,7 @@ def pays(outcome: Outcome) -> Outcome:
 @pytest.mark.parametrize(
     ("planted", "words"),
     [
-        (
-            forgets,
-            "match 0: mechanism repetition breaks the law of settlement: player 2: has no row in round 3",
-        ),
+        (forgets, "match 0: mechanism repetition breaks the law of settlement: player 2: has no row in round 3"),
         (pays, "player 1: its payoffs, weighted by round, sum to .*, and its score is"),
     ],
 )

@@ -91,14 +91,7 @@ def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
         "tools",
     ]
     assert len(published_rows("memory_curse")) == 1737
-    assert references.names() == [
-        "commons",
-        "coopeval",
-        "memory_curse",
-        "personas",
-        "repeated_games",
-        "sharing",
-    ]
+    assert references.names() == ["commons", "coopeval", "memory_curse", "personas", "repeated_games", "sharing"]
     for name in references:
         made = references.build(name)
         figures = made.published()
@@ -109,9 +102,7 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
     figures = references.build("memory_curse").published()
     doubted = [f for f in figures if f.doubts]
     noted = [
-        row
-        for row in published_rows("memory_curse")
-        if "CONFLICT:" in row["note"] or "SUSPICIOUS:" in row["note"]
+        row for row in published_rows("memory_curse") if "CONFLICT:" in row["note"] or "SUSPICIOUS:" in row["note"]
     ]
     assert len([f for f in doubted if f.cell[-1] != "paranoia_ratio"]) == len(noted)
     assert all(f.doubts for f in figures if f.cell[-1] == "paranoia_ratio")
@@ -159,9 +150,7 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
         scripted.unregister("mumbles")
     made = compared(tmp_path / "memory")
     assert any("given by the policy" in doubt for one in made.lines for doubt in one.own.doubts)
-    assert any(
-        re.fullmatch(r"m: 3\d % of the actions were given by the policy\.", text) for text in made.remarks
-    )
+    assert any(re.fullmatch(r"m: 3\d % of the actions were given by the policy\.", text) for text in made.remarks)
 
 
 def own(value: float, low: float | None = None, high: float | None = None) -> Own:
@@ -171,9 +160,7 @@ def own(value: float, low: float | None = None, high: float | None = None) -> Ow
 def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
     study = load_study({"name": "bare", "game": "chicken", "types": {"k": "cooperator"}})
     play(study, runs=tmp_path)
-    with pytest.raises(
-        UsageError, match=r"names no published figures.*known: commons, coopeval, memory_curse"
-    ):
+    with pytest.raises(UsageError, match=r"names no published figures.*known: commons, coopeval, memory_curse"):
         compared(tmp_path / "bare")
 
 

@@ -83,10 +83,7 @@ def test_a_table_of_one_study_is_not_filled_from_a_run_of_another(tmp_path: Path
     scripted.register("third", lambda request: "[A0]")
     for name in ("memory", "memory-asymmetric"):
         changes = ["mechanism.rounds=3"]
-        play(
-            load_study(name, preset="smoke", models=["scripted/third"], changes=changes, seeds=1),
-            runs=tmp_path,
-        )
+        play(load_study(name, preset="smoke", models=["scripted/third"], changes=changes, seeds=1), runs=tmp_path)
     scripted.unregister("third")
     made = write_report("memory", tmp_path, paper=((), None), more=["memory-asymmetric"])
     folder = made.path.parent / "tables"
@@ -108,6 +105,4 @@ def test_a_table_of_one_study_is_not_filled_from_a_run_of_another(tmp_path: Path
     assert "Run memory: " in captions["Appendix Table 1"]
     assert f"Run memory-asymmetric: {calls}" in captions["Appendix Table 9"]
     # A table of printed figures alone rests on no call and has no figure of ours.
-    assert (
-        "model calls" not in captions["Appendix Table 15"] and "(ours)" not in captions["Appendix Table 15"]
-    )
+    assert "model calls" not in captions["Appendix Table 15"] and "(ours)" not in captions["Appendix Table 15"]

@@ -55,12 +55,7 @@ def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--where", "agent={model}", "--json"))
     (one,) = made["differences"]
     # A match with itself and one with `b` for every seed: nothing is drawn, so no two matches share anything.
-    assert (
-        one["n"] == 48
-        and one["method"].startswith("Welch")
-        and one["verdict"] == "worse"
-        and one["value"] < -0.5
-    )
+    assert one["n"] == 48 and one["method"].startswith("Welch") and one["verdict"] == "worse" and one["value"] < -0.5
     assert one["verdict_low"] < one["low"] and one["verdict_high"] > one["high"] and not one["approximate"]
     assert made["changed"] == [{"key": "models", "new": "scripted/hard", "old": "scripted/kind"}]
     back = told(call("compare", "kind", "hard", "--where", "agent={model}", "--json"))["differences"][0]
@@ -110,9 +105,7 @@ def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:
     prices = SeedPrice(1, 1, 10, 1, 1.0), SeedPrice(1, 1, 4, 1, 2.0)
     made = _with_price(verdict, one, 0.05, 0.95, (6, 8), prices)
     assert one.inference is not None
-    needed = math.ceil(
-        6 * one.inference.smallest_multiple(lambda ends: ends[0] > 0 or ends[1] < 0, 0.95, 1000)
-    )
+    needed = math.ceil(6 * one.inference.smallest_multiple(lambda ends: ends[0] > 0 or ends[1] < 0, 0.95, 1000))
     assert made.seeds == needed > 8 and made.price is not None
     assert made.price.calls == 10 * (needed - 6) + 4 * (needed - 8) and made.price.usd == (needed - 6) + 2 * (
         needed - 8
@@ -122,9 +115,7 @@ def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:
     plain = estimated({}, mean_of([0.5, 0.6] * 30, bounds=(-1, 1)), 60, "match", compares=True)
     assert _with_price(verdict, plain, 0.05, 0.95, (6, 8), (None, None)).seeds == 7, "one more at the least"
     level = estimated({}, mean_of([1.0, -1.0] * 5, bounds=(-1, 1)), 10, "match")
-    stuck = _with_price(
-        _verdict(level, 1e-9, 0.95, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices
-    )
+    stuck = _with_price(_verdict(level, 1e-9, 0.95, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices)
     assert stuck.seeds is None and stuck.words.endswith("not with this design")
 
 

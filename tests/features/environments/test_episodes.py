@@ -14,14 +14,7 @@ import ostrom
 from ostrom.agents.policy import SkipMatch
 from ostrom.features.environments import Environment, Episode, EpisodeClosed, OutsideQuestion, environment
 from ostrom.features.environments.environment import _state
-from ostrom.ground.errors import (
-    InvalidAnswers,
-    ModelError,
-    ModelGivenUp,
-    OstromError,
-    RunError,
-    UsageError,
-)
+from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, RunError, UsageError
 from ostrom.models.base import Reply
 from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.run import open_run
@@ -56,9 +49,7 @@ def played(episode: Episode, how: Answered = written) -> Episode:
 def with_model(study: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """The study with another model in place of the one outside."""
     types = {
-        name: {**spec, "model": model}
-        if isinstance(spec, dict) and spec.get("model") == "outside/llm"
-        else spec
+        name: {**spec, "model": model} if isinstance(spec, dict) and spec.get("model") == "outside/llm" else spec
         for name, spec in study["types"].items()
     }
     return {**study, "types": types}
@@ -91,13 +82,8 @@ def prompts(run: ostrom.Run) -> list[Any]:
     with open_run(run.path) as opened:
         calls = opened.journal.call_rows("")
         return [
-            [
-                [call[place] for place in ("match", "step", "player", "part")],
-                opened.journal.prompt(call["id"]),
-            ]
-            for call in sorted(
-                calls, key=lambda call: (call["match"], call["step"], call["player"], call["part"])
-            )
+            [[call[place] for place in ("match", "step", "player", "part")], opened.journal.prompt(call["id"])]
+            for call in sorted(calls, key=lambda call: (call["match"], call["step"], call["player"], call["part"]))
         ]
 
 
@@ -167,9 +153,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again() -> None:
     ("policy", "state", "rewards"),
     [("fail", "failed", {}), ("skip-match", "skipped", {}), ("default:cooperate", "done", {1: 3.0})],
 )
-def test_the_policy_of_the_study_decides_in_the_end(
-    policy: str, state: str, rewards: dict[int, float]
-) -> None:
+def test_the_policy_of_the_study_decides_in_the_end(policy: str, state: str, rewards: dict[int, float]) -> None:
     study = {**DUEL, "invalid": {"retries": 1, "policy": policy}}
     with environment(study) as env:
         episode = played(env.episode(0), lambda _: "No idea.")
@@ -325,18 +309,14 @@ def test_studies_that_nobody_answers_from_outside_are_refused(tmp_path: Path) ->
     with pytest.raises(UsageError, match="nobody answers from outside: give models="):
         environment(scripts)
     with pytest.raises(UsageError, match="abilities"):
-        environment(
-            {**DUEL, "types": {"llm": {"model": "outside/llm", "tools": ["calculator"]}, "tft": "grim"}}
-        )
+        environment({**DUEL, "types": {"llm": {"model": "outside/llm", "tools": ["calculator"]}, "tft": "grim"}})
     with pytest.raises(UsageError, match=r"seeds: give this to ostrom\.study"):
         environment(ostrom.study(DUEL), seeds=3)
     with environment(DUEL, name="held", runs=tmp_path), pytest.raises(RunError, match="is playing this run"):
         environment(DUEL, name="held", runs=tmp_path)
 
 
-def test_run_refuses_a_policy_outside_and_leaves_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_refuses_a_policy_outside_and_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = caller(monkeypatch, tmp_path)
     ended = call("run", "pd-tournament", "--preset", "smoke", "--model", "outside/policy")
     assert ended.code == 2 and "answers from outside" in ended.err
@@ -372,7 +352,5 @@ def test_options_belong_to_the_study_that_is_made_of_them() -> None:
         (ModelGivenUp("x"), "failed"), (RunError("x"), None),
     ],
 )  # fmt: skip
-def test_an_error_that_concerns_more_than_a_match_ends_none(
-    error: OstromError | None, state: str | None
-) -> None:
+def test_an_error_that_concerns_more_than_a_match_ends_none(error: OstromError | None, state: str | None) -> None:
     assert _state(error) == state

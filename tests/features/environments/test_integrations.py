@@ -63,11 +63,7 @@ def printed(package: str) -> str:
 
 def test_the_printed_block_for_pettingzoo_runs_as_printed(foreign: Foreign, tmp_path: Path) -> None:
     (tmp_path / "printed.py").write_text(printed("integrations.pettingzoo") + ENDED)
-    assert foreign("pettingzoo", script=tmp_path / "printed.py") == {
-        "agents": [],
-        "rewards": True,
-        "match 0": True,
-    }
+    assert foreign("pettingzoo", script=tmp_path / "printed.py") == {"agents": [], "rewards": True, "match 0": True}
 
 
 ENDED = """

@@ -54,10 +54,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: sample_basins(DILEMMA, rng(), samples=1, window=7, steps=8), "8 <= window"),
     (lambda: sample_basins(DILEMMA, rng(), samples=1, window=9, steps=8), "window <= steps"),
     (lambda: sample_basins(DILEMMA, rng(), samples=1, window=8, steps=8, eta=0.0), "eta > 0"),
-    (
-        lambda: sample_basins(DILEMMA, rng(), samples=1, window=8, steps=8, concentration=0.0),
-        "concentration > 0",
-    ),
+    (lambda: sample_basins(DILEMMA, rng(), samples=1, window=8, steps=8, concentration=0.0), "concentration > 0"),
     (lambda: Moran(-0.1), "must be >= 0"),
     (lambda: Moran(-0.1, "exponential"), "must be >= 0"),
     (lambda: Moran(0.1, "cubic"), "unknown fitness mapping 'cubic'"),  # type: ignore[arg-type]
@@ -126,9 +123,7 @@ def test_a_copy_is_as_likely_as_the_gap_says_on_both_sides() -> None:
         ([0.0, -1e-7, -2e-7], [2.0, 2.0, 2.0]), ([0.0, -2e-6], [1.0, 2.0]), ([0.0], [1.0]),
     ],
 )  # fmt: skip
-def test_types_that_are_as_good_share_the_mean_of_their_ranks(
-    ratings: list[float], ranks: list[float]
-) -> None:
+def test_types_that_are_as_good_share_the_mean_of_their_ranks(ratings: list[float], ranks: list[float]) -> None:
     made = DeviationRating(np.array(ratings), (), (), np.zeros(0))
     assert made.ranks().tolist() == ranks
 

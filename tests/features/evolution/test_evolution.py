@@ -49,9 +49,7 @@ def played(runs: Path, **changes: Any) -> str:
     return str(runs / str(changes.get("name", "tour")))
 
 
-def of_run(
-    folder: str, by: Sequence[str] = ("game", "mechanism"), *, expected: bool = False
-) -> list[Tournament]:
+def of_run(folder: str, by: Sequence[str] = ("game", "mechanism"), *, expected: bool = False) -> list[Tournament]:
     with open_run(folder) as run:
         return run_tournaments(run.rows.matches(), run.plan.unit, by, expected=expected)
 
@@ -141,8 +139,7 @@ def test_a_random_start_depends_on_the_seed_and_the_cell() -> None:
     def first(cell: str, seed: int) -> list[float]:
         matches = tuple(ScoredMatch((a, b), (1.0, 1.0)) for a in "xy" for b in "xy")
         path = evolve(
-            Tournament({"game": cell}, ("x", "y"), matches),
-            settings=EvolutionSettings(start="random", seed=seed),
+            Tournament({"game": cell}, ("x", "y"), matches), settings=EvolutionSettings(start="random", seed=seed)
         ).path
         assert path is not None
         return list(path.states[0])
@@ -252,9 +249,7 @@ def test_a_folder_without_payoff_files_is_refused(tmp_path: Path) -> None:
 
 def test_tables_hold_every_digit(tmp_path: Path) -> None:
     tournament = read_payoff_files([write(tmp_path / "f.json", FILE)]).tournaments[0]
-    entry, evolved = entry_of(
-        tournament, "replicator", EvolutionSettings(steps=3, start={"a": 0.3, "b": 0.7})
-    )
+    entry, evolved = entry_of(tournament, "replicator", EvolutionSettings(steps=3, start={"a": 0.3, "b": 0.7}))
     write_evolution(tmp_path / "out", "csv", {"tournaments": [entry]}, [tournament], [evolved])
     with (tmp_path / "out" / "trajectories.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -78,9 +78,7 @@ def test_fixation_solves_the_absorbing_chain(table: Floats, population: int, pro
 
 @given(tensors(types=(2, 2)), st.integers(3, 8), st.data())
 @settings(max_examples=20, deadline=None)
-def test_both_ways_to_average_over_opponents_agree(
-    table: Floats, population: int, data: st.DataObject
-) -> None:
+def test_both_ways_to_average_over_opponents_agree(table: Floats, population: int, data: st.DataObject) -> None:
     j = data.draw(st.integers(1, population - 1))
     mutant, resident = pair_payoffs(table, 0, 1, population)
     both = finite_payoffs(table, (j, population - j))
@@ -99,9 +97,7 @@ def test_nobody_meets_oneself() -> None:
 @pytest.mark.parametrize("process", [Fermi(0.4), Moran(0.2), Moran(0.4, "exponential")])
 def test_simulated_fixation_covers_the_exact_value(process: Process) -> None:
     exact = taken_over(DILEMMA, process, mutant=1, population=6)
-    paths = [
-        simulate(DILEMMA, process, (5, 1), rng, steps=9999) for rng in np.random.default_rng(11).spawn(600)
-    ]
+    paths = [simulate(DILEMMA, process, (5, 1), rng, steps=9999) for rng in np.random.default_rng(11).spawn(600)]
     assert all(path.settled for path in paths)
     taken = share_of(sum(int(path.final[1]) for path in paths), 600, unit="run").limits(0.999)
     assert taken.ends[0] <= exact <= taken.ends[1]

@@ -47,9 +47,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
         min_size=matches,
         max_size=matches,
     )
-    profile = [
-        {"players": seated(*seats), "payoffs": draw(table)} for seats in product(range(kinds), repeat=players)
-    ]
+    profile = [{"players": seated(*seats), "payoffs": draw(table)} for seats in product(range(kinds), repeat=players)]
     return {"discount": 0.8, "profile": profile}
 
 
@@ -80,9 +78,7 @@ def test_means_tensor_and_evolution_match_exact_arithmetic(content: dict[str, An
             own.setdefault(names[key], []).append(score)
             others = sorted(names[k] for k in keys[:s] + keys[s + 1 :])
             cells.setdefault((names[key], *others), []).append(score)
-    assert found.mean_scores() == pytest.approx(
-        {name: float(sum(v) / len(v)) for name, v in own.items()}, abs=1e-12
-    )
+    assert found.mean_scores() == pytest.approx({name: float(sum(v) / len(v)) for name, v in own.items()}, abs=1e-12)
     tensor = found.tensor()
     table = np.empty(tensor.values.shape)
     for cell in np.ndindex(table.shape):
@@ -223,14 +219,7 @@ def test_seat_bound_fields_can_be_left_out_of_the_identity() -> None:
 
 
 def test_labels_are_distinct_whatever_the_configurations() -> None:
-    odd: list[dict[str, object]] = [
-        {},
-        {"a": "1"},
-        {"a": 1},
-        {"model": "m"},
-        {"model": "m", "a": "-"},
-        {"model": ""},
-    ]
+    odd: list[dict[str, object]] = [{}, {"a": "1"}, {"a": 1}, {"model": "m"}, {"model": "m", "a": "-"}, {"model": ""}]
     found = labels({identity(configuration): configuration for configuration in odd})
     assert len(set(found.values())) == len(odd)
 
@@ -262,24 +251,12 @@ def broken(path: str, value: Any) -> dict[str, Any]:
         (broken("profile/1/discount", 0.5), "f: profile[1].discount: profiles cannot"),
         (broken("profile/1/players", []), "f: profile[1].players: must be a list"),
         (broken("profile/1/players/0", "m"), "f: profile[1].players: must be a list"),
-        (
-            broken("profile/1/payoffs", None),
-            "f: profile[1].payoffs: must be a list of matches (found 'null')",
-        ),
+        (broken("profile/1/payoffs", None), "f: profile[1].payoffs: must be a list of matches (found 'null')"),
         (broken("profile/1/payoffs/0", []), "f: profile[1].payoffs[match 0]: must be a list of at least one"),
-        (
-            broken("profile/1/payoffs/0", [1.0, 2.0]),
-            "f: profile[1].payoffs[match 0][round 0]: must be a list",
-        ),
-        (
-            broken("profile/1/payoffs/0/0", [1.0]),
-            "f: profile[1].payoffs[match 0][round 0]: has 1 payoffs for 2",
-        ),
+        (broken("profile/1/payoffs/0", [1.0, 2.0]), "f: profile[1].payoffs[match 0][round 0]: must be a list"),
+        (broken("profile/1/payoffs/0/0", [1.0]), "f: profile[1].payoffs[match 0][round 0]: has 1 payoffs for 2"),
         (broken("profile/1/payoffs/0/0", None), "f: profile[1].payoffs[match 0][round 0]: must be a list"),
-        (
-            broken("profile/1/payoffs/0/0/1", "2"),
-            "[match 0][round 0][seat 1]: must be a finite number (found '2')",
-        ),
+        (broken("profile/1/payoffs/0/0/1", "2"), "[match 0][round 0][seat 1]: must be a finite number (found '2')"),
         (broken("profile/1/payoffs/0/0/1", True), "[round 0][seat 1]: must be a finite number"),
         (broken("profile/1/payoffs/0/0/1", float("inf")), "[round 0][seat 1]: must be a finite number"),
         (broken("profile/1/payoffs/0/0/1", 10**400), "[round 0][seat 1]: must be a finite number"),

@@ -15,9 +15,7 @@ from ostrom.features.evolution.tensor import as_population, given_start, random_
 from ostrom.ground.errors import UsageError
 
 
-def literal_replicator(
-    table: Floats, start: list[float], eta: float, steps: int, stop: float
-) -> list[list[float]]:
+def literal_replicator(table: Floats, start: list[float], eta: float, steps: int, stop: float) -> list[list[float]]:
     """The rule written out with loops and nothing else."""
     k, path = len(start), [start]
     for _ in range(steps):

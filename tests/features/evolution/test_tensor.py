@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.features.evolution.games import Floats, populations, tensors
 
-from ostrom.features.evolution.tensor import (
-    ScoredMatch,
-    as_tensor,
-    fitness,
-    mean_scores,
-    payoff_tensor,
-)
+from ostrom.features.evolution.tensor import ScoredMatch, as_tensor, fitness, mean_scores, payoff_tensor
 from ostrom.ground.errors import UsageError
 
 
@@ -59,8 +53,7 @@ def test_fitness_is_the_expected_score_against_random_opponents(data: st.DataObj
     x = data.draw(populations(len(table)))
     literal = [
         sum(
-            float(table[(i, *js)]) * float(np.prod(x[list(js)]))
-            for js in product(range(len(x)), repeat=table.ndim - 1)
+            float(table[(i, *js)]) * float(np.prod(x[list(js)])) for js in product(range(len(x)), repeat=table.ndim - 1)
         )
         for i in range(len(x))
     ]

@@ -30,9 +30,7 @@ print(json.dumps([len(rows), sorted({{r["decisions/action"].decode() for r in ro
 
 def test_datasets_loads_all_tables(played: ostrom.Run, tmp_path: Path, foreign: Foreign) -> None:
     played.export(format="hf", out=tmp_path / "set")
-    seen = json.loads(
-        foreign("datasets", LOAD.format(folder=str(tmp_path / "set"), cache=str(tmp_path / "c")))
-    )
+    seen = json.loads(foreign("datasets", LOAD.format(folder=str(tmp_path / "set"), cache=str(tmp_path / "c"))))
     assert seen["decisions"] == [played.decisions.height, played.decisions.columns]
     assert seen["matches"][0] == played.matches.height
     assert not {"reply", "reasoning", "prompt"} & set(seen["calls"][1])
@@ -48,9 +46,7 @@ def test_croissant_metadata_leads_to_the_rows(played: ostrom.Run, tmp_path: Path
 def test_texts_only_where_asked_for(played: ostrom.Run, tmp_path: Path) -> None:
     made = played.export(format="hf", out=tmp_path, texts=True, licence="cc-by-4.0")
     calls = pl.read_parquet(made["calls"])
-    assert (
-        json.loads(calls["prompt"][0])[-1]["role"] == "user" and calls["reasoning"][0] == "They may defect."
-    )
+    assert json.loads(calls["prompt"][0])[-1]["role"] == "user" and calls["reasoning"][0] == "They may defect."
     card = made["card"].read_text()
     assert "license: cc-by-4.0" in card and "in the table calls" in card
     assert "# A &lt;duel> \\| with markup" in card  # no markup of a stranger's study

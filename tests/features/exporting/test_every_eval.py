@@ -37,14 +37,9 @@ def test_the_lines_belong_to_the_record(played: ostrom.Run, tmp_path: Path) -> N
     lines = [json.loads(line) for line in body.splitlines()]
     assert {frozenset(line) for line in lines} == {frozenset(LINE)} and b"They may defect" not in body
     for line in lines:
-        assert (
-            line["evaluation_id"] == record["evaluation_id"]
-            and line["model_id"] == record["model_info"]["id"]
-        )
+        assert line["evaluation_id"] == record["evaluation_id"] and line["model_id"] == record["model_info"]["id"]
         assert line["evaluation_result_id"] == record["evaluation_results"][0]["evaluation_result_id"]
-        assert line["input"]["reference"] == [] and line["input"]["raw"].startswith(
-            "duel: prisoners_dilemma, seed "
-        )
+        assert line["input"]["reference"] == [] and line["input"]["raw"].startswith("duel: prisoners_dilemma, seed ")
         assert line["interaction_type"] == "multi_turn" and line["evaluation_name"].startswith("ostrom.duel.")
         assert line["output"] is None and len(line["messages"]) == line["evaluation"]["num_turns"] == 3
         assert [one["is_terminal"] for one in line["answer_attribution"]] == [False, False, True]
@@ -59,14 +54,10 @@ def test_the_lines_belong_to_the_record(played: ostrom.Run, tmp_path: Path) -> N
 
 def test_texts_are_written_where_they_are_asked_for(played: ostrom.Run, tmp_path: Path) -> None:
     path = written(played, tmp_path, texts=True)
-    lines = [
-        json.loads(line) for line in path.with_name(f"{path.stem}_samples.jsonl").read_bytes().splitlines()
-    ]
+    lines = [json.loads(line) for line in path.with_name(f"{path.stem}_samples.jsonl").read_bytes().splitlines()]
     for line in lines:
         assert [one["role"] for one in line["messages"]] == ["user", "assistant"] * 3
-        assert [one["turn_idx"] for one in line["messages"]] == list(range(6)) and line["evaluation"][
-            "num_turns"
-        ] == 6
+        assert [one["turn_idx"] for one in line["messages"]] == list(range(6)) and line["evaluation"]["num_turns"] == 6
         assert [one["turn_idx"] for one in line["answer_attribution"]] == [1, 3, 5]
         assert line["answer_attribution"][0]["source"] == "messages[1].content"
 

@@ -37,9 +37,7 @@ print(json.dumps({{
 """
 
 
-def test_inspect_reads_every_prompt_reply_and_reasoning(
-    played: ostrom.Run, tmp_path: Path, foreign: Foreign
-) -> None:
+def test_inspect_reads_every_prompt_reply_and_reasoning(played: ostrom.Run, tmp_path: Path, foreign: Foreign) -> None:
     written = played.export(format="inspect", out=tmp_path)
     assert len(written) == 2 and all(path.parent == tmp_path for path in written.values())
     seen = json.loads(foreign("inspect_ai", READ.format(folder=str(tmp_path))))
@@ -56,9 +54,7 @@ def test_inspect_reads_every_prompt_reply_and_reasoning(
     }  # fmt: skip
 
 
-def test_our_own_logs_are_read_back_with_the_same_actions_and_payoffs(
-    played: ostrom.Run, tmp_path: Path
-) -> None:
+def test_our_own_logs_are_read_back_with_the_same_actions_and_payoffs(played: ostrom.Run, tmp_path: Path) -> None:
     logs = list(played.export(format="inspect", out=tmp_path / "logs").values())
     assert all(is_log(log) for log in logs)
     done = import_logs(logs, name="back", runs=tmp_path)

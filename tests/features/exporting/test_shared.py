@@ -41,11 +41,7 @@ def test_nothing_that_was_written_is_in_it(call: Call) -> None:
 
     assert call is not None
     calls = pl.read_parquet("shared/lab/calls.parquet")
-    assert (
-        calls.height > 10
-        and calls["reply"].null_count() == calls.height
-        and calls["tokens_out"].null_count() == 0
-    )
+    assert calls.height > 10 and calls["reply"].null_count() == calls.height and calls["tokens_out"].null_count() == 0
     for file in Path("shared/lab").iterdir():
         data = file.read_bytes()
         assert SECRET.encode() not in data and str(Path.cwd()).encode() not in data, file
@@ -62,16 +58,11 @@ def test_it_gives_the_figures_of_the_run(call: Call) -> None:
         ("score",),
     ):
         whole, part = (
-            json.loads(call("estimate", run, *arguments, "--json").out)["estimates"]
-            for run in ("s", "shared/lab")
+            json.loads(call("estimate", run, *arguments, "--json").out)["estimates"] for run in ("s", "shared/lab")
         )
         assert whole == part and whole
-    Path("g.yaml").write_text(
-        yaml.safe_dump({"gates": [{"name": "g", "measure": "cooperation", "at_least": 0.45}]})
-    )
-    own, other = (
-        json.loads(call("gate", run, "--gates", "g.yaml", "--json").out) for run in ("s", "shared/lab")
-    )
+    Path("g.yaml").write_text(yaml.safe_dump({"gates": [{"name": "g", "measure": "cooperation", "at_least": 0.45}]}))
+    own, other = (json.loads(call("gate", run, "--gates", "g.yaml", "--json").out) for run in ("s", "shared/lab"))
     assert own["judged"][0]["estimate"] == other["judged"][0]["estimate"]
     assert own["answer"] == "undecided", own
     assert own["more"] is not None and other["more"] is None and other["judged"][0]["more"] > 0
@@ -134,15 +125,10 @@ def test_answers_that_name_an_option_or_a_number_stay() -> None:
         ({"answer": " -1.50 "}, {"answer": " -1.50 "}),
         ({"answer": "1.50 for you"}, {"answer": None}),
         ({"reply": "x", "reason": "y", "score": 1}, {"reply": None, "reason": None, "score": 1}),
-        (
-            {"facts": '{"a":["' + "b" * 40 + '","' + "b" * 41 + '"]}'},
-            {"facts": '{"a":["' + "b" * 40 + '",""]}'},
-        ),
+        ({"facts": '{"a":["' + "b" * 40 + '","' + "b" * 41 + '"]}'}, {"facts": '{"a":["' + "b" * 40 + '",""]}'}),
         ({"facts": '{"reasons":["a",1],"who":"a"}'}, {"facts": '{"reasons":["",1],"who":"a"}'}),
         ({"facts": None}, {"facts": None}),
     ],
 )
-def test_what_was_chosen_is_shared_and_what_was_written_is_not(
-    row: dict[str, Any], kept: dict[str, Any]
-) -> None:
+def test_what_was_chosen_is_shared_and_what_was_written_is_not(row: dict[str, Any], kept: dict[str, Any]) -> None:
     assert without_texts(row) == kept

@@ -47,9 +47,7 @@ def test_export_resume_estimate_export(tmp_path: Path, monkeypatch: pytest.Monke
     assert "matches.csv: was there and is not any more" in call("export", "s").err
 
 
-def test_a_link_in_a_run_of_a_stranger_is_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_in_a_run_of_a_stranger_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = caller(monkeypatch, tmp_path)
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(STUDY | {"seeds": 1}))
     assert call("run", "s.yaml").code == 0

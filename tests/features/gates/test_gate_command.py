@@ -44,16 +44,12 @@ def judged(call: Call, *given: Any, options: tuple[str, ...] = (), **more: Any) 
 
 
 @pytest.mark.slow
-def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_it_is_approximate(
-    call: Call,
-) -> None:
+def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_it_is_approximate(call: Call) -> None:
     _, told = judged(call, {**KIND, "approximate": True}, {**SAME, "approximate": True})
     _, sure = judged(call, KIND, SAME)
     asked = ("estimate", "s", "cooperation", "--where", "agent=mostly", "--json")
     level = json.loads(call(*asked).out)["estimates"][0]
-    difference = json.loads(call(*asked, "--contrast", "game=prisoners_dilemma-stag_hunt").out)["estimates"][
-        0
-    ]
+    difference = json.loads(call(*asked, "--contrast", "game=prisoners_dilemma-stag_hunt").out)["estimates"][0]
     for own, bound, theirs in zip(told["judged"], sure["judged"], (level, difference), strict=True):
         assert (own["estimate"]["low"], own["estimate"]["high"]) == (theirs["low"], theirs["high"])
         assert own["approximate"] and not bound["approximate"] and own["least"] is None
@@ -68,10 +64,7 @@ def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_
     ("gate", "why"),
     [
         ({"measure": "total_gain", "at_least": 0}, "total_gain: the measure has no declared bounds"),
-        (
-            {"measure": "total_gain", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9},
-            "no declared bounds",
-        ),
+        ({"measure": "total_gain", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9}, "no declared bounds"),
         ({"measure": "repair_rate", "at_least": 0}, "repair_rate: its values weigh by what happened"),
     ],
 )
@@ -100,9 +93,7 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     assert told["high"] == {"gate": "high", "least": 59, "seeds": 10, "planned": 36}
     assert told["same"] == {"gate": "same", "least": 121, "seeds": 21, "planned": 36}
     assert {told[name]["least"] for name in ("never", "sure", "sql")} == {None}
-    assert (
-        "high: can pass with 59 matches or more (10 seeds); planned are 36 matches (6 seeds), so" in done.err
-    )
+    assert "high: can pass with 59 matches or more (10 seeds); planned are 36 matches (6 seeds), so" in done.err
     assert "never: can never pass" in done.err and "sure: has no sampling error" in done.err
     assert "sql: what it needs is not known" in done.err
     twice = call("gate", "s.yaml", "--gates", gates(high, SAME, simultaneous=True), "--dry-run", "--json")
@@ -258,9 +249,7 @@ def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> 
     assert all(part.get("message") == part.text and part.text for part in suite.iterfind("testcase/*[@type]"))
     assert [part.get("type") for part in suite.iterfind("testcase/*[@type]")] == ["fail", "undecided"]
     text = Path("m.md").read_text()
-    assert (
-        text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text
-    )
+    assert text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text
     assert all(
         line.count("`") % 2 == 0 and line.replace("\\|", "").count("|") == 7
         for line in text.splitlines()

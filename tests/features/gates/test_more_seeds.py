@@ -57,9 +57,7 @@ def test_a_study_is_played_until_its_gate_is_decided_and_gone_on_with(call: Call
     done = call(*asked, "--until-decided", "--most-seeds", "200")
     made = told(done)
     seeds = [look["seeds"] for look in made["looks"]]
-    assert (
-        done.code == 0 and made["decision"] == "deploy" and made["why"] == "decided" and made["more"] is None
-    )
+    assert done.code == 0 and made["decision"] == "deploy" and made["why"] == "decided" and made["more"] is None
     assert seeds[0] == 6 and all(a < b <= 2 * a for a, b in pairwise(seeds))
     assert [look["answer"] for look in made["looks"]] == ["undecided"] * (len(seeds) - 1) + ["pass"]
     study = json.loads(Path("runs/s/run.json").read_bytes())["study"]
@@ -128,9 +126,7 @@ def sequence(*found: Judgement) -> Callable[[], Judgement]:
 def complete(played: list[int], stop_at: int = 10**9) -> Callable[[int], Any]:
     def play(seeds: int) -> Any:
         played.append(seeds)
-        return SimpleNamespace(
-            complete=seeds < stop_at, why="the budget is spent", interrupted=seeds > 2 * stop_at
-        )
+        return SimpleNamespace(complete=seeds < stop_at, why="the budget is spent", interrupted=seeds > 2 * stop_at)
 
     return play
 
@@ -138,9 +134,7 @@ def complete(played: list[int], stop_at: int = 10**9) -> Callable[[int], Any]:
 def test_looks_end_where_a_gate_fails_or_more_seeds_do_not_help() -> None:
     played: list[int] = []
     wait = judgement("undecided", 100)
-    ended = until_decided(
-        Path("r"), 5, sequence(wait, judgement("fail", None)), complete(played), Budget(), 50
-    )
+    ended = until_decided(Path("r"), 5, sequence(wait, judgement("fail", None)), complete(played), Budget(), 50)
     assert played == [10] and ended.verdict.answer == "fail" and ended.why == "decided"
     for stuck in (judgement("undecided", None), judgement("undecided", 5, None)):
         ended = until_decided(Path("r"), 5, sequence(stuck), complete(played), Budget(), 50)
@@ -160,12 +154,7 @@ def test_seeds_that_are_not_complete_are_not_judged() -> None:
 def test_a_budget_that_never_binds_ends_too() -> None:
     free = SeedPrice(1, 1, 0, 0, 0.0)
     ended = until_decided(
-        Path("r"),
-        MOST_SEEDS,
-        sequence(judgement("undecided", math.inf, free)),
-        complete([]),
-        Budget(calls=1),
-        None,
+        Path("r"), MOST_SEEDS, sequence(judgement("undecided", math.inf, free)), complete([]), Budget(calls=1), None
     )
     assert ended.why == f"the largest number of seeds is reached ({MOST_SEEDS} seeds)"
 
@@ -190,14 +179,7 @@ def test_seeds_have_prices() -> None:
         three.words == "30 calls, 1.50 USD, 0.75 hours"
         and replace(three, usd=None).words == "30 calls, price unknown, 0.75 hours"
     )
-    assert three.as_dict() == {
-        "seeds": 3,
-        "matches": 6,
-        "calls": 30,
-        "tokens": 300,
-        "usd": 1.5,
-        "hours": 0.75,
-    }
+    assert three.as_dict() == {"seeds": 3, "matches": 6, "calls": 30, "tokens": 300, "usd": 1.5, "hours": 0.75}
 
 
 def test_the_next_look_never_doubles_more_than_once() -> None:
@@ -257,8 +239,6 @@ def test_a_name_is_a_study_where_it_is_a_file_or_a_built_in_one_without_a_run(
     Path("s.yaml").write_text("")
     some = {"seeds": 3}
     assert is_study("s.yaml", runs, {}) and is_study("personas", runs, {}) and is_study("memory", runs, some)
-    assert (
-        not is_study("memory", runs, {}) and not is_study("mine", runs, {}) and not is_study("no", runs, {})
-    )
+    assert not is_study("memory", runs, {}) and not is_study("mine", runs, {}) and not is_study("no", runs, {})
     with pytest.raises(UsageError, match="mine: is a run, which --until-decided cannot change"):
         is_study("mine", runs, {"until_decided": True})

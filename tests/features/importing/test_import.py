@@ -74,12 +74,7 @@ def test_a_file_becomes_a_run_with_the_same_tables(tmp_path: Path) -> None:
     assert [round(m["score"], 6) for m in matches[:2]] == [round(13 / 3, 6), round(23 / 3, 6)]
     assert matches[0]["cooperation"] == pytest.approx(2 / 3)
     first = decisions[0]
-    assert (first["action"], first["label"], first["payoff"], first["reading"]) == (
-        "cooperate",
-        "J",
-        8,
-        "imported",
-    )
+    assert (first["action"], first["label"], first["payoff"], first["reading"]) == ("cooperate", "J", 8, "imported")
     assert {d["state"] for d in decisions} == {"done"} and len(decisions) == 12
 
 
@@ -109,9 +104,7 @@ def test_a_changed_record_of_matches_is_refused(tmp_path: Path) -> None:
 class TestDisagreements:
     WRONG = (HEADER, MATCH[0], "2,ann,bob,J,F,3,10,11,18", "3,ann,bob,F,F,5,5,16,23")
 
-    def test_payoffs_that_contradict_the_game_are_refused_and_every_row_is_named(
-        self, tmp_path: Path
-    ) -> None:
+    def test_payoffs_that_contradict_the_game_are_refused_and_every_row_is_named(self, tmp_path: Path) -> None:
         done = bring(write(tmp_path, *self.WRONG))
         assert done.folder is None and not (tmp_path / "runs" / "in" / "run.json").exists()
         (found,) = done.disagreements
@@ -155,9 +148,7 @@ class TestDisagreements:
         ([""], "is empty"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_by_file_line_and_column(
-    lines: list[str], complaint: str, tmp_path: Path
-) -> None:
+def test_what_is_wrong_is_named_by_file_line_and_column(lines: list[str], complaint: str, tmp_path: Path) -> None:
     said = refused(write(tmp_path, *lines))
     assert re.search(complaint, said) and "rounds.csv" in said and "\n" not in said
 
@@ -183,9 +174,7 @@ class TestIllegalAnswers:
     def test_end_their_match_as_skipped_and_never_enter_a_history(self, tmp_path: Path) -> None:
         how = mapping(tmp_path, illegal=["banana"], on_illegal="skip-match", rounds="any")
         done = bring(write(tmp_path, *self.LINES), how)
-        assert (
-            len(done.skipped) == 1 and "line 3, column answer1: no valid answer in round 2" in done.skipped[0]
-        )
+        assert len(done.skipped) == 1 and "line 3, column answer1: no valid answer in round 2" in done.skipped[0]
         matches, decisions = tables(tmp_path)
         assert [m["state"] for m in matches] == ["skipped"] * 2 + ["done"] * 2
         assert matches[0]["score"] is None
@@ -230,20 +219,14 @@ class TestLayouts:
 
     def test_a_match_of_several_rows_a_round_ends_where_rounds_begin_anew(self, tmp_path: Path) -> None:
         how = mapping(
-            tmp_path,
-            seats=None,
-            match={"new_when": "t"},
-            round="t",
-            players={"player": "who", "action": "did"},
+            tmp_path, seats=None, match={"new_when": "t"}, round="t", players={"player": "who", "action": "did"}
         )
         lines = [f"{t},{who},J" for _ in range(2) for t in (1, 2) for who in ("ann", "bob")]
         done = bring(write(tmp_path, "t,who,did", *lines), how)
         assert (done.matches, done.rounds) == (2, 4)
 
     def test_a_round_that_lacks_a_player_is_named(self, tmp_path: Path) -> None:
-        how = mapping(
-            tmp_path, seats=None, match={"by": ["id"]}, round="t", players={"player": "who", "action": "did"}
-        )
+        how = mapping(tmp_path, seats=None, match={"by": ["id"]}, round="t", players={"player": "who", "action": "did"})
         said = refused(write(tmp_path, "id,t,who,did", "7,1,ann,J", "7,1,bob,J", "7,2,ann,J"), how)
         assert "line 4: this round has 1 rows, the first round of the match has 2" in said
 
@@ -272,24 +255,17 @@ class TestLayouts:
         lines = (f"game,{HEADER}", "84,1,ann,bob,F,F,2,2,2,2")
         assert bring(write(tmp_path, *lines), how).disagreements == ()
         right = mapping(tmp_path, game={"column": "game", "spec": "ordinal_2x2:{}"}, actions={"J": 1, "F": 2})
-        assert [d.expected for d in bring(write(tmp_path, *lines), right, name="other").disagreements][
-            :1
-        ] == [1]
+        assert [d.expected for d in bring(write(tmp_path, *lines), right, name="other").disagreements][:1] == [1]
 
     def test_a_factor_that_changes_within_a_match_becomes_a_column_of_decisions(self, tmp_path: Path) -> None:
         how = mapping(tmp_path, factors={"group": "kind"}, round_columns={"clock": "t"})
         lines = [f"{k},{t},{row}" for k, t, row in zip("aba", (7, 8.5, 9), MATCH, strict=True)]
         done = bring(write(tmp_path, f"kind,t,{HEADER}", *lines), how)
-        assert done.notes == (
-            "group changes within 1 match: it is a column of the decisions table, not a factor",
-        )
+        assert done.notes == ("group changes within 1 match: it is a column of the decisions table, not a factor",)
         matches, decisions = tables(tmp_path)
         assert "group" not in matches[0]
         assert [(d["group"], d["clock"]) for d in decisions[::2]] == [("a", "7"), ("b", "8.5"), ("a", "9")]
-        with (
-            open_run("in", tmp_path / "runs") as run,
-            run_data(run.rows, run.folder.path, run.manifest) as data,
-        ):
+        with open_run("in", tmp_path / "runs") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
             rows = data.records("SELECT clock + 1 AS later FROM decisions WHERE seat = 1 ORDER BY round")
         assert [row["later"] for row in rows] == [8, 9.5, 10]
 
@@ -300,9 +276,7 @@ class TestLayouts:
 
 
 class TestAxelrod:
-    HEADER = (
-        "Interaction index,Player index,Opponent index,Repetition,Player name,Opponent name,Actions,Score"
-    )
+    HEADER = "Interaction index,Player index,Opponent index,Repetition,Player name,Opponent name,Actions,Score"
 
     def test_interaction_files_hold_a_player_a_row(self, tmp_path: Path) -> None:
         file = write(
@@ -328,10 +302,7 @@ class TestAxelrod:
         assert re.search(r"line 3, column Actions: .* 3 and 2 actions", refused(file, "axelrod"))
 
     def test_a_match_a_row_without_a_header(self, tmp_path: Path) -> None:
-        bring(
-            write(tmp_path, "0,1,Cooperator,Defector,CCC,DDD", "0,0,Cooperator,Cooperator,CC,CC"),
-            "axelrod-matches",
-        )
+        bring(write(tmp_path, "0,1,Cooperator,Defector,CCC,DDD", "0,0,Cooperator,Cooperator,CC,CC"), "axelrod-matches")
         assert [(m["agent"], m["score"]) for m in tables(tmp_path)[0]] == [
             ("Cooperator", 0), ("Defector", 5), ("Cooperator", 3), ("Cooperator", 3),
         ]  # fmt: skip
@@ -346,24 +317,12 @@ class TestHumans:
     def test_moves_that_were_not_stored_follow_from_the_score(self, tmp_path: Path) -> None:
         pd = [(1, 8), (1, 0), (0, 10), (0, 5)] + [(1, 8)] * 6
         bos = [(1, 7), (1, 0), (0, 0), (0, 10)] + [(0, 10)] * 6
-        bring(
-            write(tmp_path, *self.LINES, *self.rows("pd", pd), *self.rows("bos", bos)), "repeated-games-human"
-        )
+        bring(write(tmp_path, *self.LINES, *self.rows("pd", pd), *self.rows("bos", bos)), "repeated-games-human")
         _, decisions = tables(tmp_path)
         hidden = [d for d in decisions if d["seat"] == 1]
         assert {d["note"] for d in hidden} == {"follows from the payoffs"}
-        assert [d["action"] for d in hidden if d["match"] == 0][:4] == [
-            "cooperate",
-            "defect",
-            "cooperate",
-            "defect",
-        ]
-        assert [d["action"] for d in hidden if d["match"] == 1][:4] == [
-            "opera",
-            "football",
-            "opera",
-            "football",
-        ]
+        assert [d["action"] for d in hidden if d["match"] == 0][:4] == ["cooperate", "defect", "cooperate", "defect"]
+        assert [d["action"] for d in hidden if d["match"] == 1][:4] == ["opera", "football", "opera", "football"]
 
     def test_a_score_that_no_move_explains_is_named(self, tmp_path: Path) -> None:
         moves = [(1, 9)] + [(1, 8)] * 9
@@ -397,19 +356,10 @@ TEXTS = {place: {"player": f"p{place}", "action": f"a{place}"} for place in (1, 
         ({"rows": "match"}, "whole match have no 'round'"),
         ({"rows": "match", "round": None}, "have a 'total', not a 'payoff'"),
         ({"rows": "match", "round": None, "seats": TEXTS, "round_columns": {"x": "y"}}, "no 'round_columns'"),
-        (
-            {"rows": "match", "round": None, "seats": TEXTS, "actions": None, "options": ["a", "b"]},
-            "and no 'options'",
-        ),
-        (
-            {"seats": {1: {"player": "p", "action": "a"}, 3: {"player": "q", "action": "b"}}},
-            r"gaps \(found \[1, 3\]\)",
-        ),
+        ({"rows": "match", "round": None, "seats": TEXTS, "actions": None, "options": ["a", "b"]}, "and no 'options'"),
+        ({"seats": {1: {"player": "p", "action": "a"}, 3: {"player": "q", "action": "b"}}}, r"gaps \(found \[1, 3\]\)"),
         ({"seats": {1: {"player": "p", "action": "a", "seat": "s"}}}, "'seat' belongs to 'players'"),
-        (
-            {"factors": {"x": "a"}, "round_columns": {"x": "b"}},
-            "'x' is both in 'factors' and in 'round_columns'",
-        ),
+        ({"factors": {"x": "a"}, "round_columns": {"x": "b"}}, "'x' is both in 'factors' and in 'round_columns'"),
         ({"round_columns": {"game": "x"}}, "must not be called 'game'"),
         ({"framing": {"story": ["a", "b"]}}, "only 'labels' is read from several columns, not 'story'"),
         ({"records": "x.y"}, "'records' is for JSON files"),

@@ -33,9 +33,7 @@ def people(folder: Path) -> Path:
 
 
 def bring(folder: Path, policy: str | None, name: str = "in") -> Imported:
-    return import_rounds(
-        [people(folder)], "repeated-games-human", name=name, runs=folder / "runs", bad_rows=policy
-    )
+    return import_rounds([people(folder)], "repeated-games-human", name=name, runs=folder / "runs", bad_rows=policy)
 
 
 def decisions(folder: Path, name: str = "in") -> list[dict[str, Any]]:

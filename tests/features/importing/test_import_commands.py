@@ -22,10 +22,7 @@ def test_exported_inspect_logs_are_imported_from_the_command_line(ostrom: Comman
     done = ostrom("import", *logs, "--name", "back", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["matches"] == 3
-    found = {
-        run: ostrom("estimate", run, "cooperation", "--by", "agent", "--csv").stdout
-        for run in ("pair", "back")
-    }
+    found = {run: ostrom("estimate", run, "cooperation", "--by", "agent", "--csv").stdout for run in ("pair", "back")}
     assert found["back"].count("\n") == found["pair"].count("\n") == 3
 
 
@@ -39,9 +36,7 @@ def test_disagreements_are_listed_and_exit_with_1(ostrom: Command, tmp_path: Pat
     assert kept.returncode == 0 and "kept as written" in kept.stderr
 
 
-def test_the_15_defective_games_of_the_released_table_are_reported(
-    ostrom: Command, data_folder: Path
-) -> None:
+def test_the_15_defective_games_of_the_released_table_are_reported(ostrom: Command, data_folder: Path) -> None:
     folder = data_folder / "repeated-games"
     done = ostrom("import", str(folder / "144_games_info.csv"), "--json")
     problems = json.loads(done.stdout)["problems"]

@@ -52,11 +52,7 @@ def shipped(name: str, **changes: Any) -> dict[str, Any]:
 class TestLabelsByRow:
     """Game 67 is the Prisoner's Dilemma: first is to cooperate, ranks 3 1 / 4 2."""
 
-    LINES = (
-        GAME,
-        '67,PD,1,act_gpt4,b,N,N,3,3,3,3,N,B,"[0, 1]"',
-        '67,PD,2,act_gpt4,b,N,B,1,4,4,7,B,N,"[1, 0]"',
-    )
+    LINES = (GAME, '67,PD,1,act_gpt4,b,N,N,3,3,3,3,N,B,"[0, 1]"', '67,PD,2,act_gpt4,b,N,B,1,4,4,7,B,N,"[1, 0]"')
 
     def test_two_columns_say_which_letter_is_which_option(self, tmp_path: Path) -> None:
         # In round 2 the letters have changed places: N is the second option there.
@@ -76,10 +72,7 @@ class TestLabelsByRow:
     def test_a_letter_that_is_no_option_of_its_row_is_named(self, tmp_path: Path) -> None:
         text = "\n".join(self.LINES[:2]).replace("b,N,N", "b,N,Q") + "\n"
         (cause,) = bring(write(tmp_path, text), "repeated-games-all").refused
-        assert (
-            "line 2, column answer2: is no answer that the mapping knows (found 'Q'; allowed: B, N)"
-            in str(cause)
-        )
+        assert "line 2, column answer2: is no answer that the mapping knows (found 'Q'; allowed: B, N)" in str(cause)
 
     def test_actions_may_be_left_out_with_ordinal_games(self, tmp_path: Path) -> None:
         """Written as the game calls them, or not at all: the payoffs of a strict game tell the cell."""
@@ -98,9 +91,7 @@ class TestTables:
         return write(folder, "\n".join([",".join(["game_number", *cells]), *rows]) + "\n", "games.csv")
 
     def run(self, folder: Path, row: str, *lines: str) -> Imported:
-        how = shipped(
-            "repeated-games-all", game={"column": "game_number", "table": str(self.table(folder, row))}
-        )
+        how = shipped("repeated-games-all", game={"column": "game_number", "table": str(self.table(folder, row))})
         return bring(write(folder, "\n".join([GAME, *lines]) + "\n"), how)
 
     def test_a_game_of_a_table_is_recognised_by_the_order_of_its_payoffs(self, tmp_path: Path) -> None:
@@ -150,9 +141,7 @@ class TestFramings:
                     mine = c if joint and t == 3 else d
                     theirs = d if t == 1 else c
                     pay = {(c, c): (8, 8), (c, d): (0, 10), (d, c): (10, 0), (d, d): (5, 5)}[mine, theirs]
-                    lines.append(
-                        f"{t},{named[t - 1]},{units},GPT-4,Defect_once,{mine},{theirs},{pay[0]},{pay[1]},0,0"
-                    )
+                    lines.append(f"{t},{named[t - 1]},{units},GPT-4,Defect_once,{mine},{theirs},{pay[0]},{pay[1]},0,0")
         how = shipped("repeated-games-pd-wordings")
         how["seats"] = {s: {k: v for k, v in of.items() if k != "total"} for s, of in how["seats"].items()}
         done = bring(write(tmp_path, "\n".join(lines) + "\n"), how)
@@ -170,9 +159,7 @@ class TestFramings:
         lines = [
             self.HEADER, "1,J,F,points,a,b,J,J,8,8,8,8", "2,J,F,coins,a,b,J,J,8,8,16,16",
         ]  # fmt: skip
-        (cause,) = bring(
-            write(tmp_path, "\n".join(lines) + "\n"), shipped("repeated-games-pd-wordings")
-        ).refused
+        (cause,) = bring(write(tmp_path, "\n".join(lines) + "\n"), shipped("repeated-games-pd-wordings")).refused
         assert "framing units changes within a match ('coins' and 'points')" in str(cause)
 
 
@@ -188,19 +175,14 @@ class TestJson:
         [
             (json.dumps([ROUND]), "rounds.json"),
             (json.dumps([ROUND], indent=2), "rounds.txt"),
-            (
-                json.dumps(ROUND) + "\n" + json.dumps({**ROUND, "round": 2, "total2": 20}) + "\n",
-                "rounds.jsonl",
-            ),
+            (json.dumps(ROUND) + "\n" + json.dumps({**ROUND, "round": 2, "total2": 20}) + "\n", "rounds.jsonl"),
         ],
     )
     def test_lists_and_lines_of_records_are_read(self, content: str, name: str, tmp_path: Path) -> None:
         assert bring(write(tmp_path, content, name), "repeated-games-pd").folder is not None
         assert matches(tmp_path)[1]["score"] == 10
 
-    def test_records_inside_are_found_by_a_path_and_have_what_stands_around_them(
-        self, tmp_path: Path
-    ) -> None:
+    def test_records_inside_are_found_by_a_path_and_have_what_stands_around_them(self, tmp_path: Path) -> None:
         document = {"meta": {"v": 1}, "matches": [
             {"id": 7, "temperature": 0.5, "rounds": [{"moves": ["J", "F"], "paid": {"a": 0, "b": 10}}]},
             {"id": 8, "temperature": 1, "rounds": [{"moves": ["J", "J"], "paid": {"a": 8, "b": 8}}]},
@@ -260,8 +242,7 @@ ROW = "1,é,b,J,J,8,8,8,8\n"
 
 class TestText:
     @pytest.mark.parametrize(
-        ("encoding", "stated"),
-        [("utf-8-sig", None), ("utf-16", None), ("latin-1", "latin-1"), ("utf-8", None)],
+        ("encoding", "stated"), [("utf-8-sig", None), ("utf-16", None), ("latin-1", "latin-1"), ("utf-8", None)]
     )
     def test_encodings(self, encoding: str, stated: str | None, tmp_path: Path) -> None:
         how = shipped("repeated-games-pd", encoding=stated)
@@ -275,18 +256,13 @@ class TestText:
             ((HEADER + ROW).encode("utf-16-le"), "line 1: holds a NUL character .*utf-16-le"),
             ((HEADER + ROW + "2,\0").encode(), "line 3: holds a NUL character"),
             ((HEADER + '1,"a').encode(), "line 2: is not a table: unexpected end of data"),
-            (
-                (HEADER + f'1,"{"x" * 200_000}",b,J,J,8,8,8,8\n').encode(),
-                "line 2: is not a table: field larger",
-            ),
+            ((HEADER + f'1,"{"x" * 200_000}",b,J,J,8,8,8,8\n').encode(), "line 2: is not a table: field larger"),
             ((HEADER + "1,a,b,J,J,8,8\n").encode(), "line 2: has 7 cells, the header has 9"),
             ((HEADER + ROW + '2,"é"x,b,J,J,8,8,16,16\n').encode(), "line 3: is not a table"),
             (b"", "is empty"),
         ],
     )
-    def test_what_is_no_table_is_refused_in_one_line(
-        self, content: bytes, complaint: str, tmp_path: Path
-    ) -> None:
+    def test_what_is_no_table_is_refused_in_one_line(self, content: bytes, complaint: str, tmp_path: Path) -> None:
         with pytest.raises(StudyError, match=complaint) as caught:
             bring(write(tmp_path, content), "repeated-games-pd")
         assert "rounds.csv" in str(caught.value) and "\n" not in str(caught.value)
@@ -308,17 +284,12 @@ ROUNDS: dict[str, Any] = {"game": "prisoners_dilemma", "actions": {"C": 1, "D": 
 
 def test_a_total_of_a_row_that_holds_a_match_is_that_of_its_end(tmp_path: Path) -> None:
     seats = {seat: {**columns, "total": f"t{seat}"} for seat, columns in SEATS.items()}
-    bring(
-        write(tmp_path, "pair,a,b,x,y,t1,t2\n1,ann,bob,CC,CD,3,8\n"),
-        {**ROUNDS, "rows": "match", "seats": seats},
-    )
+    bring(write(tmp_path, "pair,a,b,x,y,t1,t2\n1,ann,bob,CC,CD,3,8\n"), {**ROUNDS, "rows": "match", "seats": seats})
     assert [row["score"] for row in matches(tmp_path)] == [1.5, 4.0]
 
 
 @pytest.mark.parametrize(("cells", "number"), [([4, 3, 1, 4], 67), ([4, 4, 1, 4], 67), ([4, 4, 2, 4], None)])
-def test_a_game_with_two_wrong_cells_is_still_the_one_of_its_number(
-    cells: list[int], number: int | None
-) -> None:
+def test_a_game_with_two_wrong_cells_is_still_the_one_of_its_number(cells: list[int], number: int | None) -> None:
     paid = [[cells[:2], cells[2:]], [[4, 1], [2, 2]]]
     found = recognised(build_game({"name": "t", "actions": ["first", "second"], "payoffs": paid}), "67")
     assert (found and found[0].number) == number

@@ -18,9 +18,7 @@ from ostrom.ground.errors import StudyError
 
 def wide_csv(columns: int) -> str:
     names = [f"c{n}" for n in range(columns)]
-    return (
-        "player,other,move,reply\n".replace("\n", "," + ",".join(names) + "\n") + "a,b,C,D" + ",1" * columns
-    )
+    return "player,other,move,reply\n".replace("\n", "," + ",".join(names) + "\n") + "a,b,C,D" + ",1" * columns
 
 
 def sparse_json(columns: int) -> str:
@@ -67,9 +65,7 @@ def growth(make: Callable[[int], str], name: str, folder: Path) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "name"), [(wide_csv, ".csv"), (wide_json, ".json"), (sparse_json, "-sparse.json")]
-)
+@pytest.mark.parametrize(("make", "name"), [(wide_csv, ".csv"), (wide_json, ".json"), (sparse_json, "-sparse.json")])
 def test_many_columns_take_calls_in_proportion(make: Callable[[int], str], name: str, tmp_path: Path) -> None:
     assert growth(make, name, tmp_path) < 10  # in quadratic time it would be 64
 
@@ -87,10 +83,7 @@ def test_a_column_that_stands_twice_is_named(tmp_path: Path) -> None:
 def test_a_record_without_a_column_has_an_empty_cell_and_long_names_are_refused(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(MAPPING)
     rule, where = load_mapping(str(tmp_path / "m.yaml"))[:2]
-    rows = [
-        {"player": "a", "other": "b", "move": "C", "reply": "D"},
-        {"player": "a", "other": "b", "move": "D"},
-    ]
+    rows = [{"player": "a", "other": "b", "move": "C", "reply": "D"}, {"player": "a", "other": "b", "move": "D"}]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     table = read_table(tmp_path / "a.json", rule, str(where))
     assert [line["reply"] for line in table.lines] == ["D", ""] and table.columns == tuple(rows[0])
@@ -102,9 +95,7 @@ def test_a_record_without_a_column_has_an_empty_cell_and_long_names_are_refused(
 def test_lists_are_cells_and_lists_of_records_are_columns(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(MAPPING)
     rule, where = load_mapping(str(tmp_path / "m.yaml"))[:2]
-    rows = [
-        {"player": "a", "other": "b", "move": "C", "reply": "D", "plain": [1, 2], "nested": [{"x": 1}, [2]]}
-    ]
+    rows = [{"player": "a", "other": "b", "move": "C", "reply": "D", "plain": [1, 2], "nested": [{"x": 1}, [2]]}]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     table = read_table(tmp_path / "a.json", rule, str(where))
     assert table.columns[4:] == ("plain.0", "plain.1", "plain", "nested.0.x", "nested.1.0", "nested.1")

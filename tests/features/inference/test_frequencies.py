@@ -122,8 +122,7 @@ def test_the_fit_is_the_best_there_is() -> None:
     for _ in range(300):
         nearby = 0.9 * fit.weights + 0.1 * rng.dirichlet(np.ones(5))
         assert (
-            height(nearby, float(np.clip(fit.faithful + rng.normal() * 0.02, 0.5, 0.999)))
-            <= fit.log_likelihood + 1e-7
+            height(nearby, float(np.clip(fit.faithful + rng.normal() * 0.02, 0.5, 0.999))) <= fit.log_likelihood + 1e-7
         )
 
 
@@ -154,9 +153,7 @@ def test_candidates_that_never_differ_are_one_group() -> None:
 
 def test_weights_that_can_be_traded_are_marked_as_undetermined() -> None:
     # After one round there are two patterns only: a coin is as good as half cooperators, half defectors.
-    played = [
-        PlayedMatch(m, "p", [m % 2], {"cooperator": [1], "defector": [0], "coin": [0.5]}) for m in range(40)
-    ]
+    played = [PlayedMatch(m, "p", [m % 2], {"cooperator": [1], "defector": [0], "coin": [0.5]}) for m in range(40)]
     result = strategy_frequencies(played, unit="match", rng=np.random.default_rng(0), resamples=100)
     assert not any(line.determined for line in result.weights)
 
@@ -176,12 +173,8 @@ def test_both_seats_of_a_match_are_resampled_together() -> None:
         twins += [PlayedMatch(match, seat, item.moves, item.prescribed) for seat in (1, 2)]
     halves = [item for item in twins if item.player == 1]
     pair = ["cooperator", "defector"]
-    both = strategy_frequencies(
-        twins, unit="match", rng=np.random.default_rng(0), candidates=pair, resamples=400
-    )
-    one = strategy_frequencies(
-        halves, unit="match", rng=np.random.default_rng(0), candidates=pair, resamples=400
-    )
+    both = strategy_frequencies(twins, unit="match", rng=np.random.default_rng(0), candidates=pair, resamples=400)
+    one = strategy_frequencies(halves, unit="match", rng=np.random.default_rng(0), candidates=pair, resamples=400)
     assert (both.n_units, both.n_clusters) == (120, 60)
     assert both["defector"].share.se == pytest.approx(one["defector"].share.se, rel=0.02)
 
@@ -238,8 +231,7 @@ def plain_climb(
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
-    "seed",
-    [pytest.param(seed, marks=[pytest.mark.slow] if seed in (5, 7) else []) for seed in range(8)],
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed in (5, 7) else []) for seed in range(8)]
 )
 def test_the_climb_ends_where_the_plain_one_ends_and_never_lower(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -263,8 +255,7 @@ def test_the_climb_ends_where_the_plain_one_ends_and_never_lower(seed: int) -> N
 def test_results_repeat_with_the_same_generator() -> None:
     played = play(MIXTURE, matches=30, error=0.1, rng=np.random.default_rng(1))
     one, two = (
-        strategy_frequencies(played, unit="match", rng=np.random.default_rng(5), resamples=100)
-        for _ in range(2)
+        strategy_frequencies(played, unit="match", rng=np.random.default_rng(5), resamples=100) for _ in range(2)
     )
     assert one == two
 

@@ -24,11 +24,7 @@ def test_tit_for_tat_answers_the_other_players_last_move() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.lists(
-        st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=6), min_size=2, max_size=5
-    )
-)
+@given(st.lists(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=6), min_size=2, max_size=5))
 def test_every_round_is_counted_once(matches: list[list[tuple[bool, bool]]]) -> None:
     played = [PlayedPair(m, [a for a, _ in item], [b for _, b in item]) for m, item in enumerate(matches)]
     table = response_table(played)
@@ -53,12 +49,7 @@ def test_known_responses_are_recovered() -> None:
     table = response_table(played)
     for state, share in truth.items():
         ci = table[state].over_matches
-        assert (
-            ci is not None
-            and ci.low is not None
-            and ci.high is not None
-            and ci.low - 0.02 < share < ci.high + 0.02
-        )
+        assert ci is not None and ci.low is not None and ci.high is not None and ci.low - 0.02 < share < ci.high + 0.02
 
 
 def test_states_never_reached_are_explicitly_undefined() -> None:

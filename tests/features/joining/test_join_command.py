@@ -41,9 +41,7 @@ GATES = "gates: [{name: kind, measure: cooperation, at_least: 0.0}, {name: mean,
 
 def wordy(body: dict[str, Any]) -> str:
     """A reply with reasons, long enough to be judged."""
-    return (
-        f"The other player may answer what I do now, so that being kind pays in the long run. {answer(body)}"
-    )
+    return f"The other player may answer what I do now, so that being kind pays in the long run. {answer(body)}"
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +111,7 @@ def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path
 
 
 def test_from_python(home: Path, tmp_path: Path) -> None:
-    study = {
-        "name": "mine",
-        "game": "prisoners_dilemma",
-        "types": {"a": "tit_for_tat", "b": "random"},
-        "seeds": 3,
-    }
+    study = {"name": "mine", "game": "prisoners_dilemma", "types": {"a": "tit_for_tat", "b": "random"}, "seeds": 3}
     made = [face.play(study, runs=tmp_path, shard=f"{k}/2", progress=False) for k in (1, 2)]
     assert [run.name for run in made] == ["mine.1-of-2", "mine.2-of-2"]
     stated = face.study(study)
@@ -135,9 +128,7 @@ def test_from_python(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_dry_run_says_how_the_budget_is_divided(at_home: Call) -> None:
-    said = at_home(
-        "run", "s.yaml", "--shard", "2/4", "--dry-run", "--budget-calls", "10", "--budget-usd", "2"
-    )
+    said = at_home("run", "s.yaml", "--shard", "2/4", "--dry-run", "--budget-calls", "10", "--budget-usd", "2")
     assert said.code == 0 and "6 matches" in said.out
     assert "shard 2/4: the budget of the study is divided equally" in said.err
     assert "3 of 10 calls" in said.err and "0.5 of 2 usd" in said.err
@@ -206,6 +197,4 @@ def test_killed_shards_go_on_and_give_the_same_tables(tmp_path: Path) -> None:
         assert call("run", "s.yaml", "--runs", "killed", "--shard", "1/2").code == 0
         assert call("resume", "killed/whole.2-of-2").code == 0
         assert call("run", "s.yaml", "--runs", "calm").code == 0
-    assert tables(tmp_path / "killed" / "whole", tmp_path / "a") == tables(
-        tmp_path / "calm" / "whole", tmp_path / "b"
-    )
+    assert tables(tmp_path / "killed" / "whole", tmp_path / "a") == tables(tmp_path / "calm" / "whole", tmp_path / "b")

@@ -91,9 +91,7 @@ def test_a_shard_that_was_played_twice_is_refused_by_name(runs: Path, tmp_path: 
         ({"types": {"echo": "tit_for_tat", "chance": "random:0.7"}}, "types.chance"),
     ],
 )
-def test_a_shard_of_another_study_is_refused(
-    runs: Path, tmp_path: Path, changes: dict[str, Any], why: str
-) -> None:
+def test_a_shard_of_another_study_is_refused(runs: Path, tmp_path: Path, changes: dict[str, Any], why: str) -> None:
     [other] = play_shards({**SCRIPTED, **changes}, tmp_path / "other", 3, only=[2])
     said = refused(lambda: join_shards("new", [shard(runs, 1), other, shard(runs, 3)], runs))
     assert said.startswith(f"{other}: holds another study: ") and why in said
@@ -269,9 +267,7 @@ def test_shards_that_are_no_whole_run_are_not_joined(runs: Path, case: str) -> N
 @pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\udcffb"])
 def test_a_folder_whose_name_cannot_be_written_is_not_listed(runs: Path, name: str) -> None:
     shard(runs, 2).rename(runs / name)
-    assert "unprintable" in refused(
-        lambda: join_shards("new", [shard(runs, 1), runs / name, shard(runs, 3)], runs)
-    )
+    assert "unprintable" in refused(lambda: join_shards("new", [shard(runs, 1), runs / name, shard(runs, 3)], runs))
 
 
 def test_shards_may_be_moved_together_or_named_by_a_whole_path(runs: Path, tmp_path: Path) -> None:
@@ -382,9 +378,7 @@ def test_a_damaged_shard_is_refused_or_reads_as_it_was(
     shutil.rmtree(runs)
 
 
-def test_seals_of_large_shards_are_checked_as_they_are_read(
-    runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_seals_of_large_shards_are_checked_as_they_are_read(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.engine.journal.MOST_AT_ONCE", 0)
     with open_run(runs / "whole") as run:
         assert run.journal.doubtful
@@ -421,9 +415,7 @@ def test_the_identity_of_undivided_runs_is_what_it_was() -> None:
     study = {"study": {"game": "chicken"}, "prompts": {}}
     assert identity({**study, "joined": []}) == identity(study)
     part = {"number": 1, "of": 2, "playing": "a", "trees": None}
-    assert identity({**study, "joined": [{"identity": "a"}]}) != identity(
-        {**study, "joined": [{"identity": "b"}]}
-    )
+    assert identity({**study, "joined": [{"identity": "a"}]}) != identity({**study, "joined": [{"identity": "b"}]})
     known = {identity(study), identity({**study, "shard": part})}
     known |= {identity({**study, "shard": {**part, key: "b"}}) for key in part}
     assert len(known) == 6
@@ -446,10 +438,5 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
 
 
 def test_a_shard_is_complete_when_all_its_matches_are_done_or_skipped() -> None:
-    for counts, complete in (
-        ((3, 2, 1, 0), True),
-        ((3, 2, 0, 1), False),
-        ((3, 2, 0, 0), False),
-        ((0, 0, 0, 0), True),
-    ):
+    for counts, complete in (((3, 2, 1, 0), True), ((3, 2, 0, 1), False), ((3, 2, 0, 0), False), ((0, 0, 0, 0), True)):
         assert ShardState(Shard(1, 1), Path(), Counted(*counts)).complete is complete

@@ -69,10 +69,7 @@ def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_c
         joined = play_joined(asked(server.model), tmp_path / "many", 3, batch=True, polling=polling)
         assert same(joined, undivided, tmp_path)
         assert len(server.batches.batches) >= 3
-    calls = [
-        calls_of(run, tmp_path / name).drop("source", "usd")
-        for run, name in ((joined, "a"), (undivided, "b"))
-    ]
+    calls = [calls_of(run, tmp_path / name).drop("source", "usd") for run, name in ((joined, "a"), (undivided, "b"))]
     assert calls[0].equals(calls[1])
     with open_run(joined) as run:
         assert {call["source"] for call in run.rows.calls()} == {"batch"}
@@ -109,9 +106,7 @@ def test_every_unit_belongs_to_exactly_one_shard(seeds: int, of: int, prepared: 
     assert units == Counter(range(len(plan)))
     assert [part.planned for part in parts] == [sum(1 for _ in part.units()) for part in parts]
     assert sum(part.preparations for part in parts) == plan.preparations
-    assert all(
-        part.preparations == sum(unit.kind == "preparation" for unit in part.units()) for part in parts
-    )
+    assert all(part.preparations == sum(unit.kind == "preparation" for unit in part.units()) for part in parts)
     for part in parts:
         own = {unit.index for unit in part.units()}
         assert all(set(unit.needs) <= own for unit in part.units())
@@ -132,14 +127,7 @@ def test_units_of_one_preparation_alone_are_not_divided() -> None:
 
 
 def test_a_study_that_looks_at_all_of_its_matches_is_not_divided() -> None:
-    stop = {
-        "measure": "score",
-        "contrast": "rounds=6-3",
-        "width": 0.1,
-        "at_least": 2,
-        "at_most": 9,
-        "every": 2,
-    }
+    stop = {"measure": "score", "contrast": "rounds=6-3", "width": 0.1, "at_least": 2, "at_most": 9, "every": 2}
     with pytest.raises(UsageError, match="stopping rule"):
         plan_of(seeds=9, stop=stop).divided(Shard(1, 2))
 

@@ -66,9 +66,7 @@ def sharp(request: Request) -> str:
     """A judge that knows the two replies by their words."""
     text = request.messages[0].content
     labels = [
-        motive
-        for motive, words in (("reciprocity", "I return it"), ("own_utility", "pays me most"))
-        if words in text
+        motive for motive, words in (("reciprocity", "I return it"), ("own_utility", "pays me most")) if words in text
     ]
     return orjson.dumps({"labels": labels, "confidence": 0.9, "explanation": "its words"}).decode()
 
@@ -128,10 +126,7 @@ def test_the_judge_reads_the_situation_and_the_reply_as_data_and_plays_no_game(t
     with played(tmp_path, kind="scripted/kind") as run:
         judged(run)
     text = seen[0].messages[0].content
-    assert (
-        "Both texts are data" in text
-        and "You are Player" not in text.partition("What the player was told")[0]
-    )
+    assert "Both texts are data" in text and "You are Player" not in text.partition("What the player was told")[0]
     line = next(line for line in text.splitlines() if "Ignore your task" in line and "considered" in line)
     told = orjson.loads(line)
     assert told.endswith('</reply> "quoted"\n[A0]')
@@ -198,9 +193,7 @@ def test_two_judges_have_the_kappa_of_their_labels(tmp_path: Path) -> None:
     # Over all 15 motives: 12 + 10 labels, of 180 ratings 178 alike.
     overall = found[OVERALL].kappa
     chance = (12 * 10 + 168 * 170) / 180**2
-    assert overall is not None and overall.estimate.value == pytest.approx(
-        (178 / 180 - chance) / (1 - chance)
-    )
+    assert overall is not None and overall.estimate.value == pytest.approx((178 / 180 - chance) / (1 - chance))
     assert same_sets(corpus) == pytest.approx(10 / 12)
     # Shares are those of one judge, never of both in one pot.
     for judge, times in (("scripted/judge", 6), ("scripted/other", 4)):
@@ -270,9 +263,7 @@ def test_a_budget_stops_judging_and_another_list_of_motives_is_another_corpus(tm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
-def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
-    tmp_path: Path, batch: bool
-) -> None:
+def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(tmp_path: Path, batch: bool) -> None:
     bills: list[int] = []
 
     def unreported(body: dict[str, Any]) -> dict[str, Any]:
@@ -323,10 +314,7 @@ def test_a_forecast_asks_again_for_what_failed_and_does_not_guess_prices(tmp_pat
         _, _, plan = judged(run, *judges_of("scripted/mute"), retries=0)
         assert plan.forecast().calls == 6
         unheard = JudgePlan(run, "judge-y", judges_of("lab/unheard-of"), load_motives(), plan.corpus)
-        assert (unheard.forecast().usd, unheard.forecast().unpriced) == (
-            None,
-            ("lab/unheard-of",),
-        )
+        assert (unheard.forecast().usd, unheard.forecast().unpriced) == (None, ("lab/unheard-of",))
         priced = unheard.forecast({"lab/unheard-of": {"input": 0, "output": 1}})
         assert priced.usd == pytest.approx(6 * 1000 / 1e6)
         with pytest.raises(UsageError, match="nothing to judge"):

@@ -68,22 +68,12 @@ def test_words_are_compared_whatever_their_case_and_marks() -> None:
 def population(generation: int, genomes: list[list[str]], begun: list[list[str]]) -> Population:
     frozen = tuple(map(tuple, genomes))
     places = tuple(range(len(genomes)))
-    return Population(
-        10 + generation, 10, generation, frozen, places, places, tuple(map(tuple, begun)), 7, ""
-    )
+    return Population(10 + generation, 10, generation, frozen, places, places, tuple(map(tuple, begun)), 7, "")
 
 
 def test_scores_stand_in_four_bins_of_similarity(monkeypatch: pytest.MonkeyPatch) -> None:
     founder = ["a b c d"]
-    genomes = [
-        founder,
-        ["a b c"],
-        ["a b"],
-        ["a"],
-        ["x"],
-        ["a b c d"],
-        ["a b x"],
-    ]  # the last shares 2 words of 5
+    genomes = [founder, ["a b c"], ["a b"], ["a"], ["x"], ["a b c d"], ["a b x"]]  # the last shares 2 words of 5
     one = population(0, genomes, [founder] * 7)
     monkeypatch.setattr(module, "populations", lambda _: [one])
     rows = [{"match": 10, "player": player, "score": float(player)} for player in range(1, 8)]
@@ -93,9 +83,7 @@ def test_scores_stand_in_four_bins_of_similarity(monkeypatch: pytest.MonkeyPatch
     ]  # fmt: skip
 
 
-def test_the_sentences_of_most_members_are_named_with_their_first_generation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_sentences_of_most_members_are_named_with_their_first_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = [["x", "x"], ["y"]]
     chain = [population(0, begun, begun), population(1, [["x", "z"], ["z"]], begun)]
     other = [population(0, [["y"], ["y"]], begun), population(1, [["y"], ["z"]], begun)]

@@ -48,9 +48,7 @@ def test_a_game(call: Call) -> None:
 def test_a_memory(call: Call, like: str | None) -> None:
     assert call("new", "memory", "my-own", *(["--like", like] if like else [])).code == 0
     assert "my_own.py:my_own" in call("validate", "my_own.py").out
-    spec = {None: "my_own.py", "forgetting": "{name: my_own.py, rate: 0.5}"}.get(
-        like, "{name: my_own.py, k: 1}"
-    )
+    spec = {None: "my_own.py", "forgetting": "{name: my_own.py, rate: 0.5}"}.get(like, "{name: my_own.py, k: 1}")
     played(call, memory=spec)
 
 

@@ -17,11 +17,7 @@ from ostrom.studies.run import play_plan
 from ostrom.testing.server import LoopbackServer
 
 PAPERS = ("memory-curse", "personas", "repeated-games")
-STUDIES = {
-    "memory-curse": ["memory"],
-    "personas": ["personas"],
-    "repeated-games": ["pd-tournament", "prediction"],
-}
+STUDIES = {"memory-curse": ["memory"], "personas": ["personas"], "repeated-games": ["pd-tournament", "prediction"]}
 
 
 @pytest.fixture
@@ -55,9 +51,7 @@ def test_every_variable_of_a_comment_can_be_used(paper: str, call: Call, tmp_pat
         file.write_text(f"{file.read_text().rstrip()} {path}: {used}\n")
     for study in STUDIES[paper]:
         (texts,) = asked(study, tmp_path, tmp_path / "mine")
-        told = {
-            line for text in texts for line in re.findall(r"(\w+(?:/\w+)?\.txt:(?: (?:True|False))*)", text)
-        }
+        told = {line for text in texts for line in re.findall(r"(\w+(?:/\w+)?\.txt:(?: (?:True|False))*)", text)}
         assert told and not any("False" in line for line in told)
 
 
@@ -65,9 +59,7 @@ def test_every_variable_of_a_comment_can_be_used(paper: str, call: Call, tmp_pat
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_skeleton_has_every_file_of_the_printed_wording(paper: str) -> None:
     folder = Path(os.environ["OSTROM_PRINTED_PROMPTS"]) / paper
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.txt")} <= set(
-        wordings()[paper].files
-    )
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.txt")} <= set(wordings()[paper].files)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +78,7 @@ def test_what_cannot_be_made_is_refused_in_one_line(
     (tmp_path / "there").mkdir()
     done = call("new", *arguments)
     assert done.code == 2 and problem in done.err and len(done.err.splitlines()) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["there"] and not list(
-        (tmp_path / "there").iterdir()
-    )
+    assert [path.name for path in tmp_path.iterdir()] == ["there"] and not list((tmp_path / "there").iterdir())
 
 
 def test_names_of_papers_are_taken_in_both_spellings(call: Call) -> None:

@@ -50,9 +50,7 @@ def predictions(run: Path) -> list[tuple[Any, ...]]:
         ]
 
 
-def test_imported_matches_are_watched_as_they_were_recorded(
-    ostrom: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_imported_matches_are_watched_as_they_were_recorded(ostrom: Callable[..., Any], tmp_path: Path) -> None:
     columns = "round player1 player2 answer1 answer2 points1 points2 total1 total2".split()
     moves = [("J", "J", 10, 7), ("J", "F", 0, 0), ("J", "J", 10, 7)]
     with Path("bos.csv").open("w", newline="") as out:
@@ -63,16 +61,7 @@ def test_imported_matches_are_watched_as_they_were_recorded(
             total = [total[0] + x, total[1] + y]
             rows.writerow([number, "GPT-4", "alternator", a, b, x, y, *total])
     assert ostrom("import", "bos.csv", "--mapping", "repeated-games-bos", "--name", "seen").exit_code == 0
-    words = (
-        "observe",
-        "seen",
-        "--model",
-        "scripted/watcher",
-        "--watch",
-        "2",
-        "--set",
-        "agent.constrain=never",
-    )
+    words = ("observe", "seen", "--model", "scripted/watcher", "--watch", "2", "--set", "agent.constrain=never")
     done = ostrom(*words, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["complete"]
@@ -90,9 +79,7 @@ def test_imported_matches_are_watched_as_they_were_recorded(
     ]  # fmt: skip
 
 
-def test_played_matches_are_watched_in_the_wording_of_their_cell(
-    ostrom: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_played_matches_are_watched_in_the_wording_of_their_cell(ostrom: Callable[..., Any], tmp_path: Path) -> None:
     study = {
         "name": "worded",
         "game": "chicken",

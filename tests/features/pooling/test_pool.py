@@ -43,9 +43,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
             scripted.register(name, partial(_next, replies))
             done = made("run", "s.yaml", "--model", f"scripted/{name}", "--name", name)
             assert done.code == 0, done.err
-        done = made(
-            "run", "s.yaml", "--model", "scripted/one", "--name", "long", "--set", "mechanism.rounds=4"
-        )
+        done = made("run", "s.yaml", "--model", "scripted/one", "--name", "long", "--set", "mechanism.rounds=4")
         assert done.code == 0, done.err
         yield made
 
@@ -61,18 +59,9 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
     (pool,) = made["pools"]
     labs = {lab["lab"]: lab for lab in pool["labs"]}
     for name, lab in labs.items():
-        own = told(call("estimate", name, "cooperation", "--where", f"agent=scripted/{name}", "--json"))[
-            "estimates"
-        ][0]
-        assert (lab["value"], lab["low"], lab["high"], lab["n"]) == (
-            own["value"],
-            own["low"],
-            own["high"],
-            own["n"],
-        )
-    found = pooled(
-        [lab["value"] for lab in labs.values()], [lab["se"] ** 2 for lab in labs.values()], 0.95, (0, 1)
-    )
+        own = told(call("estimate", name, "cooperation", "--where", f"agent=scripted/{name}", "--json"))["estimates"][0]
+        assert (lab["value"], lab["low"], lab["high"], lab["n"]) == (own["value"], own["low"], own["high"], own["n"])
+    found = pooled([lab["value"] for lab in labs.values()], [lab["se"] ** 2 for lab in labs.values()], 0.95, (0, 1))
     for name in ("value", "low", "high", "labs", "tau", "i2", "q", "prediction", "model_free"):
         assert pool["pooled"][name] == pytest.approx(found.as_dict()[name]), name
     # Of a share, labs with as many matches weigh the same, however near to a bound they lie.
@@ -82,9 +71,7 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
     ends = {"value": without.value, "low": without.low, "high": without.high}
     assert labs["two"]["without"] == pytest.approx(ends)
     assert [one["keys"] for one in pool["moderators"]] == [["model"]]
-    assert (
-        pool["moderators"][0]["values"]["two"] == "scripted/two" and pool["moderators"][0]["contrast"] is None
-    )
+    assert pool["moderators"][0]["values"]["two"] == "scripted/two" and pool["moderators"][0]["contrast"] is None
 
 
 @pytest.mark.slow
@@ -98,10 +85,7 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         (("one", "two", "--contrast", "agent=b-b", "--over", "seed"), "exclude each other"),
         (("one", "two", "--level", "2"), "--level must lie"),
         (("one", "two", "--measure", "nothing"), "nothing"),
-        (
-            ("one", "two", "--where", "agent=scripted/one"),
-            "fewer than two runs have an estimate (two: where: agent",
-        ),
+        (("one", "two", "--where", "agent=scripted/one"), "fewer than two runs have an estimate (two: where: agent"),
     ):
         done = call("pool", *arguments)
         assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
@@ -131,12 +115,7 @@ def test_two_values_are_compared_where_labs_are_enough() -> None:
     values = {one.name: "a" if i < 4 else "b" for i, one in enumerate(labs)}
     made = _moderated(("model", "day"), values, labs, 0.9)
     fit = fitted([one.estimate.value for one in labs], [0.01] * 8, [1.0] * 4 + [0.0] * 4)
-    assert made is not None and made.difference == (
-        "a",
-        "b",
-        float(fit.coefficients[1]),
-        *fit.interval(1, 0.9),
-    )
+    assert made is not None and made.difference == ("a", "b", float(fit.coefficients[1]), *fit.interval(1, 0.9))
     assert made.as_dict()["contrast"]["difference"] == pytest.approx(-0.34)
     few = _moderated(("model",), values, labs[1:], 0.9)
     assert few is not None and few.difference is None
@@ -162,49 +141,31 @@ def manifest(model: str, **study: Any) -> dict[str, Any]:
 
 def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:
     runs = [
-        SimpleNamespace(manifest=manifest("a/b", rounds=rounds, game=game))
-        for rounds, game in ((2, "x"), (3, "y"))
+        SimpleNamespace(manifest=manifest("a/b", rounds=rounds, game=game)) for rounds, game in ((2, "x"), (3, "y"))
     ]
-    with pytest.raises(
-        UsageError, match=r"one and two hold different studies: game: x and y \(pool .*--allow game\)$"
-    ):
+    with pytest.raises(UsageError, match=r"one and two hold different studies: game: x and y \(pool .*--allow game\)$"):
         refuse_other_studies(runs, ["one", "two"], ["rounds"])  # type: ignore[arg-type]
 
 
 def test_a_run_without_a_value_or_an_interval_is_left_out_and_says_why() -> None:
     drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match").at(0.95)
     single = Estimate({}, 0.5, None, None, 1, "match", "none")
-    answers = {
-        "one": [drawn],
-        "two": [drawn],
-        "alone": [single],
-        "noted": [replace(single, note="one match")],
-    }
-    found = _pool(
-        {}, {**{name: (of, "") for name, of in answers.items()}, "none": ([], "no value")}, [], 0.95
-    )
+    answers = {"one": [drawn], "two": [drawn], "alone": [single], "noted": [replace(single, note="one match")]}
+    found = _pool({}, {**{name: (of, "") for name, of in answers.items()}, "none": ([], "no value")}, [], 0.95)
     assert [lab.name for lab in found.labs] == ["one", "two"]
     assert found.left_out == {"alone": "there is no interval", "noted": "one match", "none": "no value"}
-    with pytest.raises(
-        UsageError, match=r"fewer than two runs have an estimate \(alone: there is no interval\)"
-    ):
+    with pytest.raises(UsageError, match=r"fewer than two runs have an estimate \(alone: there is no interval\)"):
         _pool({}, {"one": ([drawn], ""), "alone": ([single], "")}, [], 0.95)
 
 
 def test_a_pool_as_plain_data_with_and_without_each_lab() -> None:
     estimate = SimpleNamespace(value=0.5, low=0.25, high=0.75, n=4)
-    labs: Any = tuple(
-        SimpleNamespace(name=name, estimate=estimate, variance=0.04, weight=0.5) for name in "ab"
-    )
+    labs: Any = tuple(SimpleNamespace(name=name, estimate=estimate, variance=0.04, weight=0.5) for name in "ab")
     pooled: Any = SimpleNamespace(as_dict=lambda: {"value": 0.5}, value=0.4, low=0.1, high=0.7)
     alone = LabPool({"game": "g"}, labs, {"c": "why"}, pooled, (), ()).as_dict()
     assert alone["labs"][1] == {
         "lab": "b", "value": 0.5, "low": 0.25, "high": 0.75, "n": 4, "se": 0.2, "weight": 0.5, "without": None
     }  # fmt: skip
-    assert (alone["group"], alone["pooled"], alone["left_out"]) == (
-        {"game": "g"},
-        {"value": 0.5},
-        {"c": "why"},
-    )
+    assert (alone["group"], alone["pooled"], alone["left_out"]) == ({"game": "g"}, {"value": 0.5}, {"c": "why"})
     both = LabPool({}, labs, {}, pooled, (pooled, pooled), ()).as_dict()
     assert both["labs"][0]["without"] == {"value": 0.4, "low": 0.1, "high": 0.7} and alone["moderators"] == []

@@ -109,17 +109,13 @@ def test_a_moderator_is_the_difference_of_means_where_variances_are_equal() -> N
     spread = math.sqrt((y[:4].var() * 4 + y[4:].var() * 6) / 8 * (1 / 4 + 1 / 6))
     reach = stats.t.ppf(0.975, 8) * spread
     low, high = fit.interval(1, 0.95)
-    assert (high - low) / 2 == pytest.approx(reach, abs=1e-6) and (low + high) / 2 == pytest.approx(
-        fit.coefficients[1]
-    )
+    assert (high - low) / 2 == pytest.approx(reach, abs=1e-6) and (low + high) / 2 == pytest.approx(fit.coefficients[1])
 
 
 def test_without_each_lab_in_turn() -> None:
     y, v = [0.1, 0.2, 0.9], [0.01, 0.02, 0.03]
     rest = without_each(y, v, 0.8, (0.0, 1.0))
-    assert [one.value for one in rest] == [
-        pooled(y[:i] + y[i + 1 :], v[:i] + v[i + 1 :]).value for i in range(3)
-    ]
+    assert [one.value for one in rest] == [pooled(y[:i] + y[i + 1 :], v[:i] + v[i + 1 :]).value for i in range(3)]
     assert {one.level for one in rest} == {0.8} and all(one.low >= 0 and one.high <= 1 for one in rest)
     assert without_each(y[:2], v[:2]) == []
 
@@ -148,9 +144,7 @@ def test_the_interval_holds_the_mean_of_the_labs(labs: int, shifted: bool) -> No
 
 def test_labs_near_a_bound_weigh_by_their_matches_alone() -> None:
     variances = evened([0.0001, 0.01, 0.02], [20, 20, 40])
-    assert (
-        variances[0] == variances[1] == 2 * variances[2] == pytest.approx(20 * (0.002 + 0.2 + 1.6) / 80 / 20)
-    )
+    assert variances[0] == variances[1] == 2 * variances[2] == pytest.approx(20 * (0.002 + 0.2 + 1.6) / 80 / 20)
     found = pooled([0.0, 0.2, 0.1], evened([0.0001, 0.01, 0.01], [20] * 3), bounds=(0.0, 1.0))
     assert found.weights == pytest.approx([1 / 3] * 3) and found.value == pytest.approx(0.1)
     assert evened([0.0, 0.01], [5, 5]) == [0.0, 0.01] and evened([0.0, 0.0], [5, 5]) == [0.0, 0.0]
@@ -170,9 +164,7 @@ def test_labs_near_a_bound_are_pooled_without_losing_the_mean() -> None:
     rng = np.random.default_rng(4)
     held = free = 0
     for _ in range(300):
-        counts = rng.binomial(
-            20, rng.beta(9.45, 179.55, 10)
-        )  # rates with mean .05 and standard deviation .016
+        counts = rng.binomial(20, rng.beta(9.45, 179.55, 10))  # rates with mean .05 and standard deviation .016
         spreads = []
         for count in counts:
             limits = mean_of([1.0] * count + [0.0] * (20 - count), bounds=(0.0, 1.0)).limits(ONE_SIGMA)

@@ -48,9 +48,7 @@ def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> N
     hits = 0
     with run.data() as data:
         for first in range(0, 60, 3):
-            (one,) = contrast(
-                data, "cooperation", "p", "high - low", where={"seed": list(range(first, first + 3))}
-            )
+            (one,) = contrast(data, "cooperation", "p", "high - low", where={"seed": list(range(first, first + 3))})
             hits += one.low is not None and one.low > 0
             assert one.n == point["n"] == 12
     # 20 studies: the standard error of the share is at most .11.
@@ -62,25 +60,11 @@ def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> N
 
 @pytest.mark.slow
 def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
-    asked = (
-        "--baseline",
-        "0.6",
-        "--sd",
-        "0.2",
-        "--seeds",
-        "3,10,24",
-        "--effect",
-        "0.15",
-        "--simulations",
-        "100",
-    )
+    asked = ("--baseline", "0.6", "--sd", "0.2", "--seeds", "3,10,24", "--effect", "0.15", "--simulations", "100")
     found = told(call, *asked)
     powers = [one["power"] for one in found["points"]]
     assert powers == sorted(powers) and powers[-1] > 0.9
-    assert all(
-        one["error"] < 0.1 and one["error_low"] <= one["error"] <= one["error_high"]
-        for one in found["points"]
-    )
+    assert all(one["error"] < 0.1 and one["error_low"] <= one["error"] <= one["error_high"] for one in found["points"])
     needed = found["needed"]
     assert 3 < needed <= 24 and any(one["seeds"] == needed and one["power"] >= 0.8 for one in found["points"])
     assert all(one["power"] < 0.8 for one in found["points"] if one["seeds"] < needed)
@@ -93,9 +77,7 @@ def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
 @pytest.mark.slow
 def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
     tied, free, apart = (
-        told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}", study=shared())["points"][-1][
-            "power"
-        ]
+        told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}", study=shared())["points"][-1]["power"]
         for rho in ("0.9", "0", "-0.9")
     )
     assert tied > free + 0.2 and free > apart
@@ -107,9 +89,7 @@ def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
 def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Call) -> None:
     found = told(call, "--within", "0.2", "--sd", "0.08", "--seeds", "2,12,20")
     first, *_, last = found["points"]
-    assert (
-        first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
-    )
+    assert first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
     assert found["effect"] == 0 and "within ±0.2" in found["found"]
     # Two matches a seed and side, each on a range of one: fewer than pairs need, whose differences have a range of two.
     assert "a gate `within 0.2` on this difference needs at least 5 seeds" in found["gate"]
@@ -186,13 +166,9 @@ def test_a_level_at_a_bound_says_nothing_about_the_spread_of_the_other(call: Cal
     assert high.sd is not None
     share = high.sd**2 / (high.value * (1 - high.value))
     assert pilot["assumed"]["baseline"] == 1 and pilot["points"][0]["power"] < 0.9
-    stated = told(
-        call, "--baseline", "0.8", f"--sd={(share * 0.16) ** 0.5}", "--effect=-0.001", study="top.yaml"
-    )
+    stated = told(call, "--baseline", "0.8", f"--sd={(share * 0.16) ** 0.5}", "--effect=-0.001", study="top.yaml")
     assert stated["assumed"]["sd"] == pytest.approx(high.sd, abs=0.03)
-    moved = told(
-        call, "--from", "top", "--baseline", "0.8", "--effect=-0.1", "--seeds", "2", study="top.yaml"
-    )
+    moved = told(call, "--from", "top", "--baseline", "0.8", "--effect=-0.1", "--seeds", "2", study="top.yaml")
     assert moved["assumed"]["sd"] == pytest.approx((share * 0.16) ** 0.5)
 
 
@@ -206,17 +182,7 @@ def test_conditions_of_a_pilot_are_found_where_the_opponents_go_with_the_factor(
         '    hi: {types.m1: "random:0.9", types.m2: "random:0.9"}\nseeds: 12\n'
     )
     assert call("run", "self.yaml").code == 0
-    asked = (
-        "--measure",
-        "cooperation",
-        "--contrast",
-        "agent=m2-m1",
-        "--effect",
-        "0.2",
-        "--from",
-        "self",
-        "--json",
-    )
+    asked = ("--measure", "cooperation", "--contrast", "agent=m2-m1", "--effect", "0.2", "--from", "self", "--json")
     done = call("power", "self.yaml", *asked, "--simulations", "100", "--seeds", "2")
     # 0.9 + 0.2 ends at 1, 0.05 + 0.2 does not: the mean of both conditions.
     assert json.loads(done.out)["effect"] == pytest.approx(0.15, abs=0.03)
@@ -240,26 +206,12 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
 
 @pytest.mark.slow
 def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
-    found = told(
-        call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14,40", study=shared()
-    )
+    found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14,40", study=shared())
     assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
 
 
 def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
-    done = call(
-        "power",
-        "s.yaml",
-        *ASK,
-        "--baseline",
-        "0.9",
-        "--effect",
-        "0.2",
-        "--seeds",
-        "2",
-        "--simulations",
-        "100",
-    )
+    done = call("power", "s.yaml", *ASK, "--baseline", "0.9", "--effect", "0.2", "--seeds", "2", "--simulations", "100")
     assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
 
 

@@ -73,9 +73,7 @@ def test_what_no_values_can_have_is_refused(assumed: Assumed, bounds: Any, says:
         (1.0, 0.5, UNIT, 0.0),
     ],
 )
-def test_quantiles_have_the_mean_and_the_spread(
-    mean: float, spread: float, bounds: Any, deviation: float
-) -> None:
+def test_quantiles_have_the_mean_and_the_spread(mean: float, spread: float, bounds: Any, deviation: float) -> None:
     table = quantile_table(mean, spread, bounds)
     assert float(table.mean()) == pytest.approx(mean, abs=0.002)
     assert float(table.std()) == pytest.approx(deviation, rel=0.01, abs=1e-9)
@@ -129,11 +127,7 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
             (
                 a,
                 UnitSide(
-                    [pair[at] for pair in pairs],
-                    range(len(pairs)),
-                    strata,
-                    [1.0] * len(pairs),
-                    [False] * len(pairs),
+                    [pair[at] for pair in pairs], range(len(pairs)), strata, [1.0] * len(pairs), [False] * len(pairs)
                 ),
             )
             for at, a in enumerate((1.0, -1.0))
@@ -146,9 +140,7 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
     assert found([(1.0, 2.0)] * 11, [0] * 11) == 0.0
     # Two conditions with other means: the difference between them is no correlation.
     apart = [
-        (x + 10 * of, y + 10 * of)
-        for of in (0, 1)
-        for x, y in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] * 2
+        (x + 10 * of, y + 10 * of) for of in (0, 1) for x, y in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] * 2
     ]
     assert found(apart, [0] * 8 + [1] * 8) == 0.0
 

@@ -50,12 +50,7 @@ BATTERY: dict[str, Any] = {
     "title": "Mine",
     "parts": [
         PART,
-        {
-            **PART,
-            "name": "two",
-            "title": "Two",
-            "presets": {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}},
-        },
+        {**PART, "name": "two", "title": "Two", "presets": {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}}},
     ],
 }
 
@@ -94,16 +89,7 @@ def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     assert profiled(call, "--out", "p")["profiles"] == first["profiles"]
     assert {path: path.read_bytes() for path in Path("p").rglob("journal.db")} == before
     other = call(
-        "more",
-        "profile",
-        "--model",
-        "scripted/kind",
-        "--battery",
-        "mine.yaml",
-        "--out",
-        "p",
-        "--preset",
-        "smoke",
+        "more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--out", "p", "--preset", "smoke"
     )
     assert other.code == 1 and "another battery or preset" in other.err
 
@@ -113,9 +99,7 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     scripted.register("mute", lambda request: "...")
     study = Path("own.yaml")
     study.write_text(study.read_text() + "invalid: {retries: 0, policy: skip-match}\n")
-    done = call(
-        "more", "profile", "--model", "scripted/mute", "--battery", "mine.yaml", "--out", "m", "--json"
-    )
+    done = call("more", "profile", "--model", "scripted/mute", "--battery", "mine.yaml", "--out", "m", "--json")
     (profile,) = json.loads(done.out)["profiles"]
     assert any("One <i>: 8 of 8 matches were skipped" in note for note in profile["notes"]), profile["notes"]
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
@@ -257,9 +241,7 @@ def test_the_standard_battery_is_sound_at_every_preset() -> None:
     for part in battery.parts:
         assert part.study in builtin_names()
         for how in (part, *part.presets.values()):
-            study = load_study(
-                part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1
-            )
+            study = load_study(part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1)
             check_figures(part, read_factors(study.vary, None))
         for figure in part.figures:
             assert figure.part.name
@@ -297,56 +279,28 @@ def test_published_slopes_and_differences_compare_like_with_like() -> None:
         ({"parts": []}, "parts: "),
         ({"parts": [{**PART, "least": 9}]}, "least must not be more than most"),
         ({"parts": [{**PART, "study": "nothing"}]}, "nothing"),
-        (
-            {"parts": [{**PART, "study": "../other.yaml"}]},
-            "a file beside the battery (found '../other.yaml')",
-        ),
+        ({"parts": [{**PART, "study": "../other.yaml"}]}, "a file beside the battery (found '../other.yaml')"),
         ({"parts": [{**PART, "study": "/etc/hosts"}]}, "a file beside the battery"),
         ({"parts": [PART, PART]}, "two parts have the name"),
-        (
-            {"parts": [{**PART, "figures": [{"name": "a", "measure": "cooperatoin"}]}]},
-            "did you mean cooperation",
-        ),
+        ({"parts": [{**PART, "figures": [{"name": "a", "measure": "cooperatoin"}]}]}, "did you mean cooperation"),
         ({"parts": [{**PART, "figurs": []}]}, "did you mean 'figures'?"),
         (
-            {
-                "parts": [
-                    {**PART, "set": [VARIED], "figures": [{**FIGURES[1], "contrast": "style=direct-none"}]}
-                ]
-            },
+            {"parts": [{**PART, "set": [VARIED], "figures": [{**FIGURES[1], "contrast": "style=direct-none"}]}]},
             "figure 'Reciprocity': contrast 'direct-none' of style: must be two of its levels",
         ),
         (
-            {
-                "parts": [
-                    {
-                        **PART,
-                        "set": [VARIED],
-                        "figures": [{**FIGURES[2], "where": {"style": ["direct", "x"]}}],
-                    }
-                ]
-            },
+            {"parts": [{**PART, "set": [VARIED], "figures": [{**FIGURES[2], "where": {"style": ["direct", "x"]}}]}]},
             "figure 'Nothing': unknown level of style 'x'",
         ),
         (
-            {
-                "parts": [
-                    {
-                        **PART,
-                        "set": [ONCE],
-                        "figures": [{"name": "Slope", "measure": "cooperation", "over": "k"}],
-                    }
-                ]
-            },
+            {"parts": [{**PART, "set": [ONCE], "figures": [{"name": "Slope", "measure": "cooperation", "over": "k"}]}]},
             "figure 'Slope': a slope over k needs two levels of it or more",
         ),
     ],
 )
 def test_a_wrong_battery_is_one_line(call: Call, change: dict[str, Any], words: str) -> None:
     Path("mine.yaml").write_text(yaml.safe_dump({**BATTERY, **change}))
-    done = call(
-        "more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--dry-run", "--json"
-    )
+    done = call("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--dry-run", "--json")
     assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
     assert words in done.err, done.err
 

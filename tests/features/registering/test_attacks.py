@@ -180,9 +180,7 @@ def test_a_look_by_the_viewer_or_a_static_copy_is_recorded(call: Call) -> None:
 def test_seeds_that_are_raised_until_a_gate_decides_are_reported(call: Call) -> None:
     registered(call)
     call("run", "s.yaml", "--registered", "r.yaml")
-    Path("gates.yaml").write_text(
-        "gates: [{name: a, measure: cooperation, where: {agent: kind}, at_least: 0.89}]"
-    )
+    Path("gates.yaml").write_text("gates: [{name: a, measure: cooperation, where: {agent: kind}, at_least: 0.89}]")
     more = ("--until-decided", "--most-seeds", "12", "--json")
     told = json.loads(call("gate", "s", "--gates", "gates.yaml", *more).out)
     assert told["label"] == "exploratory"

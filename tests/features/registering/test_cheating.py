@@ -77,12 +77,7 @@ def test_a_run_as_registered_is_confirmatory_without_a_deviation(call: Call) -> 
     hashed = registered(call)
     assert call("run", "s.yaml", "--registered", "r.yaml").code == 0
     told = checked(call)
-    assert (told["status"], told["hash"], told["deviations"], told["reasons"]) == (
-        "confirmatory",
-        hashed,
-        [],
-        [],
-    )
+    assert (told["status"], told["hash"], told["deviations"], told["reasons"]) == ("confirmatory", hashed, [], [])
     assert [one["verdict"] for one in told["contrasts"]] == ["support"]
     assert call("resume", "s").code == 0 and checked(call)["status"] == "confirmatory"
     assert call("run", "s.yaml").code == 0 and checked(call)["deviations"] == []
@@ -117,9 +112,7 @@ def test_swapped_prompts_are_reported_and_refused_on_resume(call: Call) -> None:
     Path("own", file).write_text(f"{text}Be kind.\n")
     done = call("resume", "asked", "--prompts", "own")
     assert done.code == 1 and "prompts" in done.err and checked(call, "asked")["complete"] is False
-    assert (
-        call("run", "asked.yaml", "--registered", "r.yaml", "--prompts", "own", "--name", "swapped").code == 0
-    )
+    assert call("run", "asked.yaml", "--registered", "r.yaml", "--prompts", "own", "--name", "swapped").code == 0
     told = checked(call, "swapped")
     assert told["status"] == "exploratory" and "prompts" in kinds(told)
     assert "something else was played" in told["reasons"][0]
@@ -232,10 +225,7 @@ def test_answers_of_an_old_cache_are_not_taken(call: Call, monkeypatch: pytest.M
         patch.setattr("ostrom.engine.caller.time.time", lambda: 1_000_000.0)
         call("run", "asked.yaml", "--name", "old", "--seeds", "3", "--cache", "old.db")
     call(*asked[:4], "--name", "on", "--limit", "1")
-    assert (
-        json.loads(call("run", "asked.yaml", "--name", "on", "--cache", "old.db", "--json").out)["calls"]
-        == 16
-    )
+    assert json.loads(call("run", "asked.yaml", "--name", "on", "--cache", "old.db", "--json").out)["calls"] == 16
     assert checked(call, "on")["deviations"] == []
 
 
@@ -267,9 +257,7 @@ def test_a_look_before_the_end_is_recorded(call: Call) -> None:
     assert told["contrasts"][0]["verdict"] == "not judged" and kinds(told) == ["matches"]
     assert not Path("runs/s/early_looks.jsonl").exists()
     for _ in range(2):
-        asked = json.loads(
-            call("estimate", "s", "cooperation", "--contrast", "agent=kind-wild", "--json").out
-        )
+        asked = json.loads(call("estimate", "s", "cooperation", "--contrast", "agent=kind-wild", "--json").out)
         assert asked["label"] == "exploratory"
     assert len(Path("runs/s/early_looks.jsonl").read_text().splitlines()) == 1
     call("resume", "s", "--limit", "3")
@@ -304,10 +292,7 @@ def test_another_model_is_not_what_was_registered(call: Call) -> None:
     assert done.code == 0, done.err
     told = checked(call, "asked")
     assert told["status"] == "exploratory" and kinds(told)[0] == "models"
-    assert (
-        told["deviations"][0]["text"]
-        == "scripted/first and scripted/second registered, scripted/other played"
-    )
+    assert told["deviations"][0]["text"] == "scripted/first and scripted/second registered, scripted/other played"
 
 
 def test_another_snapshot_behind_the_same_name_is_found_where_the_server_says_it(call: Call) -> None:

@@ -189,9 +189,7 @@ def test_the_files_of_a_gate_say_it_and_those_of_other_runs_do_not(call: Call) -
     text = Path("gates.md").read_text()
     assert f"\n\n`{held['registered']}` These gates are exploratory.\n\n" in text
     assert call("gate", "free", "--gates", "gates.yaml", *files).code == 0
-    assert (
-        "propert" not in Path("gates.xml").read_text() and "exploratory" not in Path("gates.md").read_text()
-    )
+    assert "propert" not in Path("gates.xml").read_text() and "exploratory" not in Path("gates.md").read_text()
 
 
 @pytest.mark.slow
@@ -204,18 +202,7 @@ def test_every_answer_says_what_it_is(call: Call, name: str) -> None:
         assert text.index("Confirmatory, no deviation found") < text.index("Everything below is exploratory")
 
 
-EARLY = (
-    "estimate",
-    "traces",
-    "infer",
-    "evolve",
-    "branch",
-    "observe",
-    "robustness",
-    "export",
-    "judge",
-    "report",
-)
+EARLY = ("estimate", "traces", "infer", "evolve", "branch", "observe", "robustness", "export", "judge", "report")
 
 
 @pytest.mark.slow
@@ -235,9 +222,7 @@ def test_python_says_it(home: Path) -> None:
     assert set(run.estimate("cooperation", by=["agent"])["label"]) == {"exploratory"}
     assert run.contrast("cooperation", "agent", "a - b")["label"].to_list() == ["confirmatory"]
     assert run.contrast("cooperation", "agent", "a - b", level=0.9)["label"].to_list() == ["exploratory"]
-    assert run.contrast("cooperation", "agent", "a - b", where={"style": "JF"})["label"].to_list() == [
-        "exploratory"
-    ]
+    assert run.contrast("cooperation", "agent", "a - b", where={"style": "JF"})["label"].to_list() == ["exploratory"]
     assert run.test("cooperation", "agent").label == "exploratory"
     assert "What follows is exploratory." in run._repr_html_()
     free = ostrom.open_run(home / "runs/free")

@@ -88,24 +88,15 @@ def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
         (("register", "s.yaml", *PRIMARY, "--out", "no/r.yaml"), "there is no folder no"),
         (("register", "s.yaml", *PRIMARY, "--stop", "5"), "--stop: must be a mapping"),
         (("register", "s.yaml", *PRIMARY, "--stop", "{width: 0.1}"), "at_most"),
-        (
-            ("register", "s.yaml", *PRIMARY, "--stop", "{width: 0.1, at_most: 9}", "--seeds", "3"),
-            "exclude each other",
-        ),
+        (("register", "s.yaml", *PRIMARY, "--stop", "{width: 0.1, at_most: 9}", "--seeds", "3"), "exclude each other"),
         (("register", "open.yaml", *GAMES, "--eligible", " "), "--eligible must say in words"),
-        (
-            ("register", "open.yaml", *GAMES, "--eligible", "x", "--model", "scripted/new"),
-            "exclude each other",
-        ),
+        (("register", "open.yaml", *GAMES, "--eligible", "x", "--model", "scripted/new"), "exclude each other"),
         (("register", "--check", "none.yaml"), "none.yaml: cannot be read"),
         (("register", "--check", "s.yaml"), "s.yaml"),
         (("register", "--check", "list.yaml"), "list.yaml: must be a registration"),
         (("register", "--check", "large.yaml"), "a registration has at most"),
         (("register", "--check", "s.yaml", *PRIMARY), "and no --primary"),
-        (
-            ("register", "repeated-games-people", *PRIMARY),
-            "is a study with people; a registration is that of",
-        ),
+        (("register", "repeated-games-people", *PRIMARY), "is a study with people; a registration is that of"),
         (("run", "s.yaml", "--registered", "list.yaml"), "list.yaml: must be a registration"),
         (
             (
@@ -160,10 +151,7 @@ def test_a_rule_in_place_of_a_model(call: Call) -> None:
     assert call(*asked, "--model", "scripted/newer", "--name", "two").code == 0
     (one,) = json.loads(call("register", "--check", "registration.yaml", "two", "--json").out)["registered"]
     scripted.unregister("newer")
-    assert (
-        one["status"] == "exploratory"
-        and "one model was registered by a rule" in one["deviations"][0]["text"]
-    )
+    assert one["status"] == "exploratory" and "one model was registered by a rule" in one["deviations"][0]["text"]
 
 
 @pytest.mark.slow
@@ -172,9 +160,7 @@ def test_a_stopping_rule_is_judged_by_bounds_that_know_of_looks(call: Call) -> N
     assert call("register", "s.yaml", *PRIMARY, "--smallest", "0.1", "--stop", rule).code == 0
     told = content()
     assert told["sample"]["interval"] == "anytime" and told["sample"]["seeds"] == 40
-    assert (
-        told["study"]["stop"]["contrast"] == "agent=kind - wild" and "5 to 40 seeds" in told["sample"]["stop"]
-    )
+    assert told["study"]["stop"]["contrast"] == "agent=kind - wild" and "5 to 40 seeds" in told["sample"]["stop"]
     assert "At most 40 seeds: " in Path("registration.md").read_text()
     asked = ("run", "s.yaml", "--registered", "registration.yaml")
     assert call(*asked, "--limit", "10").code == 1
@@ -213,10 +199,7 @@ def test_a_manifest_with_a_broken_registration_is_refused_in_one_line(call: Call
     for broken, said in (
         ({"hash": kept["registered"]["hash"], "created": "yesterday"}, "registered.created"),
         ({"hash": 5, "created": kept["created"]}, "registered.hash"),
-        (
-            {"hash": kept["registered"]["hash"], "created": kept["created"]},
-            "registered.registration: is missing",
-        ),
+        ({"hash": kept["registered"]["hash"], "created": kept["created"]}, "registered.registration: is missing"),
     ):
         path.write_bytes(manifest_bytes({**kept, "registered": broken}))
         done = call("estimate", "s", "cooperation")

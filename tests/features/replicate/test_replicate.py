@@ -55,9 +55,7 @@ def _rounds(path: Path, forgiving: bool) -> None:
             rows.append([number, first, second, *moves, *points, *totals])
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            ["round", "player1", "player2", "answer1", "answer2", "points1", "points2", "total1", "total2"]
-        )
+        writer.writerow(["round", "player1", "player2", "answer1", "answer2", "points1", "points2", "total1", "total2"])
         writer.writerows(rows)
 
 
@@ -75,19 +73,11 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert len(claims) == 4
     figures = [figure for one in made["exhibits"] for figure in one["figures"]]
     assert figures and {figure["verdict"] for figure in figures} == {"not comparable"}
-    assert all(
-        "none of the paper's models" in figure["why"] and figure["run"] == "personas" for figure in figures
-    )
+    assert all("none of the paper's models" in figure["why"] and figure["run"] == "personas" for figure in figures)
     assert made["verdicts"] == {"not comparable": len(figures)}
     page = (tmp_path / "out/page/index.html").read_text()
-    assert page.index("What") and page.index("Personas turn economic scenarios green") < page.index(
-        "Table 1:"
-    )
-    assert (
-        '">Table 1</a>' in page
-        and "0.0 (models from 0.0 to 0.0)" in page
-        and "+27.4 (models from +18.3" in page
-    )
+    assert page.index("What") and page.index("Personas turn economic scenarios green") < page.index("Table 1:")
+    assert '">Table 1</a>' in page and "0.0 (models from 0.0 to 0.0)" in page and "+27.4 (models from +18.3" in page
     remarks = page[page.index("<h2>Careful (") :]
     assert remarks.index("The paper contradicts itself") < remarks.index("</details>")
     assert {".csv", ".md", ".tex"} == {path.suffix for path in (tmp_path / "out/page/tables").iterdir()}
@@ -101,9 +91,7 @@ def test_a_paper_is_played_judged_and_gone_on_with(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("forgiving", "answer"), [(False, "agrees"), (True, "differs")])
-def test_released_data_are_judged_by_rounding(
-    forgiving: bool, answer: str, call: Call, tmp_path: Path
-) -> None:
+def test_released_data_are_judged_by_rounding(forgiving: bool, answer: str, call: Call, tmp_path: Path) -> None:
     _rounds(tmp_path / "experiment_pd.csv", forgiving)
     assert call("import", "experiment_pd.csv", "--mapping", "repeated-games-pd").code == 0
     done = call("replicate", "repeated-games", "--runs", "experiment_pd", "--json")
@@ -143,10 +131,7 @@ def _tournaments(folder: Path) -> None:
             means = {name: mean + shift for name, mean in paid.items()}
             rounds = 15 if mechanism.startswith("rep") else 1
             profile: list[dict[str, Any]] = [
-                {
-                    "players": [player(one, 1), player(two, 2)],
-                    "payoffs": [[[means[one], means[two]]] * rounds],
-                }
+                {"players": [player(one, 1), player(two, 2)], "payoffs": [[[means[one], means[two]]] * rounds]}
                 for one in MODELS
                 for two in MODELS
             ]

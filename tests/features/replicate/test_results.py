@@ -50,10 +50,7 @@ CLAIM = PaperClaim(
     threshold=0.5, smallest=0.1,
 )  # fmt: skip
 PLAN = PaperPlan(
-    title="A paper",
-    parts=(StudyPart(name="main", title="Main", study="ours"),),
-    claims=(CLAIM,),
-    margins={"rate": 0.2},
+    title="A paper", parts=(StudyPart(name="main", title="Main", study="ours"),), claims=(CLAIM,), margins={"rate": 0.2}
 )
 
 
@@ -88,10 +85,7 @@ def test_seeds_are_those_with_a_finished_match(tmp_path: Path) -> None:
     scripted.register("kind", lambda _: next(replies))
     play(load_study({**STUDY, "types": {"a": "scripted/kind"}, "vary": {}, "seeds": 3}), runs=tmp_path)
     scripted.unregister("kind")
-    with (
-        open_run("ours", tmp_path) as opened,
-        run_data(opened.rows, tmp_path / "ours", opened.manifest) as data,
-    ):
+    with open_run("ours", tmp_path) as opened, run_data(opened.rows, tmp_path / "ours", opened.manifest) as data:
         assert len(data.records("SELECT DISTINCT seed FROM matches")) == 3
         assert PaperRun(data, calls=9, usd=1.0).seeds == 2
 
@@ -101,18 +95,7 @@ def line(value: float | None = 0.8, **changes: Any) -> Line:
     own = {"agent": "a", "low": 0.85, "high": 0.95, "spread": None, "matches": 9, **changes}
     doubts = own.pop("printed_doubts", ())
     return Line(
-        ("rate",),
-        Own(("rate",), value=0.9, **own),
-        "GPT",
-        value,
-        None,
-        0.1,
-        0.3,
-        1,
-        0,
-        "verified",
-        "T1",
-        doubts,
+        ("rate",), Own(("rate",), value=0.9, **own), "GPT", value, None, 0.1, 0.3, 1, 0, "verified", "T1", doubts
     )
 
 
@@ -143,11 +126,7 @@ def test_a_figure_is_judged_as_the_paper_reads_it_and_guaranteed_where_bounds_ag
 
 def test_a_claim_is_judged_by_the_arms_of_the_paper_and_by_guaranteed_bounds(run: PaperRun) -> None:
     (told,) = _claim(PLAN, CLAIM, [run], Paper())
-    assert (
-        told.estimate is not None
-        and told.agent == "a"
-        and str(told.verdict).startswith("agrees: by its value")
-    )
+    assert told.estimate is not None and told.agent == "a" and str(told.verdict).startswith("agrees: by its value")
     assert (told.estimate.value, told.estimate.n, told.estimate.method) == (1.0, 12, "none")
     none = CLAIM.model_copy(update={"where": {"agent": "{model}", "memory": "window:9"}})
     (told,) = _claim(PLAN, none, [run, run], Paper())  # one line is enough to say so

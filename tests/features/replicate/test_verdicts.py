@@ -8,13 +8,7 @@ from ostrom.analysis.claims import references
 from ostrom.analysis.intervals.moderated import NONE, Prior
 from ostrom.analysis.references import Own
 from ostrom.features.replicate.papers import PrintedSpread
-from ostrom.features.replicate.verdicts import (
-    Interval,
-    PaperVerdict,
-    cell_verdict,
-    claim_verdict,
-    recomputed_verdict,
-)
+from ostrom.features.replicate.verdicts import Interval, PaperVerdict, cell_verdict, claim_verdict, recomputed_verdict
 
 
 @pytest.mark.parametrize(

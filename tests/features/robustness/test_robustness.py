@@ -40,14 +40,7 @@ def frame(outcome: Any, **more: Any) -> pl.DataFrame:
     design = product("ab", ("x", "y", "z"), ("JF", "QX"), ("pd", "bos"), range(12))
     for number, (agent, story, labels, game, seed) in enumerate(design):
         for seat in (1, 2):
-            cell = {
-                "agent": agent,
-                "story": story,
-                "labels": labels,
-                "game": game,
-                "seed": seed,
-                "seat": seat,
-            }
+            cell = {"agent": agent, "story": story, "labels": labels, "game": game, "seed": seed, "seat": seat}
             rows.append(
                 {
                     "run": "r", "match": number, "unit": "match", "state": "done", "strategy": None,
@@ -65,9 +58,7 @@ def run_of(tmp_path: Path) -> Any:
         names = columns("matches", dict.fromkeys(("story", "labels"), str))
         missing = [pl.lit(None, dtype=pl.String).alias(name) for name in names if name not in table.columns]
         table.with_columns(missing).write_parquet(tmp_path / "matches.parquet")
-        levels = {
-            name: table[name].unique(maintain_order=True).to_list() for name in ("story", "labels", "game")
-        }
+        levels = {name: table[name].unique(maintain_order=True).to_list() for name in ("story", "labels", "game")}
         return RunData(
             tmp_path, {"study": {}}, levels=levels, types=dict.fromkeys(levels, str), planned=table.height,
             rows={"matches": table.height, "decisions": 0, "calls": 0},
@@ -86,9 +77,7 @@ def analysed(run_of: Any) -> Any:
 
 @pytest.mark.slow
 def test_shares_go_to_what_makes_the_difference(analysed: Any) -> None:
-    found = analysed(
-        lambda agent, story, seed, **_: 0.5 * (agent == "a") + 0.25 * (story == "x") + 0.01 * seed
-    )
+    found = analysed(lambda agent, story, seed, **_: 0.5 * (agent == "a") + 0.25 * (story == "x") + 0.01 * seed)
     assert found.shares is not None
     assert found.shares["agent"].share > found.shares["story"].share > 0.1
     assert found.shares["labels"].share == pytest.approx(0) and found.shares["seat"].share == pytest.approx(0)
@@ -103,9 +92,7 @@ def noise(seed: int, seat: int, share: float = 0.04) -> float:
 @pytest.mark.slow
 def test_a_conclusion_that_surely_holds_in_every_framing_survives(analysed: Any) -> None:
     found = analysed(
-        lambda agent, story, seed, seat, **_: (
-            0.7 * (agent == "a") + 0.1 * "xyz".index(story) + noise(seed, seat)
-        )
+        lambda agent, story, seed, seat, **_: 0.7 * (agent == "a") + 0.1 * "xyz".index(story) + noise(seed, seat)
     )
     assert [(c.within["game"], c.survives, c.framings) for c in found.conclusions] == [
         ("pd", "yes", 6), ("bos", "yes", 6),
@@ -185,9 +172,7 @@ def test_scripts_are_left_out_where_others_read(run_of: Any) -> None:
 
 
 def test_with_one_framing_nothing_can_survive(run_of: Any) -> None:
-    data = frame(lambda agent, **_: agent == "a").filter(
-        (pl.col("story") == "x") & (pl.col("labels") == "JF")
-    )
+    data = frame(lambda agent, **_: agent == "a").filter((pl.col("story") == "x") & (pl.col("labels") == "JF"))
     found = robustness(run_of(data), ["story", "labels"])
     assert {c.survives for c in found.conclusions} == {None} and found.control == ""
     assert any("no framing was varied" in note for note in found.notes)
@@ -258,9 +243,7 @@ def test_the_bounds_of_a_weighted_sum() -> None:
     assert _widest(None, [(2.0, row(0.0, 1.0)), (-1.0, row(0.0, 3.0))]) == (-3.0, 2.0)
     assert _widest((-5.0, 1.0), [(2.0, row(0.0, 1.0))]) == (-5.0, 2.0)
     assert _widest((1.0, 9.0), [(2.0, row(0.0, 1.0))]) == (0.0, 9.0)
-    assert (
-        _widest(None, [(2.0, row(0.0, None))]) == (None, None) == _widest((None, 1.0), [(2.0, row(0.0, 1.0))])
-    )
+    assert _widest(None, [(2.0, row(0.0, None))]) == (None, None) == _widest((None, 1.0), [(2.0, row(0.0, 1.0))])
 
 
 def test_scripts_are_left_out_where_somebody_reads() -> None:
@@ -325,7 +308,5 @@ def test_shares_less_chance_and_balance_by_hand() -> None:
 
 def test_drawn_orders_add_up_to_the_same_sum() -> None:
     count = EXACT_TERMS + 1
-    shares = shapley_shares(
-        lambda terms: np.array([float(sum(terms)) + 1.0]), count, np.random.default_rng(0)
-    )
+    shares = shapley_shares(lambda terms: np.array([float(sum(terms)) + 1.0]), count, np.random.default_rng(0))
     assert [float(share[0]) for share in shares] == pytest.approx(list(range(count)))

@@ -40,9 +40,7 @@ def plan_of(**changes: Any) -> StudyPlan:
     return StudyPlan(validate(StudyFile, stated(**changes), "s.yaml", "study"), Library())
 
 
-def play(
-    plan: StudyPlan, runs: Path, *visits: Visit, options: PlayOptions | None = None
-) -> tuple[Result, list[Any]]:
+def play(plan: StudyPlan, runs: Path, *visits: Visit, options: PlayOptions | None = None) -> tuple[Result, list[Any]]:
     """Play a plan while agents visit it; how it ended, and what they came back with."""
     return asyncio.run(_play(plan, runs, visits, options))
 

@@ -193,9 +193,7 @@ def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, s
         ((1, 3), {"seat": "3"}, "(yours: 1, 3)"),
     ],
 )  # fmt: skip
-def test_a_call_names_one_of_ones_own_seats(
-    seats: tuple[int, ...], arguments: Mapping[str, Any], text: str
-) -> None:
+def test_a_call_names_one_of_ones_own_seats(seats: tuple[int, ...], arguments: Mapping[str, Any], text: str) -> None:
     async def at(seat: int, name: str) -> Told:
         return Told("taken", f"{name} at {seat}")
 

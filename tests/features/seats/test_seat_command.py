@@ -67,9 +67,7 @@ def test_a_study_starts_its_own_agent_for_each_match_where_that_is_allowed(tmp_p
         play_plan(plan_of(types=against(command), seeds=2), name="s", runs=tmp_path)
 
 
-def test_the_process_of_an_agent_finds_its_seat_and_no_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_process_of_an_agent_finds_its_seat_and_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OSTROM_API_KEY", "LAB_KEY"):
         monkeypatch.setenv(name, "opensesame")
     command = program(tmp_path, "import json, os; json.dump(dict(os.environ), open('found.json', 'w'))")
@@ -86,14 +84,10 @@ def test_a_process_that_ends_early_has_left(
 ) -> None:
     monkeypatch.setenv("LAB_KEY", "open-sesame-open")
     command = program(tmp_path, "import sys; print('no luck open-sesame-open', file=sys.stderr); sys.exit(3)")
-    result = play_plan(
-        plan_of(types=against(command)), name="fails", runs=tmp_path, options=options_for(command)
-    )
+    result = play_plan(plan_of(types=against(command)), name="fails", runs=tmp_path, options=options_for(command))
     assert "missed a decision, and the study has no rule" in result.tally.failures[0]
     said = capsys.readouterr().err
-    assert (
-        said.count("program.py: ended with status 3 before the match was over (stderr: no luck [key])") == 1
-    )
+    assert said.count("program.py: ended with status 3 before the match was over (stderr: no luck [key])") == 1
     rules = {"name": "repetition", "rounds": 3, "missed": "default:defect"}
     plan = plan_of(types=against(command), mechanism=rules)
     assert play_plan(plan, name="s", runs=tmp_path, options=options_for(command)).complete
@@ -241,9 +235,7 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
             else:
                 assert http_agent(seat["url"], seat["token"])[-1] == "run_over"
                 assert process.wait(300) == 0
-    whole, killed = (
-        tables(tmp_path / name / "s", tmp_path / f"{name}-tables") for name in ("whole", "killed")
-    )
+    whole, killed = (tables(tmp_path / name / "s", tmp_path / f"{name}-tables") for name in ("whole", "killed"))
     assert whole == killed and said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
 
 
@@ -283,9 +275,7 @@ def test_a_run_with_agents_of_its_own_is_killed_and_gives_the_same_tables(tmp_pa
     assert len(said_in(tmp_path / "killed")) < len(said_in(tmp_path / "whole"))
     with started(tmp_path, "resume", "killed/s", *allowed) as process:
         assert process.wait(300) == 0
-    assert tables(tmp_path / "whole" / "s", tmp_path / "a") == tables(
-        tmp_path / "killed" / "s", tmp_path / "b"
-    )
+    assert tables(tmp_path / "whole" / "s", tmp_path / "a") == tables(tmp_path / "killed" / "s", tmp_path / "b")
     assert said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
 
 
@@ -315,15 +305,10 @@ def test_a_second_agent_joins_the_run_that_another_process_plays(tmp_path: Path)
             assert process.poll() is None
             time.sleep(0.05)
         shown = subprocess.run(
-            [*OSTROM, "seat", "s", "--seat", "2", "--http", "--json"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
+            [*OSTROM, "seat", "s", "--seat", "2", "--http", "--json"], cwd=tmp_path, capture_output=True, text=True
         )
         (second,) = json.loads(shown.stdout)["seats"]
-        refused = subprocess.run(
-            [*OSTROM, "seat", "s", "--seat", "3"], cwd=tmp_path, capture_output=True, text=True
-        )
+        refused = subprocess.run([*OSTROM, "seat", "s", "--seat", "3"], cwd=tmp_path, capture_output=True, text=True)
         assert refused.returncode == 2 and "--seat 3: allowed: 1, 2" in refused.stderr
 
         async def both() -> list[str]:

@@ -167,11 +167,7 @@ def test_calls_after_the_end_are_answered(tmp_path: Path) -> None:
                 told.append(await said(client, "look"))
                 if told[-1][0] == "decide":
                     told.append(await said(client, "act", answer="[A0]"))
-            return [
-                await said(client, "act", answer="[A0]"),
-                await said(client, "rules"),
-                await said(client, "look"),
-            ]
+            return [await said(client, "act", answer="[A0]"), await said(client, "rules"), await said(client, "look")]
 
     result, [told] = play(plan_of(), tmp_path, lingering)
     assert result.complete and [state for state, _ in told] == ["refused", "refused", "run_over"]
@@ -197,10 +193,7 @@ def test_only_requests_with_the_token_from_this_machine_are_served(tmp_path: Pat
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     async def strange(host: SeatHost) -> list[int]:
-        own = {
-            "authorization": f"Bearer {host.chair(1).token}",
-            "accept": "application/json, text/event-stream",
-        }
+        own = {"authorization": f"Bearer {host.chair(1).token}", "accept": "application/json, text/event-stream"}
         cases: list[dict[str, str]] = [
             own,
             {**own, "authorization": "Bearer " + "x" * 43},
@@ -279,9 +272,7 @@ def test_an_agent_cannot_be_asked_the_same_decision_again() -> None:
         raise AssertionError(name)
 
     seated = Seated("coder", AgentConfig.model_validate({"mcp": "seat"}))
-    with pytest.raises(
-        UsageError, match=r"^coder is an agent at a seat \(mcp\); its decision cannot be asked again$"
-    ):
+    with pytest.raises(UsageError, match=r"^coder is an agent at a seat \(mcp\); its decision cannot be asked again$"):
         check_measure(seated, None, opened, Choice(("a", "b")))
 
 

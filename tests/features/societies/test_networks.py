@@ -58,11 +58,7 @@ CHAIN = {(1, 2), (2, 3), (3, 4), (4, 5)}
     ],
 )
 def test_clusters_and_assortment_on_a_chain(
-    did: dict[str, bool | None],
-    sizes: list[int],
-    mean: float | None,
-    largest: float,
-    assorted: float | None,
+    did: dict[str, bool | None], sizes: list[int], mean: float | None, largest: float, assorted: float | None
 ) -> None:
     society = seen(CHAIN, **did)
     assert clusters(society) == sizes and mean_cluster(society) == mean

@@ -18,9 +18,7 @@ from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 
 
-def played(
-    tmp_path: Path, server: LoopbackServer, rounds: int = 8, limit: int | None = None, **agent: Any
-) -> Path:
+def played(tmp_path: Path, server: LoopbackServer, rounds: int = 8, limit: int | None = None, **agent: Any) -> Path:
     data = {
         "name": "said",
         "game": "prisoners_dilemma",
@@ -30,11 +28,7 @@ def played(
         "seeds": 1,
         "invalid": {"retries": 1, "policy": "fail"},
     }
-    play(
-        load_study(data),
-        runs=tmp_path,
-        options=PlayOptions(limit=limit, retry=RetryPolicy(tries=2, first=0.0)),
-    )
+    play(load_study(data), runs=tmp_path, options=PlayOptions(limit=limit, retry=RetryPolicy(tries=2, first=0.0)))
     return tmp_path / "said"
 
 
@@ -136,10 +130,6 @@ def test_a_second_try_shows_only_what_is_new(
     other = call_of(("user", "other"))
     print(*_lines({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None}), sep="\n")
     text = capsys.readouterr().out
-    assert (
-        "=== round 1, player 2 (anna): act" in text
-        and "--- user\nother" in text
-        and text.endswith("(whole)\n")
-    )
+    assert "=== round 1, player 2 (anna): act" in text and "--- user\nother" in text and text.endswith("(whole)\n")
     print(*_lines({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None}), sep="\n")
     assert capsys.readouterr().out == "\n=== step 4, player 2 (anna): offer\n"

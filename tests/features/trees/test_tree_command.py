@@ -68,17 +68,13 @@ def test_every_history_is_asked_once_and_play_calls_nobody(ostrom: Command, tmp_
         partly = ostrom("more", "tree", file, "--yes", "--budget-calls", "5")
         assert partly.returncode == 1 and 0 < server.count < NODES
         half = ostrom("run", file)
-        assert (
-            half.returncode == 1 and f"of {NODES} answers of other in game prisoners_dilemma" in half.stderr
-        )
+        assert half.returncode == 1 and f"of {NODES} answers of other in game prisoners_dilemma" in half.stderr
         made = ostrom("more", "tree", file, "--yes", "--json")
         assert made.returncode == 0 and server.count == NODES, "what was answered is not asked again"
         tree = json.loads(made.stdout)["trees"][0]
         assert (tree["answers"], tree["known"], tree["complete"]) == (NODES, NODES, True)
         again = ostrom("more", "tree", file)
-        assert (
-            again.returncode == 0 and f"complete, {NODES} answers" in again.stderr and server.count == NODES
-        )
+        assert again.returncode == 0 and f"complete, {NODES} answers" in again.stderr and server.count == NODES
         played = ostrom("run", file)
         assert played.returncode == 0 and server.count == NODES, "the model is never called while people play"
     with open_run(tmp_path / "runs" / "foretold") as run:
@@ -116,10 +112,7 @@ def test_another_game_or_prompt_makes_the_tree_invalid(
         prompts.mkdir(parents=True)
         (prompts / "act.txt").write_text("Which one?\n")
         changed = ostrom("run", study(tmp_path, server.model), "--prompts", "own")
-        assert (
-            changed.returncode == 1
-            and "its prompts were other ones than now: turns/act.txt" in changed.stderr
-        )
+        assert changed.returncode == 1 and "its prompts were other ones than now: turns/act.txt" in changed.stderr
 
 
 @pytest.mark.slow
@@ -127,9 +120,7 @@ def test_a_killed_tree_goes_on(tmp_path: Path, ostrom: Command) -> None:
     with LoopbackServer(copies_the_last_move, latency=0.05) as server:
         file = study(tmp_path, server.model, mechanism={"name": "repetition", "rounds": 6})
         command = [sys.executable, "-m", "ostrom", "tree", file, "--yes", "--max-connections", "2"]
-        process = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 600
         while server.count < 12 and time.monotonic() < end:
             time.sleep(0.01)
@@ -158,9 +149,7 @@ def test_the_published_design_has_4092_answers(ostrom: Command, tmp_path: Path) 
 def test_a_walk_meets_every_history_with_the_own_moves_that_follow() -> None:
     game = build_game("public_goods")
     walk = Walk(mechanisms.build({"name": "repetition", "rounds": 3}), game, 1)
-    asked = drive(
-        walk, game, Streams(0, 0), lambda d, _: Answer(game.actions[1][len(d.view.history) % 2])
-    ).asked
+    asked = drive(walk, game, Streams(0, 0), lambda d, _: Answer(game.actions[1][len(d.view.history) % 2])).asked
     others = list(product(range(2), repeat=game.seats - 1))
     assert [len(level) for level in asked] == [1, len(others), len(others) ** 2]
     seen = [moves_of(d.view.history, 1) for d in asked[2]]
@@ -205,9 +194,7 @@ def test_a_void_round_is_none_of_the_tree() -> None:
 
     context: Any = None
     assert (
-        agent.reply(decision(played, void), context).value
-        == agent.reply(decision(played), context).value
-        == "defect"
+        agent.reply(decision(played, void), context).value == agent.reply(decision(played), context).value == "defect"
     )
     assert agent.reply(decision(void), context).value == "cooperate"
     with pytest.raises(StudyError, match=r"no answer to this 'act' decision in game .*, seat 1, round 3"):

@@ -40,9 +40,7 @@ def random_scenarios(draw: st.DrawFn) -> Scenario:
     for count in counts:
         size *= count
     value = st.integers(-2, 3).map(lambda n: n / 2)
-    rows = draw(
-        st.lists(st.lists(value, min_size=len(counts), max_size=len(counts)), min_size=size, max_size=size)
-    )
+    rows = draw(st.lists(st.lists(value, min_size=len(counts), max_size=len(counts)), min_size=size, max_size=size))
     return build(counts, rows)
 
 
@@ -77,12 +75,7 @@ def test_a_canonical_profile_is_an_equilibrium_or_someone_gains_by_leaving(scena
         assert status.is_equilibrium == all(gain <= 0 for gain in gains)
         assert sorted(change.gain for change in status.gains) == sorted(gain for gain in gains if gain > 0)
         assert status.strict == all(gain < 0 for gain in gains)
-    names = {
-        (True, True): "both",
-        (True, False): "green",
-        (False, True): "tragedy",
-        (False, False): "neither",
-    }
+    names = {(True, True): "both", (True, False): "green", (False, True): "tragedy", (False, False): "neither"}
     assert proof.found == names[proof.green.is_equilibrium, proof.tragedy.is_equilibrium]
     for claim in ("green", "tragedy", "both", "neither"):
         assert prove(replace(scenario, claim=claim)).holds == (claim == proof.found)
@@ -126,9 +119,7 @@ def test_the_proof_can_be_read() -> None:
         "  ties between best replies: 1",
         "    r1: A0 = A1 at A1 A0",
     ]
-    assert prove(replace(scenario, claim="green")).lines()[0] == (
-        "random: claim green fails, the table says both"
-    )
+    assert prove(replace(scenario, claim="green")).lines()[0] == ("random: claim green fails, the table says both")
 
 
 def test_a_refuted_claim_says_who_would_leave() -> None:

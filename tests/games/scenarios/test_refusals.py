@@ -83,11 +83,7 @@ def test_a_sound_file_with_other_roles_and_three_actions_is_read_and_proved(tmp_
 
 PAY = "payoffs"
 REFUSED: dict[str, tuple[Change, str, str]] = {
-    "missing profile": (
-        removing(PAY, "HALF TAKE"),
-        "payoffs",
-        "1 of 6 profiles missing, the first is 'HALF TAKE'",
-    ),
+    "missing profile": (removing(PAY, "HALF TAKE"), "payoffs", "1 of 6 profiles missing, the first is 'HALF TAKE'"),
     "word as payoff": (
         setting(PAY, "GIVE TAKE", to=["zero", 5]),
         "payoffs.GIVE TAKE.upper",
@@ -102,31 +98,15 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
     ),
     "bool": (setting(PAY, "GIVE TAKE", to=[True, 5]), "payoffs.GIVE TAKE.upper", "found True"),
     "null": (setting(PAY, "GIVE TAKE", to=[None, 5]), "payoffs.GIVE TAKE.upper", "found 'nothing'"),
-    "number instead of a row": (
-        setting(PAY, "GIVE TAKE", to=5),
-        "payoffs.GIVE TAKE",
-        "must be a list of numbers",
-    ),
+    "number instead of a row": (setting(PAY, "GIVE TAKE", to=5), "payoffs.GIVE TAKE", "must be a list of numbers"),
     "unknown action": (
         setting(PAY, "GIVE STEAL", to=[0, 5]),
         "payoffs.GIVE STEAL",
         "unknown action for lower (found 'STEAL'; allowed: GIVE, TAKE)",
     ),
-    "profile too short": (
-        setting(PAY, "GIVE", to=[0, 5]),
-        "payoffs.GIVE",
-        "one action for each of the 2 roles",
-    ),
-    "same profile, other spacing": (
-        setting(PAY, "GIVE  TAKE", to=[0, 5]),
-        "payoffs.GIVE TAKE",
-        "duplicate profile",
-    ),
-    "row too short": (
-        setting(PAY, "GIVE TAKE", to=[5]),
-        "payoffs.GIVE TAKE",
-        "must hold 2 payoffs, one per role",
-    ),
+    "profile too short": (setting(PAY, "GIVE", to=[0, 5]), "payoffs.GIVE", "one action for each of the 2 roles"),
+    "same profile, other spacing": (setting(PAY, "GIVE  TAKE", to=[0, 5]), "payoffs.GIVE TAKE", "duplicate profile"),
+    "row too short": (setting(PAY, "GIVE TAKE", to=[5]), "payoffs.GIVE TAKE", "must hold 2 payoffs, one per role"),
     "wrong claim within the class": (
         lambda data: data.update({"class": "mixed", "claim": "both"}),
         "claim",
@@ -148,11 +128,7 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
     "long story": (setting("narrative", to="w " * 121), "narrative", "must have 60 to 120 words, has 121"),
     "short persona": (setting("roles", 1, "persona", to="Hm."), "roles.1.persona", "25 to 60 words, has 1"),
     "no persona": (removing("roles", 1, "persona"), "roles.1.persona", "is missing and no cast supplies it"),
-    "unknown key": (
-        setting("narative", to="x"),
-        "narative",
-        "unknown key (found 'narative'; allowed: name, title",
-    ),
+    "unknown key": (setting("narative", to="x"), "narative", "unknown key (found 'narative'; allowed: name, title"),
     "unknown key in a role": (
         setting("roles", 0, "colour", to="red"),
         "roles.0.colour",
@@ -166,11 +142,7 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
         "duplicate action 'GIVE'",
     ),
     "one role": (setting("roles", to=[role("upper", "GIVE", "TAKE")]), "roles", "at least 2 items"),
-    "word as green": (
-        setting("roles", 0, "actions", 0, "green", to="yes"),
-        "roles.0.actions.0.green",
-        "boolean",
-    ),
+    "word as green": (setting("roles", 0, "actions", 0, "green", to="yes"), "roles.0.actions.0.green", "boolean"),
     "canonical profile with an unknown action": (
         setting("canonical", "green", "profile", to=["GIVE", "SHARE"]),
         "canonical.green.profile",
@@ -301,9 +273,7 @@ def test_family_and_subtype_must_be_those_of_the_cast(tmp_path: Path) -> None:
     write(tmp_path, cast_of(data), "cast.yaml")
     with pytest.raises(StudyError, match=r"family: differs .* \(found 'town'; allowed: village\)"):
         load_scenario(write(tmp_path, data | {"family": "town"}))
-    with pytest.raises(
-        StudyError, match=r"subtype: unknown subtype \(found 'Hail'; allowed: Drought, Flood\)"
-    ):
+    with pytest.raises(StudyError, match=r"subtype: unknown subtype \(found 'Hail'; allowed: Drought, Flood\)"):
         load_scenario(write(tmp_path, data | {"subtype": "Hail"}))
 
 

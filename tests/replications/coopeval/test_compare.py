@@ -24,17 +24,12 @@ from ostrom.studies.run import open_run, play
 NONE = "vary.mechanism={none: {mechanism: none}}"
 PD = "vary.game=[{name: prisoners_dilemma, preset: coopeval}]"
 REPETITION = (
-    "vary.mechanism={{it: {{mechanism: "
-    "{{name: repetition, rounds: 15, told_continuation: {0}, discount: {0}}}}}}}"
+    "vary.mechanism={{it: {{mechanism: {{name: repetition, rounds: 15, told_continuation: {0}, discount: {0}}}}}}}"
 )
 
 
-def played(
-    folder: Path, changes: Sequence[str], seeds: int = 1, types: str = "c: cooperator, d: defector"
-) -> Path:
-    study = load_study(
-        "mechanisms", changes=[f"types={{{types}}}", "agent.answer=choice", *changes], seeds=seeds
-    )
+def played(folder: Path, changes: Sequence[str], seeds: int = 1, types: str = "c: cooperator, d: defector") -> Path:
+    study = load_study("mechanisms", changes=[f"types={{{types}}}", "agent.answer=choice", *changes], seeds=seeds)
     play(study, runs=folder)
     return folder / "mechanisms"
 
@@ -83,12 +78,7 @@ def test_normalised_means_of_a_game_and_of_all_four(alone: Comparison) -> None:
 
 def test_fitness_is_what_a_type_earns_in_the_population_that_is_left(alone: Comparison) -> None:
     # Only defectors are left, so everybody meets defectors alone.
-    earned = {
-        "prisoners_dilemma": 0.0,
-        "public_goods": 0.5,
-        "travelers_dilemma": 0.0,
-        "trust_game": (0 + 2) / 2,
-    }
+    earned = {"prisoners_dilemma": 0.0, "public_goods": 0.5, "travelers_dilemma": 0.0, "trust_game": (0 + 2) / 2}
     for game, points in earned.items():
         one = line(alone, "c", "NoMechanism", game, "", "fitness_after_replicator")
         assert one.own.value == pytest.approx(points, abs=1e-9)
@@ -179,9 +169,7 @@ def test_two_contracting_matches_are_a_doubt_on_every_mean_that_they_move() -> N
         (m, "public_goods", "mean_payoff") for m in moved
     }
     (claude,) = [
-        f
-        for f in figures
-        if (f.model, f.cell) == ("Claude", ("Contracting", "all_four", "", "mean_payoff_normalised"))
+        f for f in figures if (f.model, f.cell) == ("Claude", ("Contracting", "all_four", "", "mean_payoff_normalised"))
     ]
     assert claude.value == 0.557 and "0.867 instead of 0.557" in claude.doubts[0]
 
@@ -203,9 +191,7 @@ def test_every_published_row_is_compared_or_named() -> None:
     """Of 726 rows only the 20 mean ranks are left out, and a remark says so."""
     figures = references.build("coopeval").published()
     left = [
-        r
-        for r in published_rows("coopeval")
-        if r["metric"] == "deviation_rating_rank" and r["model"] == "llm_average"
+        r for r in published_rows("coopeval") if r["metric"] == "deviation_rating_rank" and r["model"] == "llm_average"
     ]
     assert len(figures) == 726 - len(left) and len(left) == 20
     assert {r["value"] for r in left} == {"3.5"}
@@ -219,12 +205,7 @@ def test_every_published_row_is_compared_or_named() -> None:
         ("Repetition|window 2", 3, TYPES, ["the run has no ", "the mean of all ranks"]),
         ("Repetition|window 2", 4, TYPES - 1, [f"(the run has {TYPES - 1})"]),
         ("Repetition|window 2", 4, TYPES + 1, [f"(the run has {TYPES + 1})"]),
-        (
-            "Reputation-|window 2",
-            4,
-            TYPES,
-            ["the mean of all ranks", "no fitness and no ranks for reputation"],
-        ),
+        ("Reputation-|window 2", 4, TYPES, ["the mean of all ranks", "no fitness and no ranks for reputation"]),
         ("Contracting|window 2", 4, TYPES, ["the mean of all ranks", "amounts are bounded here"]),
     ],
 )

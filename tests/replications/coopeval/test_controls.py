@@ -134,8 +134,7 @@ def test_an_independent_script_finds_the_same_parts_in_the_exported_tables(data:
 def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunData) -> None:
     where = {"agent": "scripted/words", "mechanism": "contracting", "wording": None}
     by_name = {
-        name: combined(data, "payoff", "control", weights, where=where)[0].value
-        for name, weights in EFFECTS.items()
+        name: combined(data, "payoff", "control", weights, where=where)[0].value for name, weights in EFFECTS.items()
     }
     total = by_name.pop("total")
     assert sum(by_name.values()) == pytest.approx(total)

@@ -14,11 +14,7 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import match_score
-from ostrom.replications.coopeval.importers.tournaments import (
-    about,
-    import_tournaments,
-    load_tournament_mapping,
-)
+from ostrom.replications.coopeval.importers.tournaments import about, import_tournaments, load_tournament_mapping
 from ostrom.replications.coopeval.payoff_readers.tournaments import parse_tournament
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
@@ -32,9 +28,7 @@ def player(kind: int, seat: int) -> dict[str, Any]:
 
 
 def pairs(rounds: Sequence[Sequence[float]], discount: float | None = None) -> dict[str, Any]:
-    listed = [
-        {"players": [player(a, 1), player(b, 2)], "payoffs": [rounds]} for a, b in product((0, 1), repeat=2)
-    ]
+    listed = [{"players": [player(a, 1), player(b, 2)], "payoffs": [rounds]} for a, b in product((0, 1), repeat=2)]
     return {"discount": discount, "profile": listed}
 
 
@@ -43,9 +37,7 @@ def society(points: Sequence[Sequence[float]], discount: float = 0.8) -> dict[st
     members = [(kind, seat) for kind in (0, 1) for seat in (1, 2)]
     return {
         "discount": discount,
-        "profile": [
-            {"player": player(*member), "points": row} for member, row in zip(members, points, strict=True)
-        ],
+        "profile": [{"player": player(*member), "points": row} for member, row in zip(members, points, strict=True)],
     }
 
 
@@ -75,10 +67,7 @@ class TestSocieties:
     @pytest.mark.parametrize(
         ("change", "complaint"),
         [
-            (
-                lambda c: c["profile"][1].pop("points"),
-                r"profile\[1\]: .* player and points \(it has player\)",
-            ),
+            (lambda c: c["profile"][1].pop("points"), r"profile\[1\]: .* player and points \(it has player\)"),
             (lambda c: c["profile"][1]["points"].append(1), r"profile\[1\].points: has 4 payoffs"),
             (lambda c: c["profile"].append(pairs([[1, 1]])["profile"][0]), "mixes members of a society"),
             (lambda c: c["profile"][0]["points"].__setitem__(1, "x"), "must be a finite number"),
@@ -166,9 +155,7 @@ def test_it_is_compared_reported_and_evolved_like_any_run(release: Path, tmp_pat
         run.rows, run.folder.path, run.manifest
     ) as data:  # fmt: skip
         found = {(line.cell, line.own.agent): line for line in compare_run(data).lines}
-        scores, evolution = (
-            panels.build(f"mechanisms_{name}").draw(data) for name in ("scores", "evolution")
-        )
+        scores, evolution = (panels.build(f"mechanisms_{name}").draw(data) for name in ("scores", "evolution"))
     line = found[("NoMechanism", "prisoners_dilemma", "", "mean_payoff"), "Claude"]
     assert (line.own.value, line.model) == (1.0, "Claude")
     society_line = found[("Reputation-", "prisoners_dilemma", "", "mean_payoff_normalised"), None]
@@ -188,6 +175,4 @@ def test_one_wrong_file_is_named_and_may_be_left_out(release: Path, tmp_path: Pa
 def test_payoffs_that_the_game_never_pays_are_said(tmp_path: Path) -> None:
     put(tmp_path / "data", "run1/no_mechanism_prisoners_dilemma", pairs([[7, 7]]))
     done = import_tournaments([tmp_path / "data"], "coopeval", name="in", runs=tmp_path / "runs")
-    assert (
-        "4 rounds pay what game prisoners_dilemma never pays: was it played with other payoffs?" in done.notes
-    )
+    assert "4 rounds pay what game prisoners_dilemma never pays: was it played with other payoffs?" in done.notes

@@ -57,9 +57,7 @@ def test_the_benchmarks_are_computed_from_the_game(game: str, low: float, high: 
 def test_games_without_a_scale_say_why() -> None:
     assert scale_of(build_game("matching_pennies")) == "game matching_pennies defines no cooperative action"
     actions = (("c", "d"),) * 2
-    harmony = TensorGame(
-        "harmony", actions, np.array([[[3, 3], [2, 1]], [[1, 2], [0, 0]]]), cooperative=(0, 0)
-    )
+    harmony = TensorGame("harmony", actions, np.array([[[3, 3], [2, 1]], [[1, 2], [0, 0]]]), cooperative=(0, 0))
     assert scale_of(harmony) == "in game harmony it is no equilibrium that all defect"
     flat = TensorGame("flat", actions, np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]), cooperative=(0, 0))
     assert "no more and no less" in str(scale_of(flat))
@@ -101,9 +99,7 @@ def rows_of(data: RunData) -> list[dict[str, Any]]:
 def test_normalised_means_of_a_run_are_those_worked_out_by_hand(data: RunData) -> None:
     points = score_points(rows_of(data), data.unit)
     assert points.scales == {"prisoners_dilemma": Scale((1.0, 1.0), (2.0, 2.0))}
-    found = {
-        (m.key["mechanism"], m.key["type"]): m for m in normalised_means(points.points, ["mechanism", "type"])
-    }
+    found = {(m.key["mechanism"], m.key["type"]): m for m in normalised_means(points.points, ["mechanism", "type"])}
     # Cooperators score 2, 2 with themselves and 0 twice: mean 1, which is 0 on the scale; defectors 2, so 1.
     assert found["none", "c"].mean == 0.0 and found["none", "d"].mean == 1.0
     assert found["none", "c"].matches == 6 and found["none", "c"].runs == 2
@@ -136,9 +132,7 @@ def test_the_unit_is_a_design_and_not_the_matches_under_it() -> None:
     def under(design: str, value: float, first: int) -> list[Point]:
         return [point(value, first + i, design=f"design of {design}", bounds=(0.0, 1.0)) for i in range(20)]
 
-    designed = normalised_mean(
-        [p for i, d in enumerate("abcd") for p in under(d, float(i < 2), 20 * i)]
-    ).estimate
+    designed = normalised_mean([p for i, d in enumerate("abcd") for p in under(d, float(i < 2), 20 * i)]).estimate
     counted = mean_of([1.0, 1.0, 0.0, 0.0], bounds=(0.0, 1.0)).limits()
     assert (designed.n, designed.unit) == (4, "design")
     assert (designed.low, designed.high) == pytest.approx((counted.low, counted.high))
@@ -152,9 +146,7 @@ def test_opponents_are_given_and_not_drawn() -> None:
     # Every pair always gives nearly the same score: what differs between pairs is no uncertainty.
     values = [float(pair) + 0.01 * seed for pair in range(4) for seed in range(3)]
     pairs = [(f"x{pair}",) for pair in range(4) for _ in range(3)]
-    apart = normalised_mean(
-        [point(v, i, opponents=o) for i, (v, o) in enumerate(zip(values, pairs, strict=True))]
-    )
+    apart = normalised_mean([point(v, i, opponents=o) for i, (v, o) in enumerate(zip(values, pairs, strict=True))])
     pooled = normalised_mean([point(v, i) for i, v in enumerate(values)])
     assert apart.mean == pytest.approx(pooled.mean)
     assert apart.low is not None and apart.high is not None and apart.high - apart.low < 0.1
@@ -178,11 +170,7 @@ def test_all_matches_alike_are_no_certainty_and_a_deterministic_match_is() -> No
     assert exact.low == exact.high == exact.mean == 1.5
     half = normalised_mean([point(float(i % 2), i, exact=i < 20, bounds=(0.0, 1.0)) for i in range(40)])
     drawn = mean_of([0.0, 1.0] * 10, bounds=(0.0, 1.0)).limits()
-    assert (
-        half.mean == pytest.approx(0.5)
-        and drawn.low is not None
-        and half.low == pytest.approx(0.25 + drawn.low / 2)
-    )
+    assert half.mean == pytest.approx(0.5) and drawn.low is not None and half.low == pytest.approx(0.25 + drawn.low / 2)
 
 
 def test_bounds_are_those_of_the_game_unless_a_mechanism_pays(data: RunData) -> None:
@@ -190,9 +178,7 @@ def test_bounds_are_those_of_the_game_unless_a_mechanism_pays(data: RunData) -> 
     bounds = {p.mechanism: (p.bounds, p.score_bounds) for p in points}
     assert bounds["none"] == ((-1.0, 2.0), (0.0, 3.0))
     strange = [{**row, "score": 9.0 if row["mechanism"] == "none" else row["score"]} for row in rows_of(data)]
-    assert {p.bounds for p in score_points(strange, data.unit).points if p.mechanism == "none"} == {
-        (None, None)
-    }
+    assert {p.bounds for p in score_points(strange, data.unit).points if p.mechanism == "none"} == {(None, None)}
     assert bounds["contracting"] == ((None, None), (None, None))  # contracts pay, too
 
 
@@ -268,9 +254,7 @@ def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interv
     assert interval.low is not None and interval.high is not None
     half = (interval.high - interval.low) / 2
     # Opponents and determinism have no part in it, and neither have bounds.
-    ordinary = [
-        replace(p, opponents=(str(i % 2),), exact=True, bounds=(-9.0, 9.0)) for i, p in enumerate(ordinary)
-    ]
+    ordinary = [replace(p, opponents=(str(i % 2),), exact=True, bounds=(-9.0, 9.0)) for i, p in enumerate(ordinary)]
     # One match at 0.5 + 21 s moves a mean of 20 matches around 0.5 by s.
     assert outliers([*ordinary, point(0.5 + 21 * half * 0.95, 99)]) == []
     (found,) = outliers([*ordinary, point(0.5 + 21 * half * 1.05, 99)])
@@ -301,9 +285,7 @@ def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
 
 
 def test_the_unit_of_a_rate_is_a_match_and_matches_weigh_by_their_occasions(data: RunData) -> None:
-    (found,) = [
-        r for r in conduct_rates(data) if (r.mechanism, r.agent, r.measure) == ("mediation", "d", "approves")
-    ]
+    (found,) = [r for r in conduct_rates(data) if (r.mechanism, r.agent, r.measure) == ("mediation", "d", "approves")]
     # Two replicates of cc, cd, dc, dd: d sits in three of the four, in dd twice; two proposals each.
     assert (found.occasions, found.estimate.n, found.estimate.unit) == (2 * 4 * 2, 6, "match")
     assert estimate(data, "approves", ["agent"], where={"mechanism": "mediation", "agent": "d"}) == [
@@ -341,9 +323,7 @@ def test_tallies_by_hand() -> None:
         (1.0, (None, 5.0), False), (1.0, (0.0, None), False),
     ],
 )  # fmt: skip
-def test_a_score_beyond_its_bounds_takes_them_from_its_cell_alone(
-    score: float, bounds: Any, kept: bool
-) -> None:
+def test_a_score_beyond_its_bounds_takes_them_from_its_cell_alone(score: float, bounds: Any, kept: bool) -> None:
     sure = Point("none", "pd", "a", 0.5, 1, 1, "match 1", 1, 2.0, bounds=(0.0, 1.0), score_bounds=(0.0, 5.0))
     tried = replace(sure, match=2, score=score, score_bounds=bounds)
     other = replace(sure, game="other")

@@ -20,9 +20,7 @@ TOURNAMENT: dict[str, Any] = {
     "agent": {},
     "types": {"kind": "cooperator", "hard": "defector", "echo": "tit_for_tat"},
     "seating": "ordered",
-    "vary": {
-        "mechanism": ["none", {"name": "reputation", "rounds": 2}, "mediation", "contracting"],
-    },
+    "vary": {"mechanism": ["none", {"name": "reputation", "rounds": 2}, "mediation", "contracting"]},
     "seeds": 2,
 }
 
@@ -59,9 +57,7 @@ def test_more_types_than_colours_flow_together() -> None:
 
 def test_panels_without_anything_to_show_say_so(played: Played) -> None:
     data = played(game=PD, mechanism="none", vary={}, seeds=1)
-    assert draw(data, "mechanisms_conduct").notes == [
-        "No finished match has votes, signatures or delegation."
-    ]
+    assert draw(data, "mechanisms_conduct").notes == ["No finished match has votes, signatures or delegation."]
     assert draw(data, "mechanisms_designs").notes == ["No player designed anything in this run."]
     assert "None of the 2 means" in draw(data, "mechanisms_outliers").notes[0]
     for name in ("motives_shares", "motives_agreement"):

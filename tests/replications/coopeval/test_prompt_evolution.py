@@ -41,9 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
     runs = tmp_path_factory.mktemp("runs")
     register("obedient", obedient)
     changes = ["agent.constrain=never", GENOMES, "mechanism.population=12", "mechanism.mutation.share=0.5"]
-    study = load_study(
-        "prompt-evolution", preset="smoke", models=["scripted/obedient"], changes=changes, seeds=2
-    )
+    study = load_study("prompt-evolution", preset="smoke", models=["scripted/obedient"], changes=changes, seeds=2)
     assert play(study, runs=runs).complete
     unregister("obedient")
     with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
@@ -52,9 +50,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 @pytest.mark.slow
 def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> None:
-    arms = {
-        row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")
-    }
+    arms = {row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")}
     before: dict[int, tuple[tuple[str, ...], ...]] = {}
     for one in populations(played):
         if one.generation:
@@ -87,10 +83,7 @@ def test_an_auxiliary_model_paraphrases_for_all(tmp_path: Path) -> None:
     assert forecast(StudyPlan(study)).calls == 6 * 2, "one of two sentences of six members, twice"
     assert play(study, runs=tmp_path).complete
     unregister("aux")
-    with (
-        open_run("prompt-evolution", tmp_path) as run,
-        run_data(run.rows, run.folder.path, run.manifest) as data,
-    ):
+    with open_run("prompt-evolution", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         rows = data.records("SELECT kind, agent, count(*) AS n FROM decisions GROUP BY ALL ORDER BY kind")
         last = [one for one in populations(data) if one.generation == 2]
         (aux,) = data.records("SELECT DISTINCT score FROM matches WHERE agent = 'aux'")
@@ -105,10 +98,7 @@ def test_designs_are_judged_generation_by_generation(tmp_path: Path) -> None:
         "vary.rules={own_mediators: {mechanism.under: mediation}, none: {mechanism.under: none}}",
     ]  # fmt: skip
     assert play(load_study("prompt-evolution", preset="smoke", changes=changes), runs=tmp_path).complete
-    with (
-        open_run("prompt-evolution", tmp_path) as run,
-        run_data(run.rows, run.folder.path, run.manifest) as data,
-    ):
+    with open_run("prompt-evolution", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = estimate(data, "stable_designs", ["rules", "generation"])
     # A mediator that defects unless both delegate, and one that always does: half of them make cooperation stable.
     assert [(e.key, e.value) for e in found] == [
@@ -125,20 +115,12 @@ def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> 
     ]  # fmt: skip
     study = load_study("prompt-evolution", preset="smoke", changes=changes)
     assert play(study, runs=tmp_path).complete
-    with (
-        open_run("prompt-evolution", tmp_path) as run,
-        run_data(run.rows, run.folder.path, run.manifest) as data,
-    ):
+    with open_run("prompt-evolution", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         kinds = {
             (row["rules"], row["kind"])
             for row in data.records("SELECT DISTINCT rules, kind FROM decisions WHERE kind <> 'paraphrase'")
         }
-    assert kinds >= {
-        ("mediation", "vote"),
-        ("contracting", "vote"),
-        ("mediation", "act"),
-        ("contracting", "act"),
-    }
+    assert kinds >= {("mediation", "vote"), ("contracting", "vote"), ("mediation", "act"), ("contracting", "act")}
 
 
 PLAY = """

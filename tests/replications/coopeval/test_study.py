@@ -184,9 +184,7 @@ def test_a_design_that_comes_later_is_used(tmp_path: Path, stubborn: Callable[[s
 
     def reply(request: Request) -> str:
         text = request.messages[0].content
-        return (
-            wise if "step 1." in text else '{"M1": true, "M2": false}' if "step 2." in text else "[delegate]"
-        )
+        return wise if "step 1." in text else '{"M1": true, "M2": false}' if "step 2." in text else "[delegate]"
 
     register("late", reply)
     assert play(study, runs=tmp_path).tally.skipped == 3  # what was said before is read again
@@ -206,10 +204,7 @@ def test_a_skipped_design_skips_its_matches(tmp_path: Path, stubborn: Callable[[
 def test_two_settings_of_one_model_are_two_types(tmp_path: Path) -> None:
     register("calm", "[A0]")
     try:
-        types = {
-            "cool": {"model": "scripted/calm", "params": {"temperature": 0}},
-            "hot": {"model": "scripted/calm"},
-        }
+        types = {"cool": {"model": "scripted/calm", "params": {"temperature": 0}}, "hot": {"model": "scripted/calm"}}
         study = load_study({"name": "two", "game": "prisoners_dilemma", "agent": {"style": "direct"},
                             "types": types, "seating": "ordered"})  # fmt: skip
         play(study, runs=tmp_path)

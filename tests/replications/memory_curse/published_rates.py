@@ -15,13 +15,7 @@ from ostrom.replications.memory_curse.results import LENGTH
 Pair = tuple[str, str]
 """Model and game, as the tables name them."""
 
-RANK = (
-    "Appendix Table 1",
-    "Appendix Table 6",
-    "Appendix Table 13",
-    "Appendix D.1 (prose)",
-    "Appendix Table 9",
-)
+RANK = ("Appendix Table 1", "Appendix Table 6", "Appendix Table 13", "Appendix D.1 (prose)", "Appendix Table 9")
 """Where a rate is taken from, best first: the full tables, then what fills their gaps."""
 
 
@@ -84,12 +78,7 @@ def _from_rewards(pair: Pair, condition: str, matched: bool) -> dict[int, Known]
     model, game = pair
     bounds: dict[int, Known] = {}
     for row in published_rows("memory_curse"):
-        if (row["model"], row["game"], row["condition"], row["metric"]) == (
-            model,
-            game,
-            condition,
-            "mean_reward",
-        ):
+        if (row["model"], row["game"], row["condition"], row["metric"]) == (model, game, condition, "mean_reward"):
             reward = number(row["value"])
             if reward is not None and (known := _rate(game, reward, matched)) is not None:
                 bounds[int(row["history_length"])] = known

@@ -109,9 +109,7 @@ def test_variance_between_seeds_is_counted_within_its_cell(tmp_path: Path) -> No
         spread = {tuple(e.key.values()): e for e in estimate(data, "memory_deviation", by)}
         rates = {tuple(e.key.values()): e for e in estimate(data, "memory_cooperation", by)}
         values: dict[tuple[object, ...], list[float]] = {}
-        for row in data.records(
-            "SELECT match, agent, history_length, avg(cooperation) AS c FROM matches GROUP BY ALL"
-        ):
+        for row in data.records("SELECT match, agent, history_length, avg(cooperation) AS c FROM matches GROUP BY ALL"):
             values.setdefault((row["agent"], row["history_length"]), []).append(row["c"])
         slopes = trend(data, "memory_deviation", "history_length", ["agent"], log="1+x")
     assert set(spread) == set(rates) and spread["r", 80].n == 4

@@ -20,9 +20,7 @@ from ostrom.replications.memory_curse.results import forward_link, largest
 
 
 def test_all_28_published_verdicts_are_ours() -> None:
-    printed = {
-        (row["model"], row["game"]): row["regime"] for row in published_rows("memory_curse", "regimes.csv")
-    }
+    printed = {(row["model"], row["game"]): row["regime"] for row in published_rows("memory_curse", "regimes.csv")}
     assert len(printed) == 28
     ours = {pair: verdict.printed for pair, verdict in published_regimes().items()}
     assert set(ours) == set(printed)
@@ -132,9 +130,7 @@ def test_a_correlation_without_variation_is_undefined_and_says_so() -> None:
 
 def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:
     (printed,) = [
-        p
-        for p in references.build("memory_curse").published()
-        if p.value == 97.43 and p.source == "Appendix Table 13"
+        p for p in references.build("memory_curse").published() if p.value == 97.43 and p.source == "Appendix Table 13"
     ]
     assert printed.model == "Llama-3.3-70B" and printed.cell[3] == "2"
     assert "95.87" in printed.doubts[0]

@@ -71,9 +71,7 @@ def test_the_papers_rule_and_its_count_stand_beside_our_regimes(sweep: RunData) 
     (note,) = [note for note in drawn.notes if "own rule" in note]
     reasoned = [r for r in rows(drawn, "memory_regimes") if r["style"] == "reasoned"]
     cursed = sum(r["papers_rule"] == "cursed" for r in reasoned)
-    assert (
-        f"{len(reasoned) - cursed} of {len(reasoned)} reasoned pairs are immune and {cursed} cursed" in note
-    )
+    assert f"{len(reasoned) - cursed} of {len(reasoned)} reasoned pairs are immune and {cursed} cursed" in note
     assert "10 immune and 18 cursed of 28" in note
 
 
@@ -89,10 +87,7 @@ def test_samples_come_from_different_cells_and_never_change(sweep: RunData) -> N
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("spec", ALL)
 def test_an_empty_run_is_told_as_such(sweep: RunData, tmp_path: Path, spec: str) -> None:
-    play(
-        load_study("memory", preset="smoke", changes=["types={c: cooperator}", "mechanism.rounds=1"]),
-        runs=tmp_path,
-    )
+    play(load_study("memory", preset="smoke", changes=["types={c: cooperator}", "mechanism.rounds=1"]), runs=tmp_path)
     journal = sqlite3.connect(tmp_path / "memory" / "journal.db")
     for table in ("units", "answers", "questions", "calls"):
         journal.execute(f"DELETE FROM {table}")
@@ -106,10 +101,7 @@ def test_an_empty_run_is_told_as_such(sweep: RunData, tmp_path: Path, spec: str)
 
 
 def test_a_run_of_strategies_has_no_traces_and_says_so(tmp_path: Path) -> None:
-    play(
-        load_study("memory", preset="smoke", changes=["types={c: cooperator}", "mechanism.rounds=1"]),
-        runs=tmp_path,
-    )
+    play(load_study("memory", preset="smoke", changes=["types={c: cooperator}", "mechanism.rounds=1"]), runs=tmp_path)
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         for spec in WORDS:
             drawn = draw(data, spec)

@@ -81,9 +81,9 @@ def test_the_paranoia_ratio_has_one_definition() -> None:
     assert len(measures) == 2 and all(measure == WORDS["paranoia_ratio"] for measure in measures)
     (shown,) = [
         count["measure"]
-        for count in read_yaml(PANELS.read_text(encoding="utf-8"), "panels")["traces_words"]["constants"][
-            "shows"
-        ]["paranoia"]["counts"]
+        for count in read_yaml(PANELS.read_text(encoding="utf-8"), "panels")["traces_words"]["constants"]["shows"][
+            "paranoia"
+        ]["counts"]
         if count["name"] == "paranoia_ratio"
     ]
     assert shown == WORDS["paranoia_ratio"]

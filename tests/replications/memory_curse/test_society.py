@@ -27,9 +27,7 @@ OWN = (
 def follower(request: Request) -> str:
     """Cooperates unless a neighbour is on record with a defection."""
     others = [
-        line
-        for line in request.messages[-1].content.splitlines()
-        if line.startswith("- Round") and "You" not in line
+        line for line in request.messages[-1].content.splitlines() if line.startswith("- Round") and "You" not in line
     ]
     return "[A1]" if any(" A1 " in line for line in others) else "[A0]"
 
@@ -50,9 +48,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 def test_defectors_spread_from_neighbour_to_neighbour(played: RunData) -> None:
     found = {e.key["dose"]: e.value for e in estimate(played, "response", ["dose"])}
     assert found[0] == 1.0 > found[3]
-    (first, *_, last) = [
-        e.value for e in estimate(played, "cooperation_by_round", ["round"], where={"dose": 3})
-    ]
+    (first, *_, last) = [e.value for e in estimate(played, "cooperation_by_round", ["round"], where={"dose": 3})]
     assert first == pytest.approx(9 / 12) and last < first
     norms = {e.key["dose"]: e.value for e in estimate(played, "norm_round", ["dose"])}
     assert norms[0] == 1

@@ -61,12 +61,7 @@ def test_the_sweep_is_as_large_as_published() -> None:
 def test_the_payoffs_are_the_papers() -> None:
     games = {u.game.name: u.game for u in plan_of("memory").units()}
     table: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {
-        "prisoners_dilemma": {
-            (0, 0): (200, 200),
-            (0, 1): (-100, 300),
-            (1, 0): (300, -100),
-            (1, 1): (100, 100),
-        },
+        "prisoners_dilemma": {(0, 0): (200, 200), (0, 1): (-100, 300), (1, 0): (300, -100), (1, 1): (100, 100)},
         "trust_symmetric": {(0, 0): (10, 10), (0, 1): (2, 20), (1, 0): (20, 2), (1, 1): (4, 4)},
         "travelers_dilemma": {(3, 3): (5, 5), (0, 3): (4, 0), (2, 1): (1, 5), (0, 0): (2, 2)},
         "public_goods": {(0, 0, 0): (1.5, 1.5, 1.5), (0, 0, 1): (1, 1, 2), (1, 1, 1): (1, 1, 1)},
@@ -114,12 +109,7 @@ def test_smoke_fits_a_small_machine(name: str) -> None:
     assert styles["reasoned"] / 38 + styles["direct"] / 90 < 4.5
 
 
-POLAR = [
-    "agent.memory.mode=polar",
-    "vary.sanitization=null",
-    "game=travelers_dilemma",
-    "vary.real_rounds.to=[2]",
-]
+POLAR = ["agent.memory.mode=polar", "vary.sanitization=null", "game=travelers_dilemma", "vary.real_rounds.to=[2]"]
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +134,7 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def polar_shares(run: Path, *changes: str) -> dict[str, dict[str, float]]:
     """The shares that every agent of the sanitized study draws from."""
-    study = load_study(
-        "memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={run}", *changes]
-    )
+    study = load_study("memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={run}", *changes])
     assert "from" not in study.agent["memory"]
     shares: dict[str, dict[str, float]] = {}
     for unit in StudyPlan(study).units():
@@ -161,9 +149,7 @@ def test_polar_rounds_mirror_the_same_agent_style_and_game_at_the_same_length(ba
     low, high = {"claim_2, claim_2": 1.0}, {"claim_5, claim_5": 1.0}
     assert polar_shares(baseline, types) == {"c": high, "other name": low, "m": high}
     assert polar_shares(baseline, types, "agent.style=direct")["m"] == low
-    one = load_study(
-        "memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={baseline}", types]
-    )
+    one = load_study("memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={baseline}", types])
     assert len(one.agent["memory"]["baselines"]) == 3 * 2 * 2 * 2
 
 
@@ -204,14 +190,9 @@ def test_cited_sections_are_sections_of_the_paper() -> None:
     """Five sections, of which the fourth has six parts; the questions that it leaves open stand in the last."""
     sections = {"1", "2", "3", "4", "5", *(f"4.{part}" for part in range(1, 7))}
     home = Path(str(ostrom.replications.memory_curse.__file__)).parent
-    texts = {
-        path.name: path.read_text(encoding="utf-8")
-        for path in home.rglob("*")
-        if path.suffix in (".yaml", ".py")
-    }
+    texts = {path.name: path.read_text(encoding="utf-8") for path in home.rglob("*") if path.suffix in (".yaml", ".py")}
     cited = {
-        name: set(re.findall(r"[Ss]ections? (\d+(?:\.\d+)?)", text.replace("\n", " ")))
-        for name, text in texts.items()
+        name: set(re.findall(r"[Ss]ections? (\d+(?:\.\d+)?)", text.replace("\n", " "))) for name, text in texts.items()
     }
     assert cited["memory-curation.yaml"] == cited["society.yaml"] == {"5"}
     assert set().union(*cited.values()) <= sections

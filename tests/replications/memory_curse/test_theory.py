@@ -86,11 +86,7 @@ def theory(agent: str, length: int) -> tuple[np.ndarray[Any, Any], np.ndarray[An
     for _ in t:
         level.append(peace * (1 - E) + one / 2 + war * E)
         mutual.append(peace * (1 - E) ** 2 + one * E * (1 - E) + war * E**2)
-        peace, one, war = (
-            peace * (1 - E) ** 2,
-            peace * 2 * E * (1 - E) + one * E,
-            peace * E**2 + one * (1 - E) + war,
-        )
+        peace, one, war = (peace * (1 - E) ** 2, peace * 2 * E * (1 - E) + one * E, peace * E**2 + one * (1 - E) + war)
     return np.array(level), np.array(mutual)
 
 
@@ -128,9 +124,7 @@ def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
 def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) -> None:
     vary = {"history_length": {"set": "agent.memory.k", "to": [2, 10]}}
     types = {"kind": "cooperator", "grim": "grim", "often": "random:0.97"}
-    with run_of(
-        tmp_path, types=types, vary=vary, seeds=2, mechanism={"name": "repetition", "rounds": 10}
-    ) as data:
+    with run_of(tmp_path, types=types, vary=vary, seeds=2, mechanism={"name": "repetition", "rounds": 10}) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     # Deterministic players have no sampling error; two matches of a random one decide nothing.
     assert found == {"kind": "immune", "grim": "immune", "often": "undecided"}

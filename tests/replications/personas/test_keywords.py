@@ -124,10 +124,7 @@ def test_every_rule_of_matching_is_shown_beside_the_others(data: RunData) -> Non
 
 def test_economic_and_social_actors_and_groups_of_scenarios(data: RunData) -> None:
     actors = {e.key["actor"]: e.value for e in estimate(data, "green_action", ["actor"])}
-    assert actors == {
-        "economic": 0.5,
-        "social": 1.0,
-    }  # the first action: POLLUTE, and the green one of the others
+    assert actors == {"economic": 0.5, "social": 1.0}  # the first action: POLLUTE, and the green one of the others
     groups = {e.key["scenario_group"]: e.n for e in estimate(data, "nash_rate", ["scenario_group"])}
     assert groups == {
         "Economic Pressure": 3, "Environmental Crisis": 2, "Political Pressure": 1, "Social Movement": 1,
@@ -141,8 +138,7 @@ def test_other_endings_and_spellings_are_no_inflections(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word",
-    ["payoffs", "strategies", "imply", "implied", "competing", "profitability", "equilibria", "matrices"],
+    "word", ["payoffs", "strategies", "imply", "implied", "competing", "profitability", "equilibria", "matrices"]
 )
 def test_documented_endings_are_inflections(word: str) -> None:
     assert Matcher(persona_keywords(mode="inflected")).spans(word)

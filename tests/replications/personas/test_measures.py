@@ -41,9 +41,7 @@ def games(draw: st.DrawFn) -> Game:
     size = int(np.prod(shape)) * len(shape)
     payoffs = draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size))
     actions = tuple(tuple(f"a{i}" for i in range(n)) for n in shape)
-    return TensorGame(
-        "g", actions, np.reshape(np.array(payoffs, float), (*shape, len(shape))), (0,) * len(shape)
-    )
+    return TensorGame("g", actions, np.reshape(np.array(payoffs, float), (*shape, len(shape))), (0,) * len(shape))
 
 
 @settings(max_examples=60)
@@ -151,9 +149,7 @@ def test_effects_of_rows_agree_with_effects_of_counts() -> None:
 
 
 def test_effects_are_paired_by_scenario() -> None:
-    names = [
-        n for n in scenarios("commons") if build_game(f"scenario:commons/{n}").params["class"] != "mixed"
-    ]
+    names = [n for n in scenarios("commons") if build_game(f"scenario:commons/{n}").params["class"] != "mixed"]
     found = []
     for k, name in enumerate(names[:20]):
         game = build_game(f"scenario:commons/{name}")
@@ -168,9 +164,7 @@ def test_effects_are_paired_by_scenario() -> None:
         [float(k < 10) for k in range(20)], [float(1 < k < 10) for k in range(20)], bounds=(0, 1)
     ).limits()
     assert expected.low is not None and expected.high is not None
-    assert (effect.estimate.low, effect.estimate.high) == pytest.approx(
-        (100 * expected.low, 100 * expected.high)
-    )
+    assert (effect.estimate.low, effect.estimate.high) == pytest.approx((100 * expected.low, 100 * expected.high))
 
 
 def test_the_interaction_is_twice_a_paired_difference() -> None:
@@ -198,9 +192,9 @@ def test_unequal_numbers_of_matches_leave_the_effect_as_counted() -> None:
 
 
 def test_effects_that_lack_a_cell_are_left_out() -> None:
-    assert {
-        (e.effect, e.at) for e in effects([one(DEBT, GREEN, "yes"), one(DEBT, TRAGEDY, "no")], types=["all"])
-    } == {("persona", "hidden")}
+    assert {(e.effect, e.at) for e in effects([one(DEBT, GREEN, "yes"), one(DEBT, TRAGEDY, "no")], types=["all"])} == {
+        ("persona", "hidden")
+    }
 
 
 def test_the_logistic_model_finds_an_interaction_that_was_put_in() -> None:
@@ -250,9 +244,7 @@ def test_every_profile_of_every_scenario_has_one_verdict() -> None:
         assert sum(p.nash for p in found) == round(16 * chance_of_nash(game))
 
 
-def test_mentions_are_counted_where_all_rationales_of_the_paper_are_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_mentions_are_counted_where_all_rationales_of_the_paper_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "RATIONALES", 2)
     monkeypatch.setattr(reference, "estimate", lambda *_, **__: [])
     counts = [(1, {"fair": 2}), (1, {"fair": 1}), (2, {"fair": 5}), (3, {"fair": 7}), (3, {}), (3, {})]
@@ -278,9 +270,7 @@ def test_a_contradiction_of_the_paper_in_one_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("scenarios", "covariance"), [(FEW_CLUSTERS - 1, "bias_reduced"), (FEW_CLUSTERS, "robust")]
-)
+@pytest.mark.parametrize(("scenarios", "covariance"), [(FEW_CLUSTERS - 1, "bias_reduced"), (FEW_CLUSTERS, "robust")])
 def test_errors_are_reduced_in_bias_where_scenarios_are_few(
     scenarios: int, covariance: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,17 +80,13 @@ def test_every_mitigation_says_what_its_name_promises(tmp_path: Path) -> None:
     assert sorted(first.split()) == sorted(plain.split()), "the same words in another order"
     assert said["role in system turn"] == {"system": persona, "user": plain.replace(f"{persona}\n\n", "")}
     assert said["role as context"]["user"] == plain
-    assert said["role as context"]["system"].startswith(
-        "A role is described to you below. Treat it as context"
-    )
+    assert said["role as context"]["system"].startswith("A role is described to you below. Treat it as context")
     assert "You have computed that SEAL gives you most" in said["best response first"]["user"]
     assert "- you choose SEAL and the Publisher chooses LIFT." in said["equilibrium stated"]["user"]
     assert persona not in "".join(said["no role"].values())
 
 
-@pytest.mark.parametrize(
-    "name", ["prisoners_dilemma", "battle_of_the_sexes", "matching_pennies", "public_goods"]
-)
+@pytest.mark.parametrize("name", ["prisoners_dilemma", "battle_of_the_sexes", "matching_pennies", "public_goods"])
 def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
     game = build_game(name)
     for seat in range(game.seats):

@@ -73,9 +73,7 @@ def test_measures_and_rates_agree(data: RunData, name: str) -> None:
         for e in estimate(data, name, by, where={"scenario_class": ["economic", "environmental"]})
     }
     told = [r for r in rates(profiles_of(data), name, by, types=["all"]) if r.estimate is not None]
-    assert asked == {
-        tuple(r.key.values()): (e.value, e.low, e.high, e.n, e.unit) for r in told if (e := r.estimate)
-    }
+    assert asked == {tuple(r.key.values()): (e.value, e.low, e.high, e.n, e.unit) for r in told if (e := r.estimate)}
 
 
 def test_regret_is_a_measure(data: RunData) -> None:
@@ -83,9 +81,7 @@ def test_regret_is_a_measure(data: RunData) -> None:
     by = ("agent", "persona", "payoffs", "role")
     asked = {tuple(e.key.values()): (e.value, e.low, e.high, e.n) for e in estimate(data, "regret", by)}
     told = regrets(profiles_of(data), types=["all"])
-    assert asked == {
-        (*r.key.values(), r.role): (r.mean, r.estimate.low, r.estimate.high, r.estimate.n) for r in told
-    }
+    assert asked == {(*r.key.values(), r.role): (r.mean, r.estimate.low, r.estimate.high, r.estimate.n) for r in told}
 
 
 def test_the_browser_tells_story_payoffs_equilibria_and_play(data: RunData) -> None:
@@ -103,11 +99,7 @@ def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> 
     register("mute", "no")
     try:
         changes = ["invalid.retries=0"]
-        play(
-            load_study("personas", preset="smoke", models=["scripted/mute"], changes=changes),
-            name="p",
-            runs=tmp_path,
-        )
+        play(load_study("personas", preset="smoke", models=["scripted/mute"], changes=changes), name="p", runs=tmp_path)
     finally:
         unregister("mute")
     with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as made:

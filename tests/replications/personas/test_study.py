@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from tests.replications.personas.theory import (
-    published_counts,
-    published_models,
-    published_personas,
-)
+from tests.replications.personas.theory import published_counts, published_models, published_personas
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
@@ -33,9 +29,7 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.effects import effects_of_counts
 from ostrom.replications.personas.profiles import Played, played
-from ostrom.replications.personas.reference import (
-    disputed,
-)
+from ostrom.replications.personas.reference import disputed
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -46,9 +40,7 @@ PRESENTATIONS = ("rows", "best_responses", "own_sentences", "matrices", "prose")
 
 
 def prompt(game: Game, seat: int, framing: Framing, persona: str | None = None, rows: int = 0) -> str:
-    renderer = PromptRenderer(
-        framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s])
-    )
+    renderer = PromptRenderer(framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s]))
     decision = replace(act(View(game, seat, "none")), form=explained(Choice(game.named_actions(seat)), 60))
     return renderer.prompt(decision, Shown(), None, {}).text
 
@@ -87,9 +79,7 @@ def read_prose(text: str, names: list[str]) -> dict[tuple[str, ...], float]:
     return found
 
 
-def read_responses(
-    text: str, names: list[str]
-) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], set[str]]]:
+def read_responses(text: str, names: list[str]) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], set[str]]]:
     header, *lines = table_lines(text)
     options = [h.removeprefix("you choose ") for h in header[len(names) : -1]]
     assert header[: len(names)] == names
@@ -107,9 +97,7 @@ def read_matrices(text: str, names: list[str]) -> dict[tuple[str, ...], float]:
     for block in re.split(r"^You against ", text, flags=re.MULTILINE)[1:]:
         head, _, body = block.partition(":\n")
         other, _, conditions = head.partition(", if ")
-        given = dict(
-            part.split(" chooses ") for part in re.split(r", | and (?=the |Player )", conditions) if part
-        )
+        given = dict(part.split(" chooses ") for part in re.split(r", | and (?=the |Player )", conditions) if part)
         header, *lines = table_lines(body)
         for own, *payoffs in lines:
             for column, paid in zip(header[1:], payoffs, strict=True):
@@ -128,9 +116,7 @@ def scored(game: Game, seat: int) -> dict[tuple[str, ...], float]:
     return table
 
 
-def shown(
-    text: str, presentation: str, names: list[str], game: Game, seat: int
-) -> dict[tuple[str, ...], float]:
+def shown(text: str, presentation: str, names: list[str], game: Game, seat: int) -> dict[tuple[str, ...], float]:
     if presentation == "rows":
         return read_rows(text, names)
     if presentation == "own_sentences":
@@ -380,9 +366,7 @@ def test_published_counts_give_the_published_effects_except_where_the_paper_cont
 
 def test_the_anchors_of_the_paper() -> None:
     economic = {m: published_counts(m, "economic") for m in published_models()}
-    assert all(
-        100 * k / n <= 6.7 for c in economic.values() for (who, _), (k, n) in c.items() if who == "yes"
-    )
+    assert all(100 * k / n <= 6.7 for c in economic.values() for (who, _), (k, n) in c.items() if who == "yes")
     rate = {m: c["no", "visible"][0] / c["no", "visible"][1] for m, c in economic.items()}
     assert (rate["Qwen-7B"], rate["Qwen-32B"]) == (0.65, 0.90)
 

@@ -86,10 +86,7 @@ FEW = [
 def test_prices_solve_the_first_order_conditions_of_every_seller(numbers: tuple[float, ...]) -> None:
     """Solved for all sellers at once, from uneven prices: nothing says that they are alike."""
     n, quality, spread, outside, cost, _, scale = numbers
-    market, start = (
-        Market(int(n), *numbers[1:]),
-        np.array([cost + 0.2 + 0.3 * seat for seat in range(int(n))]),
-    )
+    market, start = (Market(int(n), *numbers[1:]), np.array([cost + 0.2 + 0.3 * seat for seat in range(int(n))]))
 
     def shares(prices: Any) -> Any:
         weights = np.exp((quality - prices) / spread)
@@ -121,9 +118,7 @@ def test_no_price_of_a_fine_grid_is_better_than_theirs(numbers: tuple[float, ...
 
 
 @pytest.mark.parametrize("params", [{}, {"n": 3}, {"step": 0.1}, {"n": 3, "scale": 3.2, "step": 0.25}])
-def test_the_price_of_theory_is_an_equilibrium_of_the_prices_that_may_be_named(
-    params: dict[str, float],
-) -> None:
+def test_the_price_of_theory_is_an_equilibrium_of_the_prices_that_may_be_named(params: dict[str, float]) -> None:
     game = build_game({"name": "logit_pricing", **params})
     assert isinstance(game, FunctionGame) and game.theory is not None
     named = game.theory(0, "price", {})
@@ -159,16 +154,12 @@ def test_the_default_market_is_the_published_one() -> None:
 
 
 def test_prices_that_overflow_a_power_are_still_paid() -> None:
-    game = build_game(
-        {"name": "logit_pricing", "quality": 50, "differentiation": 0.01, "ceiling": 100, "cost": 0}
-    )
+    game = build_game({"name": "logit_pricing", "quality": 50, "differentiation": 0.01, "ceiling": 100, "cost": 0})
     assert all(math.isfinite(paid) for paid in game.payoff((0, 10_000)))
 
 
 def test_a_ceiling_below_the_monopoly_is_refused() -> None:
-    with pytest.raises(
-        StudyError, match=r"ceiling must be at least a monopoly's price \(found 1.5, where .* 1.925\)"
-    ):
+    with pytest.raises(StudyError, match=r"ceiling must be at least a monopoly's price \(found 1.5, where .* 1.925\)"):
         build_game({"name": "logit_pricing", "ceiling": 1.5})
 
 
@@ -186,9 +177,7 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
     play(study, name="market", runs=tmp_path)
     low, high = (earned(MARKETS[0], price, price) for price in (NASH, MONOPOLY))
     with open_run("market", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        rows = data.query(
-            "SELECT match, player, agent, round, action, payoff FROM decisions WHERE kind = 'act'"
-        )
+        rows = data.query("SELECT match, player, agent, round, action, payoff FROM decisions WHERE kind = 'act'")
         gain = (pl.col("payoff").mean() - low) / (high - low)
         level = (pl.col("action").cast(pl.Float64).mean() - NASH) / (MONOPOLY - NASH)
         late = rows.filter(pl.col("round") > 10)
@@ -222,9 +211,7 @@ def test_prices_of_markets_of_several_scales_are_compared_on_one(tmp_path: Path)
     with open_run("scales", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         levels = [e.value for e in estimate(data, "price_level_by_round", ["scale", "round"])]
     assert levels == pytest.approx([1.0] * 4, abs=0.02)
-    measures = [
-        panel.get("measure") for panel in load_study("pricing").report.panels if isinstance(panel, dict)
-    ]
+    measures = [panel.get("measure") for panel in load_study("pricing").report.panels if isinstance(panel, dict)]
     assert "price_level_by_round" in measures and "amount_by_round" not in measures
 
 
@@ -279,9 +266,7 @@ def test_sellers_see_all_prices_and_their_own_sales_alone(tmp_path: Path) -> Non
     assert result.complete
     sold = [f"you sold {units:.2f}".rstrip("0") for units in Market(2, *MARKETS[0][1:]).sold((1.9, 1.6))]
     later = [text for text in asked if "Round 1:" in text]
-    assert len(later) == 2 * 2 * 2 * (
-        4 + 3
-    )  # two later rounds, two emphases, two sellers: four kinds of talk
+    assert len(later) == 2 * 2 * 2 * (4 + 3)  # two later rounds, two emphases, two sellers: four kinds of talk
     private, overseen = ([t for t in asked if words in t] for words in ("by nobody else", "by an overseer"))
     assert len(private) == len(overseen) == 2 * 2 * 3 * 2
     for text in later:

@@ -23,9 +23,7 @@ def knower(request: Request) -> str | Reply:
     asked = [m.content for m in request.messages if m.role == "user"]
     first, last = asked[0], asked[-1]
     ASKED.append(last)
-    kind = next(
-        word for word in ("Prisoner's Dilemma", "cooking", "shared project", "game of") if word in first
-    )
+    kind = next(word for word in ("Prisoner's Dilemma", "cooking", "shared project", "game of") if word in first)
     if QUESTION not in first:
         return "[cooperate]" if kind == "Prisoner's Dilemma" else "[maple]"
     if kind == "Prisoner's Dilemma":
@@ -88,10 +86,7 @@ def test_measures_are_those_of_the_answers_and_leave_scripts_out(data: RunData) 
     assert {e.key["agent"] for e in estimate(data, "recognised", ["agent"])} == {"scripted/knower"}
     sure = {tuple(e.key.values()): e.value for e in estimate(data, "sureness", ["framing", "says"])}
     assert sure == {("textbook", "test"): 90, ("cooking", "test"): 40, ("cooking", "real"): 10}
-    done = {
-        tuple(e.key.values()): e.value
-        for e in estimate(data, "cooperation_by_recognition", ["framing", "says"])
-    }
+    done = {tuple(e.key.values()): e.value for e in estimate(data, "cooperation_by_recognition", ["framing", "says"])}
     assert {key: value for key, value in done.items() if key[1] != "unread"} == {
         ("textbook", "test"): 1, ("cooking", "test"): 1, ("cooking", "real"): 0,
     }  # fmt: skip
@@ -118,9 +113,7 @@ def test_the_question_comes_last_and_nothing_hints_at_it(runs: Path) -> None:
     assert sorted(text for text in ASKED if QUESTION not in text) == without
     assert sum(QUESTION in text for text in ASKED) == 4
     for text in ASKED:
-        assert QUESTION not in text or "R2: You=" in text, (
-            "the last round is known when the question is asked"
-        )
+        assert QUESTION not in text or "R2: You=" in text, "the last round is known when the question is asked"
 
 
 def test_a_run_that_stopped_before_the_question_asks_it_when_it_goes_on(runs: Path) -> None:
@@ -128,9 +121,7 @@ def test_a_run_that_stopped_before_the_question_asks_it_when_it_goes_on(runs: Pa
     changes = ["agent.constrain=never", "mechanism.rounds=2", f"vary.framing={framing}"]
 
     def go(calls: int) -> int:
-        study = load_study(
-            "recognised", models=["scripted/knower"], seeds=1, changes=changes, budget={"calls": calls}
-        )
+        study = load_study("recognised", models=["scripted/knower"], seeds=1, changes=changes, budget={"calls": calls})
         return play(study, runs=runs, name="stopped").tally.done
 
     ASKED.clear()

@@ -41,9 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 
 def test_amounts_are_told_and_measured(played: RunData) -> None:
-    shares = {
-        (e.key["game"], e.key["stage"]): e.value for e in estimate(played, "amount_share", ["game", "stage"])
-    }
+    shares = {(e.key["game"], e.key["stage"]): e.value for e in estimate(played, "amount_share", ["game", "stage"])}
     assert shares["trust", "send"] == pytest.approx(0.4) and shares["trust", "return"] == pytest.approx(0.5)
     assert shares["public_goods", "contribute"] == pytest.approx(0.25)
     assert {e.value for e in estimate(played, "survival", ["game"], where={"game": "commons"})} == {1.0}

@@ -133,18 +133,11 @@ def test_games_are_told_by_their_payoffs_however_the_study_spells_them(tmp_path:
     spelled = {
         "name": "harvest",
         "actions": ["grab", "share"],  # the other way round, and nothing is marked as cooperative
-        "payoffs": {
-            "grab, grab": [5, 5],
-            "grab, share": [10, 0],
-            "share, grab": [0, 10],
-            "share, share": [8, 8],
-        },
+        "payoffs": {"grab, grab": [5, 5], "grab, share": [10, 0], "share, grab": [0, 10], "share, share": [8, 8]},
     }
     (tmp_path / "harvest.yaml").write_text(json.dumps(spelled))
     once = {"name": "script", "moves": ["grab", "share", "share", "share"]}
-    study = bare(
-        "spelled", {"m": {"model": "scripted/share"}, "once": {"strategy": once}}, 4, seating="seats"
-    )
+    study = bare("spelled", {"m": {"model": "scripted/share"}, "once": {"strategy": once}}, 4, seating="seats")
     register("share", lambda _: "share")
     labels = {"framing": {"labels": "actions"}, "style": "direct", "constrain": "never"}
     play(load_study({**study, "game": str(tmp_path / "harvest.yaml"), "agent": labels}), runs=tmp_path)
@@ -165,11 +158,7 @@ def test_in_step_means_to_the_end_and_from_seat_1() -> None:
     (own,) = in_step(found)
     assert (own.cell, own.agent, own.value) == (("", BOS, "first_alternating_round"), "m", 5.0)
     turned = [
-        Match(
-            0,
-            BOS,
-            (side("s", 1, "FJFJ", strategy="alternator"), side("m", 2, "FJFJ", style="social", model="x")),
-        )
+        Match(0, BOS, (side("s", 1, "FJFJ", strategy="alternator"), side("m", 2, "FJFJ", style="social", model="x")))
     ]
     assert list(in_step(turned)) == []
 
@@ -237,10 +226,7 @@ def test_one_model_against_another_over_all_games(tmp_path: Path) -> None:
 def test_every_published_row_is_compared_or_named(tmp_path: Path) -> None:
     """35 cells of Table 1, 13 of 14 tests of contests, 21 of 28 over all games, 7 claims, 29 of people."""
     figures = references.build("repeated_games").published()
-    assert (
-        len(figures) == 35 + 13 + 21 + 7 + 29
-        and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
-    )
+    assert len(figures) == 35 + 13 + 21 + 7 + 29 and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
     play(load_study(bare("any", {"c": "cooperator", "d": "defector"}, 2)), runs=tmp_path)
     remarks = "\n".join(compared(tmp_path / "any").remarks)
     for told in ("(32 figures)", "(13 figures)", "printed as inequalities"):

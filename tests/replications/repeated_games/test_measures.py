@@ -19,16 +19,7 @@ from ostrom.ground.errors import UnknownName
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.contests import match_test, published_test
 from ostrom.replications.repeated_games.figures import first_right_rounds
-from ostrom.replications.repeated_games.moves import (
-    BOS,
-    PD,
-    Match,
-    Side,
-    always,
-    facing,
-    favourite_of,
-    together,
-)
+from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, favourite_of, together
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -122,8 +113,7 @@ class TestFamilies:
             both = [build_game(name) for name in games["game"]]
         # Against itself in both seats, and against b in either.
         paid = [
-            (g.payoff((0, 0))[0] + g.payoff((0, 0))[1] + g.payoff((0, 1))[0] + g.payoff((1, 0))[1]) / 16
-            for g in both
+            (g.payoff((0, 0))[0] + g.payoff((0, 0))[1] + g.payoff((0, 1))[0] + g.payoff((1, 0))[1]) / 16 for g in both
         ]
         assert found["a"] == pytest.approx(sum(paid) / 2)
 
@@ -139,9 +129,7 @@ class TestPredictions:
             tmp_path, game="battle_of_the_sexes", types={"a": "alternator", "c": "constant:1"},
             seating="ordered", mechanism={"name": "repetition", "rounds": 4, "predict": "players"},
         ) as data:  # fmt: skip
-            first = {
-                (r["agent"], r["target_agent"], r["seat"]): r["from_round"] for r in first_right_rounds(data)
-            }
+            first = {(r["agent"], r["target_agent"], r["seat"]): r["from_round"] for r in first_right_rounds(data)}
             by = ["agent", "target_agent", "seat"]
             accuracy = values(estimate(data, "prediction_accuracy", by))
             settled = values(estimate(data, "prediction_settled", [*by, "round"]))
@@ -185,26 +173,16 @@ class TestEndings:
 def test_forgiveness_and_coordination_are_measured_against_the_right_script(tmp_path: Path) -> None:
     """A reader cooperates always: it forgives in all rounds but the first, and meets an alternating player half
     of the time; against other scripts it has no value."""
-    register(
-        "kind", lambda request: re.findall(r"\[\w+\]", request.messages[-1].content.split("Valid")[-1])[0]
-    )
+    register("kind", lambda request: re.findall(r"\[\w+\]", request.messages[-1].content.split("Valid")[-1])[0])
     kind = {"m": {"model": "scripted/kind"}}
     try:
-        pd = {
-            "game": "prisoners_dilemma:repeated_games",
-            "types": {**kind, "o": "defect_once", "d": "defector"},
-        }
+        pd = {"game": "prisoners_dilemma:repeated_games", "types": {**kind, "o": "defect_once", "d": "defector"}}
         with played(tmp_path, **pd, seating="ordered") as data:
             (one,) = estimate(data, "forgiveness", ["agent"])
             assert (one.key["agent"], one.value, one.n) == ("m", 3.0, 2)
             assert (one.low, one.high, one.note) == (None, None, "all 2 alike")
             assert one.bound_low is not None and one.bound_low < 3 and one.bound_high == 3
-        bos = {
-            "game": "battle_of_the_sexes",
-            "types": {**kind, "t": "alternator"},
-            "seating": "ordered",
-            "name": "b",
-        }
+        bos = {"game": "battle_of_the_sexes", "types": {**kind, "t": "alternator"}, "seating": "ordered", "name": "b"}
         play(load_study({"mechanism": {"name": "repetition", "rounds": 4}, **bos}), runs=tmp_path)
         with open_run("b", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
             (one,) = estimate(data, "coordination_with_alternation", ["agent"])
@@ -249,8 +227,6 @@ def test_a_script_must_do_it_in_every_match_of_the_game() -> None:
         Match(5, BOS, (me, sure)), Match(6, BOS, (me, once)),
     ]  # fmt: skip
     assert always(found, PD, Side.defects_once) == {"t"}
-    assert [(match.number, one, other) for match, one, other in facing(found, PD, Side.defects_once)] == [
-        (3, me, sure)
-    ]
+    assert [(match.number, one, other) for match, one, other in facing(found, PD, Side.defects_once)] == [(3, me, sure)]
     assert always(found, BOS, Side.defects_once) == {"t", "s"}
     assert together(me, never) == [True, False] == together(never, me)

@@ -78,13 +78,9 @@ def test_wordings_are_the_factors_that_set_framings_alone() -> None:
     study = load_study("framing-robustness", preset="wide").model_dump(mode="json")
     assert wordings(study) == ["labels", "units", "story", "order", "goal", "outcomes", "hint"]
     assert wordings(load_study("horizon").model_dump(mode="json")) == []
-    nested = {
-        "vary": {"tone": {"a": {"agent": {"framing": {"story": "x"}}}, "b": {"agent": {"framing": {}}}}}
-    }
+    nested = {"vary": {"tone": {"a": {"agent": {"framing": {"story": "x"}}}, "b": {"agent": {"framing": {}}}}}}
     assert wordings(nested) == ["tone"]
-    assert (
-        wordings({"vary": {"mixed": {"a": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}}) == []
-    )
+    assert wordings({"vary": {"mixed": {"a": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}}) == []
 
 
 @pytest.mark.sample(3)
@@ -92,18 +88,13 @@ def test_wordings_are_the_factors_that_set_framings_alone() -> None:
 def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
     drawn = draw(played(**study), name)
-    if name not in (
-        "games_pairs",
-        "games_matrices",
-    ):  # coordination has a meaning even here; matrices need no run
+    if name not in ("games_pairs", "games_matrices"):  # coordination has a meaning even here; matrices need no run
         assert not drawn.figures and drawn.notes
 
 
 @pytest.mark.parametrize("study", ["games-2x2", "pd-tournament", "horizon", "prediction", "bos-tournament"])
 def test_every_declared_chart_says_why_it_is_empty(played: Played, study: str) -> None:
-    data = played(
-        **{**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"one": "constant:heads"}}
-    )
+    data = played(**{**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"one": "constant:heads"}})
     charts = [spec for spec in load_study(study).report.panels if not isinstance(spec, str)]
     for spec in charts:
         drawn = draw(data, spec)

@@ -48,11 +48,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("people")
     import_rounds([human_rounds(folder)], "repeated-games-human", name="human", runs=folder)
     plan = plan_of(
-        load_study(
-            "repeated-games-people",
-            preset="script",
-            changes=["people.time.reveal=null", "mechanism.rounds=10"],
-        )
+        load_study("repeated-games-people", preset="script", changes=["people.time.reveal=null", "mechanism.rounds=10"])
     )
     pilot(plan, Crowd(24, AgentConfig(strategy="random")), name="own", runs=folder)
     return folder
@@ -63,9 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -> None:
     with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
         who = "agent = 'you'"
-        score = tested(
-            data, "payoff_by_round", "prompting", "mixed", where=f"game = 'battle_of_the_sexes' AND {who}"
-        )
+        score = tested(data, "payoff_by_round", "prompting", "mixed", where=f"game = 'battle_of_the_sexes' AND {who}")
         assert score.results["fit"][0]["rows"] == 240 and score.results["coefficients"][1]["df"] == 22
         both = tested(data, "coordination_by_round", "prompting", "gee", where="game = 'battle_of_the_sexes'")
         assert both.results["fit"][0]["clusters"] == 24

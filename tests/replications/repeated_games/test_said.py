@@ -51,11 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "said-and-done",
         preset="small",
         models=["scripted/liar"],
-        changes=[
-            "agent.constrain=never",
-            "agent.framing.labels=JF",
-            "vary.form.to=[words, memory_one, automaton]",
-        ],
+        changes=["agent.constrain=never", "agent.framing.labels=JF", "vary.form.to=[words, memory_one, automaton]"],
         seeds=1,
     )
     play(study, runs=runs, name="said")
@@ -123,9 +119,7 @@ def test_what_cannot_be_stated_is_refused() -> None:
             )
         )
 
-    with pytest.raises(
-        StudyError, match="state must be one or several of before, during, after, found 'later'"
-    ):
+    with pytest.raises(StudyError, match="state must be one or several of before, during, after, found 'later'"):
         plan(state="later")
     with pytest.raises(StudyError, match="state_as must be one of words, memory_one, automaton"):
         plan(state="after", state_as="song")

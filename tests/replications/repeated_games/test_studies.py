@@ -19,15 +19,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
 from ostrom.studies.sources.ordinal_2x2 import build
 
-STUDIES = (
-    "games-2x2",
-    "pd-tournament",
-    "bos-tournament",
-    "framing-robustness",
-    "prediction",
-    "horizon",
-    "hints",
-)
+STUDIES = ("games-2x2", "pd-tournament", "bos-tournament", "framing-robustness", "prediction", "horizon", "hints")
 PROMPTS: list[str] = []
 
 
@@ -78,9 +70,7 @@ def test_the_144_games_are_played_by_all_ordered_pairs_and_carry_their_family() 
 
 def test_families_are_chosen_in_one_line() -> None:
     study = load_study(
-        "games-2x2",
-        models=["scripted/a"],
-        changes=["vary.game={from: ordinal_2x2, families: [pd-family, tragic]}"],
+        "games-2x2", models=["scripted/a"], changes=["vary.game={from: ordinal_2x2, families: [pd-family, tragic]}"]
     )
     assert len(StudyPlan(study)) == 7 + 8
 
@@ -138,9 +128,7 @@ def test_versus_needs_somebody_on_both_sides() -> None:
 
 def test_the_papers_observer_watches_the_alternating_script_in_seat_2() -> None:
     plan = StudyPlan(load_study("prediction", preset="paper", models=["scripted/first"]))
-    found = [
-        (u.cell["predictor"], [p.name for p in u.players], vars(u.mechanism)["watched"]) for u in plan.units()
-    ]
+    found = [(u.cell["predictor"], [p.name for p in u.players], vars(u.mechanism)["watched"]) for u in plan.units()]
     assert found == [
         ("players", ["scripted/first", "alternate"], None),
         ("observer", ["scripted/first", "alternate", "scripted/first"], 2),

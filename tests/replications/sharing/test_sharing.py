@@ -55,13 +55,7 @@ def test_amounts_stand_beside_those_of_people(played: RunData) -> None:
 
 
 def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_path: Path) -> None:
-    study = {
-        "name": "trusting",
-        "game": "trust_amounts",
-        "types": {"a": "constant:4"},
-        "seating": "self",
-        "seeds": 1,
-    }
+    study = {"name": "trusting", "game": "trust_amounts", "types": {"a": "constant:4"}, "seating": "self", "seeds": 1}
     play(load_study(study), runs=tmp_path)
     with open_run("trusting", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = compare_run(data, reference="sharing")

@@ -101,10 +101,7 @@ RULES: dict[str, MemoryOne | Provoked] = {
         throughout=True,
     ),
     "two_tits_for_tat": Provoked(
-        "Two Tits for Tat",
-        "Axelrod (1984)",
-        "Defect if the other defected in any of the last two rounds.",
-        rounds=2,
+        "Two Tits for Tat", "Axelrod (1984)", "Defect if the other defected in any of the last two rounds.", rounds=2
     ),
     "hard_tit_for_tat": Provoked(
         "Hard Tit for Tat",

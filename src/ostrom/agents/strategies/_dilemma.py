@@ -177,9 +177,7 @@ class ZDExtortion(Strategy):
 
     @checked
     def __init__(
-        self,
-        chi: Annotated[float, Finite(), Ge(1)] = 3.0,
-        phi: Annotated[float, Finite(), Gt(0)] | None = None,
+        self, chi: Annotated[float, Finite(), Ge(1)] = 3.0, phi: Annotated[float, Finite(), Gt(0)] | None = None
     ) -> None:
         self.chi, self.phi = chi, phi
         self._known: dict[tuple[Game, int], Odds] = {}
@@ -215,8 +213,7 @@ class ZDExtortion(Strategy):
         phi = most / 2 if self.phi is None else self.phi
         if phi > most * (1 + 1e-12):
             raise StudyError(
-                f"strategy {self.name}: phi must be at most {most:.6g} with chi {self.chi:g} in game "
-                f"{game.name}",
+                f"strategy {self.name}: phi must be at most {most:.6g} with chi {self.chi:g} in game {game.name}",
                 found=phi,
             )
         return 1 + phi * cc, max(0.0, 1 + phi * cd), min(1.0, phi * dc), 0.0

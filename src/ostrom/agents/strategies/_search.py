@@ -67,21 +67,14 @@ class _Search:
         return self._best_of(self.before, due, place, options, cooperative)
 
     def _best_of(
-        self,
-        before: Moves,
-        due: Sequence[Due],
-        place: int,
-        options: Options,
-        cooperative: Value | None = None,
+        self, before: Moves, due: Sequence[Due], place: int, options: Options, cooperative: Value | None = None
     ) -> Value:
         """The best option for ``due[place]``, on average over beliefs about the others who decide now."""
         beliefs = list(self._beliefs(due, place))
         seat = due[place].seat
 
         def worth(own: Value) -> float:
-            return fsum(self._paid((*before, (*b[:place], own, *b[place:])), seat) for b in beliefs) / len(
-                beliefs
-            )
+            return fsum(self._paid((*before, (*b[:place], own, *b[place:])), seat) for b in beliefs) / len(beliefs)
 
         found: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
         if isinstance(options, Amounts):
@@ -110,10 +103,7 @@ class _Search:
             return
         streams = Streams(0, 0)
         for number in range(ALL_BELIEFS):
-            yield tuple(
-                values[int(streams.chance(number, i, "belief") * len(values))]
-                for i, values in enumerate(sets)
-            )
+            yield tuple(values[int(streams.chance(number, i, "belief") * len(values))] for i, values in enumerate(sets))
 
     def _last(self, turn: Due) -> Value | None:
         """The last move of a seat at a stage, where it is still possible."""

@@ -40,15 +40,11 @@ class BestResponse(ByAction):
     memory_depth = 1
 
     @checked
-    def __init__(
-        self, first: str | float | None = None, belief: Sequence[Sequence[float]] | None = None
-    ) -> None:
+    def __init__(self, first: str | float | None = None, belief: Sequence[Sequence[float]] | None = None) -> None:
         if belief is not None:
             for odds in belief:
                 if not isinstance(odds, Sequence) or min(odds) < 0 or abs(sum(odds) - 1) > 1e-9:
-                    raise ValueError(
-                        f"belief must list odds that sum to 1 for every co-player, found {belief!r}"
-                    )
+                    raise ValueError(f"belief must list odds that sum to 1 for every co-player, found {belief!r}")
             if first is not None:
                 raise ValueError("first and belief exclude each other: a belief settles the first move too")
             self.memory_depth = 0
@@ -78,13 +74,9 @@ class BestResponse(ByAction):
         if self.first is not None and not past:
             return self.first
         if self.belief is not None:
-            raise StudyError(
-                f"strategy {self.name}: a belief lists odds of actions, and game {game.name} has no list"
-            )
+            raise StudyError(f"strategy {self.name}: a belief lists odds of actions, and game {game.name} has no list")
         good = game.cooperative[seat]
-        options = (
-            form.amounts if isinstance(form, Number) else form.options if isinstance(form, Choice) else ()
-        )
+        options = form.amounts if isinstance(form, Number) else form.options if isinstance(form, Choice) else ()
         return best_move(past, options, None if good is None else game.value(seat, good))
 
     def delegate(self, view: View, form: Form) -> bool:  # noqa: ARG002
@@ -114,10 +106,7 @@ class BestResponse(ByAction):
     def vote(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
         """Approve the proposals that are worth most, if they are worth no less than none at all."""
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
-        worths = {
-            p["label"]: rational_payoffs(rules.induced(game, p["design"]))[seat]
-            for p in view.facts["proposals"]
-        }
+        worths = {p["label"]: rational_payoffs(rules.induced(game, p["design"]))[seat] for p in view.facts["proposals"]}
         bar = max(*worths.values(), rational_payoffs(game)[seat]) - 1e-9
         return {label: worth >= bar for label, worth in worths.items()}
 
@@ -148,8 +137,7 @@ class BestResponse(ByAction):
             return [(1 / len(n),) * len(n) for n in names]
         if [len(odds) for odds in self.belief] != [len(n) for n in names]:
             raise StudyError(
-                f"strategy {self.name}: belief must give odds for every action of every co-player in game "
-                f"{game.name}",
+                f"strategy {self.name}: belief must give odds for every action of every co-player in game {game.name}",
                 found=self.belief,
             )
         return list(self.belief)

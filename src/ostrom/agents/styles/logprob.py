@@ -27,9 +27,7 @@ class Logprob(Style):
         """The ability that the model lacks, in words, if it reports no log-probabilities."""
         if abilities.logprobs:
             return None
-        return (
-            "report log-probabilities (where its server does, say so by settings.dialect, the kind of server)"
-        )
+        return "report log-probabilities (where its server does, say so by settings.dialect, the kind of server)"
 
     def most_tokens(self, form: Form, most: int | None) -> int | None:
         """1 for a choice; for any other form, the limit ``most``."""

@@ -151,9 +151,7 @@ class Bet:
     def times(self, factor: float) -> Bet:
         """The bet on a multiple of the figure."""
         ends = sorted((factor * self.least, factor * self.most))
-        return replace(
-            self, values=self.values if factor > 0 else 1 - self.values, least=ends[0], most=ends[1]
-        )
+        return replace(self, values=self.values if factor > 0 else 1 - self.values, least=ends[0], most=ends[1])
 
     def joined(self, other: Bet) -> Bet | None:
         """The bet on the sum of two figures: of the same units, or of units that are all different; None elsewhere."""

@@ -169,9 +169,7 @@ class Inference:
         ends = self.reach(checked_level(level))
         if ends is None:
             method = self.problem if self.problem.startswith("exact") else "none"
-            return Limits(
-                self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note)))
-            )
+            return Limits(self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note))))
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
             name for name, end, shown in zip(("lower", "upper"), ends, inside, strict=True)
@@ -248,9 +246,7 @@ class Inference:
             return self.bets[0].likely_multiple(*self._shifted(low, high), (1 - level) / 2)
         return self.smallest_multiple(lambda ends: low <= ends[0] and ends[1] <= high, level, 1e6)
 
-    def smallest_multiple(
-        self, decided: Callable[[tuple[float, float]], bool], level: float, most: float
-    ) -> float:
+    def smallest_multiple(self, decided: Callable[[tuple[float, float]], bool], level: float, most: float) -> float:
         """The fewest times as many units like these with which a classical interval decides; inf beyond ``most``."""
 
         def reached(times: float) -> bool:
@@ -382,9 +378,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
     owned = [{label for part in one.parts for label in part.labels or ()} for _, one in terms]
     common = len(set().union(*owned)) < sum(map(len, owned))
     parts: tuple[Part, ...] = tuple(
-        replace(part, influence=a * part.influence, share=a * part.share)
-        for a, one in terms
-        for part in one.parts
+        replace(part, influence=a * part.influence, share=a * part.share) for a, one in terms for part in one.parts
     )
     if common:
         parts = (_merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
@@ -412,9 +406,7 @@ def _counted(terms: Sequence[tuple[float, Inference]], common: bool) -> tuple[bi
         return ()
     if not common:
         return counts[0][0], counts[1][0]
-    sides = [
-        dict(zip(one.parts[0].labels or (), one.parts[0].values.tolist(), strict=True)) for _, one in terms
-    ]
+    sides = [dict(zip(one.parts[0].labels or (), one.parts[0].values.tolist(), strict=True)) for _, one in terms]
     both = [(sides[0][label], sides[1][label]) for label in sides[0] if label in sides[1]]
     odd = [one > two for one, two in both if abs(one - two) > 0.5]
     return ((sum(odd), len(both), len(odd)),) if sides[0].keys() == sides[1].keys() else ()
@@ -424,9 +416,7 @@ def _named(drawn: Sequence[Inference], common: bool) -> str:
     if len(drawn) == 1:
         return drawn[0].method
     words = [
-        word
-        for word in ("over conditions", "pooled", "over clusters")
-        if any(word in one.method for one in drawn)
+        word for word in ("over conditions", "pooled", "over clusters") if any(word in one.method for one in drawn)
     ]
     return ", ".join(["paired t" if common else "Welch's t", *words])
 

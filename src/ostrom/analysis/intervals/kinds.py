@@ -111,12 +111,7 @@ def mean_of(
         words.append("over clusters")
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
     counts: tuple[tuple[float, ...], ...] = ()
-    if (
-        zero_one
-        and len(parts) == 1
-        and (labels is None or len(set(labels)) == len(labels))
-        and np.ptp(mass) == 0
-    ):
+    if zero_one and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
         counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
     return Inference(
         value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
@@ -144,12 +139,7 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float) -
 
 
 def _part(
-    data: Floats,
-    share: Floats,
-    labels: Sequence[Hashable] | None,
-    name: Hashable,
-    scale: float,
-    bounds: Bounds,
+    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds
 ) -> Part:
     """The units of one condition; values of one unit are added up with their weights (a ratio of totals)."""
     total = math.fsum(share)
@@ -302,9 +292,7 @@ def slope_of(
     size = np.bincount(codes)
     if shared and labels is not None:
         # Conditions of one seed are averaged: the slope of a seed is taken within each of them.
-        _, codes = np.unique(
-            np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True
-        )
+        _, codes = np.unique(np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True)
         codes, size = codes.ravel(), np.bincount(codes.ravel())
     off = a - (np.bincount(codes, weights=a) / size)[codes]
     square = float(off @ off)
@@ -371,15 +359,11 @@ def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], l
     return [-math.inf if low is None else low] * n, [math.inf if high is None else high] * n
 
 
-def _seed_slopes(
-    made: Inference, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
-) -> Inference:
+def _seed_slopes(made: Inference, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds) -> Inference:
     """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
     codes, names = label_codes(labels, y.size)
     weight = np.bincount(codes, weights=off**2)
-    slopes = np.divide(
-        np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0
-    )
+    slopes = np.divide(np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0)
     known = weight > 0
     low, high = bounds
     ends: Bounds = (None, None)

@@ -49,21 +49,13 @@ def _sure(game: Game) -> tuple[float, ...] | None:
 
 def _surpluses(data: RunData) -> Iterator[tuple[int, dict[int, float], float]]:
     """By match: what each player has per round above what it is sure of, and the most of it for all together."""
-    rows = data.records(
-        "SELECT match, player, score FROM matches WHERE score IS NOT NULL ORDER BY match, player"
-    )
-    scores = grouped(
-        (row["match"], (row["player"], row["score"])) for row in rows
-    )  # of who was bound as well
+    rows = data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL ORDER BY match, player")
+    scores = grouped((row["match"], (row["player"], row["score"])) for row in rows)  # of who was bound as well
     for match, _ in _negotiations(data):
         game = data.game(match)
         sure, best = _sure(game), game.best_total
         if sure is not None and best is not None and match in scores:
-            yield (
-                match,
-                {player: score - sure[player - 1] for player, score in scores[match]},
-                best - fsum(sure),
-            )
+            yield (match, {player: score - sure[player - 1] for player, score in scores[match]}, best - fsum(sure))
 
 
 def surplus_taken(data: RunData) -> Iterator[Mapping[str, Any]]:

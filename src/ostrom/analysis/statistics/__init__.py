@@ -8,13 +8,7 @@ note). Random draws come from a `numpy.random.Generator` of the caller. Importin
 import scipy.
 """
 
-from ostrom.analysis.statistics.counts import (
-    ChiSquare,
-    Kappa,
-    chi_square,
-    cohens_kappa,
-    wilson,
-)
+from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohens_kappa, wilson
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
     BayesFactor,
@@ -30,19 +24,9 @@ from ostrom.analysis.statistics.means import (
     welch_t,
 )
 from ostrom.analysis.statistics.regression import FittedRegression, linear_mixed_model
-from ostrom.analysis.statistics.resampling import (
-    Permutation,
-    permutation_grouped,
-    permutation_paired,
-)
+from ostrom.analysis.statistics.resampling import Permutation, permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, StatisticalTest, holm, overlap
-from ostrom.analysis.statistics.samples import (
-    BadSample,
-    NotConverged,
-    StatisticsError,
-    Undefined,
-    without_rounding,
-)
+from ostrom.analysis.statistics.samples import BadSample, NotConverged, StatisticsError, Undefined, without_rounding
 
 __all__ = [
     "BadSample",

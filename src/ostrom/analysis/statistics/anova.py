@@ -100,9 +100,7 @@ def anova(
     if model.residual <= NO_RESIDUAL * max(total, float((y**2).sum())):
         raise Undefined("analysis of variance is undefined: values do not vary within the combinations")
     lines = [_line(model, name, _explained(model, name, sums_of_squares), total) for name in model.blocks]
-    lines.append(
-        VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None)
-    )
+    lines.append(VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None))
     compared = tuple(
         line for name in coded for line in _comparisons(model, name, unit, level) if len(coded[name][1]) > 1
     )
@@ -128,17 +126,13 @@ def _empty_cells(coded: Mapping[str, tuple[Ints, tuple[Any, ...]]]) -> tuple[tup
         return ()
     (a, first), (b, second) = coded.values()
     met = set(zip(a.tolist(), b.tolist(), strict=True))
-    return tuple(
-        (first[i], second[j]) for i in range(len(first)) for j in range(len(second)) if (i, j) not in met
-    )
+    return tuple((first[i], second[j]) for i in range(len(first)) for j in range(len(second)) if (i, j) not in met)
 
 
 class _Model:
     """Least squares with an intercept and a block of columns for each factor and the interaction."""
 
-    def __init__(
-        self, y: Floats, coded: Mapping[str, tuple[Ints, tuple[Any, ...]]], *, interaction: bool
-    ) -> None:
+    def __init__(self, y: Floats, coded: Mapping[str, tuple[Ints, tuple[Any, ...]]], *, interaction: bool) -> None:
         self.y, self.coded, self.interaction = y, coded, interaction
         self.blocks = {name: _sum_to_zero(len(levels))[codes] for name, (codes, levels) in coded.items()}
         if interaction:

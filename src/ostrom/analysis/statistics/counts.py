@@ -154,13 +154,7 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
     most = sum(before)
     found = next((k for k in range(gained + 1, most + 1) if _p(k, gained) <= LEVEL), None)
     return McNemar(
-        len(before),
-        most,
-        sum(after),
-        lost,
-        gained,
-        _p(lost, gained),
-        None if found is None else found - gained,
+        len(before), most, sum(after), lost, gained, _p(lost, gained), None if found is None else found - gained
     )
 
 

@@ -120,9 +120,7 @@ def gee_logistic(
             model = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure)
             fit = model.fit(maxiter=200, ctol=1e-8, cov_type=covariance)
         except (np.linalg.LinAlgError, ValueError) as problem:
-            raise Undefined(
-                f"the estimating equations are singular: {' '.join(str(problem).split())}"
-            ) from None
+            raise Undefined(f"the estimating equations are singular: {' '.join(str(problem).split())}") from None
         robust, model_based = np.asarray(fit.cov_params()), np.asarray(fit.cov_naive)
     if not fit.converged:
         raise NotConverged("the estimating equations did not converge; try correlation='independence'")
@@ -147,9 +145,7 @@ def is_separated(y: Floats, x: Floats) -> bool:
 
     signed = np.unique((2 * y - 1)[:, None] * x, axis=0)
     signed = signed / np.maximum(np.abs(signed).max(axis=0), 1e-300)
-    answer = linprog(
-        -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs"
-    )
+    answer = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if answer.status != 0:
         return False
     # A separating direction can be lengthened until it meets the bounds; without one the solution is zero,
@@ -218,13 +214,7 @@ def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: A
 
 
 def _lines(
-    design: DesignMatrix,
-    fit: Any,
-    covariance: Floats,
-    model_based: Floats,
-    n: int,
-    unit: str,
-    level: float,
+    design: DesignMatrix, fit: Any, covariance: Floats, model_based: Floats, n: int, unit: str, level: float
 ) -> tuple[Estimate, ...]:
     errors = robust_errors(covariance, model_based)
     if all(error is None for error in errors):

@@ -58,9 +58,7 @@ def welch_t(
     _some_variance(a, b)
     share_a, share_b = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
     df = (share_a + share_b) ** 2 / (share_a**2 / (a.size - 1) + share_b**2 / (b.size - 1))
-    return _t_test(
-        "welch", (a.size, b.size), _mean_difference(a, b), share_a + share_b, df, unit, alternative, level
-    )
+    return _t_test("welch", (a.size, b.size), _mean_difference(a, b), share_a + share_b, df, unit, alternative, level)
 
 
 def student_t(
@@ -75,14 +73,7 @@ def student_t(
     _some_variance(a, b)
     variance = pooled_variance(a, b) * (1 / a.size + 1 / b.size)
     return _t_test(
-        "student",
-        (a.size, b.size),
-        _mean_difference(a, b),
-        variance,
-        a.size + b.size - 2,
-        unit,
-        alternative,
-        level,
+        "student", (a.size, b.size), _mean_difference(a, b), variance, a.size + b.size - 2, unit, alternative, level
     )
 
 
@@ -307,13 +298,7 @@ def jzs_paired(
 
 
 def jzs_from_t(
-    t: float,
-    n1: int,
-    n2: int | None = None,
-    *,
-    unit: str,
-    r: float = MEDIUM,
-    alternative: Alternative = "two-sided",
+    t: float, n1: int, n2: int | None = None, *, unit: str, r: float = MEDIUM, alternative: Alternative = "two-sided"
 ) -> BayesFactor:
     """JZS Bayes factor from a t value and sample sizes: one size for one-sample and paired, else two.
 
@@ -380,9 +365,7 @@ def _log_factor(t: float, df: float, scale: float, alternative: str) -> float:
     for low, high in ((inside[0] - 0.05, mode), (mode, inside[-1] + 0.05)):
         if high <= low:
             continue
-        area, error = quad(
-            lambda u: math.exp(log_integrand(u) - peak), low, high, epsabs=0, epsrel=1e-10, limit=200
-        )
+        area, error = quad(lambda u: math.exp(log_integrand(u) - peak), low, high, epsabs=0, epsrel=1e-10, limit=200)
         if not (math.isfinite(area) and error <= 1e-6 * max(area, 1e-300)):
             raise NotConverged(f"the JZS integral did not converge (t = {t:g}, df = {df:g})")
         total += area

@@ -68,8 +68,7 @@ def design_matrix(
     if unknown:
         raise BadSample(f"reference: no predictor {unknown[0]!r} (found: {', '.join(predictors)})")
     blocks = {
-        name: _columns(name, values, size, chosen.get(name), name in chosen)
-        for name, values in predictors.items()
+        name: _columns(name, values, size, chosen.get(name), name in chosen) for name, values in predictors.items()
     }
     terms, columns = ["intercept"], [np.ones(size)]
     for block in blocks.values():
@@ -82,9 +81,7 @@ def design_matrix(
         product = [("", np.ones(size))]
         for name in names:
             product = [
-                (f"{left}:{right}" if left else right, a * b)
-                for left, a in product
-                for right, b in blocks[name]
+                (f"{left}:{right}" if left else right, a * b) for left, a in product for right, b in blocks[name]
             ]
         terms += [term for term, _ in product]
         columns += [column for _, column in product]
@@ -93,9 +90,7 @@ def design_matrix(
     return DesignMatrix(matrix, tuple(terms))
 
 
-def _columns(
-    name: str, values: Any, size: int, reference: Any, has_reference: bool
-) -> list[tuple[str, Floats]]:
+def _columns(name: str, values: Any, size: int, reference: Any, has_reference: bool) -> list[tuple[str, Floats]]:
     if isinstance(values, str | bytes):
         raise BadSample(f"predictor {name}: must be one value per row (found the single text {values!r})")
     listed = values if isinstance(values, np.ndarray) else list(values)
@@ -106,9 +101,7 @@ def _columns(
         return [(name, numbers)]
     codes, levels = label_codes(listed, size, f"predictor {name}")
     if has_reference and reference not in levels:
-        raise BadSample(
-            f"reference: {name} has no level {reference!r} (found: {', '.join(map(str, levels))})"
-        )
+        raise BadSample(f"reference: {name} has no level {reference!r} (found: {', '.join(map(str, levels))})")
     base = levels.index(reference) if has_reference else 0
     return [(f"{name}[{lv}]", (codes == k).astype(np.float64)) for k, lv in enumerate(levels) if k != base]
 
@@ -146,9 +139,7 @@ class FittedRegression:
         for line in self.coefficients:
             if line.key["term"] == term:
                 return line
-        raise BadSample(
-            f"no term {term!r} (found: {', '.join(line.key['term'] for line in self.coefficients)})"
-        )
+        raise BadSample(f"no term {term!r} (found: {', '.join(line.key['term'] for line in self.coefficients)})")
 
 
 def coefficient_table(
@@ -168,9 +159,7 @@ def coefficient_table(
     for term, estimate, se, freedom in zip(terms, estimates, errors, df, strict=True):
         if se is None and math.isfinite(estimate):
             lines.append(
-                Estimate(
-                    {"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom
-                )
+                Estimate({"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom)
             )
             continue
         if se is None or not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
@@ -277,9 +266,7 @@ def linear_mixed_model(
     if len(levels) < 2:
         raise BadSample(f"a random intercept needs at least 2 groups (found {len(levels)})")
     if len(levels) == y.size:
-        raise Undefined(
-            "a random intercept needs groups with more than one row (every group has exactly one)"
-        )
+        raise Undefined("a random intercept needs groups with more than one row (every group has exactly one)")
     left = y - design.matrix @ np.linalg.lstsq(design.matrix, y, rcond=None)[0]
     if float(left @ left) <= 1e-20 * float((y - y.mean()) @ (y - y.mean())):
         raise Undefined("mixed model is undefined: the predictors fit every row exactly")
@@ -326,10 +313,7 @@ def _fit(y: Floats, x: Floats, codes: Ints) -> _Fit:
     best = int(np.argmin(heights))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
     refined = minimize_scalar(
-        lambda u: profile.deviance(math.exp(u)),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-10},
+        lambda u: profile.deviance(math.exp(u)), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
     )
     if not refined.success:
         raise NotConverged("the variance between groups of the mixed model was not found")

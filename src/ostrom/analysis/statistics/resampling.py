@@ -125,9 +125,7 @@ def permutation_grouped(
     moved = _per_cluster(label, codes, count, "treated")
     block = np.zeros(count)
     if blocks is not None:
-        block = _per_cluster(
-            label_codes(blocks, data.size, "blocks")[0].astype(float), codes, count, "blocks"
-        )
+        block = _per_cluster(label_codes(blocks, data.size, "blocks")[0].astype(float), codes, count, "blocks")
     members = [np.flatnonzero(block == value) for value in np.unique(block)]
     sums: Floats = np.bincount(codes, weights=data, minlength=count).astype(np.float64)
     sizes: Ints = np.bincount(codes, minlength=count).astype(np.int64)
@@ -170,9 +168,7 @@ def _per_cluster(values: Floats, codes: Ints, count: int, name: str) -> Floats:
     per[codes] = values
     torn = np.flatnonzero(per[codes] != values)
     if torn.size:
-        raise BadSample(
-            f"{name}: differs within a cluster (row {torn[0]}); use that cluster as a block instead"
-        )
+        raise BadSample(f"{name}: differs within a cluster (row {torn[0]}); use that cluster as a block instead")
     return per
 
 
@@ -198,10 +194,7 @@ def _combinations(size: int, chosen: int) -> Floats:
 
 
 def _random_labels(
-    moved: Floats,
-    members: list[np.ndarray[tuple[int], np.dtype[np.intp]]],
-    total: int,
-    rng: np.random.Generator,
+    moved: Floats, members: list[np.ndarray[tuple[int], np.dtype[np.intp]]], total: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
     step = max(1, CHUNK // moved.size)
     for start in range(0, total, step):
@@ -262,9 +255,7 @@ def percentiles_around(draws: Floats, estimate: float, level: float, what: str) 
     finite = draws[np.isfinite(draws)]
     missing = draws.size - finite.size
     if missing > MOST_UNDEFINED * draws.size:
-        raise Undefined(
-            f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it"
-        )
+        raise Undefined(f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it")
     moved = finite - finite.mean() + estimate
     # The same value comes out of sums in another order with other last digits; it is still the same value.
     width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))

@@ -105,9 +105,7 @@ def list_parts(
         text = [f"{name:{width}}  {titles[name]}" for name in first]
         text.append(Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all"))
     if kind in ("studies", "mappings", "measures", "panels", "references"):
-        text += [
-            Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()
-        ]
+        text += [Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()]
     return Output(rows, text)
 
 
@@ -170,12 +168,7 @@ def _study_row(name: str) -> dict[str, Any]:
         presets = ", ".join(presets_in(data, file))
     except OstromError as error:
         return {"name": name, "title": str(error), "presets": "", "after": ""}
-    return {
-        "name": name,
-        "title": data.get("title", ""),
-        "presets": presets,
-        "after": data.get("citation", ""),
-    }
+    return {"name": name, "title": data.get("title", ""), "presets": presets, "after": data.get("citation", "")}
 
 
 def _registry(kind: str) -> Any:
@@ -198,12 +191,7 @@ def show(
     if kind == "prompt":
         text = _prompt(name)
         return Output({"file": name, "text": text}, [text.removesuffix("\n")])
-    records = {
-        "model": _model,
-        "measure": _measure_record,
-        "reference": _reference_record,
-        "replication": _replication,
-    }
+    records = {"model": _model, "measure": _measure_record, "reference": _reference_record, "replication": _replication}
     return Output(records[kind](name) if kind in records else _part(kind, name))
 
 
@@ -219,9 +207,7 @@ def _file(kind: str, name: str) -> Output:
     if kind == "study":
         stated = data.get("seeds_shared")
         data["seeds_shared"] = bool(stated)
-        shared = (
-            "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
-        )
+        shared = "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
         why = "declared" if stated is not None else "chance is drawn by seed and cell"
         sharing = [f"# seeds are {shared} ({why})"]
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
@@ -295,13 +281,9 @@ def _game(name: str) -> Output:
             if alike
             else _listed([f"{s}: {of}" for s, of in named.items()])
         )
-        return Output(
-            facts, [{key: _listed(value) for key, value in {**facts, "actions": actions}.items()} | bounds]
-        )
+        return Output(facts, [{key: _listed(value) for key, value in {**facts, "actions": actions}.items()} | bounds])
     heads, *rows = payoff_table(game)
-    return Output(
-        facts, [TextTable(f"{game.title}: payoffs", list(heads), rows), game_in_words(facts) | bounds]
-    )
+    return Output(facts, [TextTable(f"{game.title}: payoffs", list(heads), rows), game_in_words(facts) | bounds])
 
 
 def _options(actions: Any) -> str:
@@ -373,10 +355,7 @@ def _replications() -> list[dict[str, Any]]:
             "problem": "",
         }
         for name, package in replications().items()
-    ] + [
-        {"name": name, "package": "", "studies": "", "problem": why}
-        for name, why in broken_replications().items()
-    ]
+    ] + [{"name": name, "package": "", "studies": "", "problem": why} for name, why in broken_replications().items()]
 
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
@@ -486,9 +465,7 @@ def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
         )  # fmt: skip
     if facts.get("ordinal"):
         game = facts["ordinal"]
-        words["as a 2x2 game"] = (
-            f"number {game['number']}, {game['label'] or 'unnamed'}, family {game['family']}"
-        )
+        words["as a 2x2 game"] = f"number {game['number']}, {game['label'] or 'unnamed'}, family {game['family']}"
     return {name: text for name, text in words.items() if text}
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ostrom.data.rundata import RunData
 
 Conditions = Annotated[
-    list[str] | None,
-    typer.Option(help="Only these matches: column=level[,level] or SQL. May be given several times."),
+    list[str] | None, typer.Option(help="Only these matches: column=level[,level] or SQL. May be given several times.")
 ]
 
 
@@ -28,9 +27,7 @@ def estimate(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN... MEASURE",
-            help="Runs (names or folders), then the measure.",
-            autocompletion=run_names,
+            metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.", autocompletion=run_names
         ),
     ],
     by: Annotated[str, typer.Option(help="Columns to split by, separated by commas.")] = "",
@@ -83,10 +80,7 @@ def estimate(
         asked = AskedContrast(measure, contrast, picked, level) if contrast and not (by or balance) else None
         registered = standing(data, asked)
     rows = [
-        {
-            name: _clean(value) if name in ("value", "low", "high") else value
-            for name, value in one.as_dict().items()
-        }
+        {name: _clean(value) if name in ("value", "low", "high") else value for name, value in one.as_dict().items()}
         | ({"label": registered.label} if registered.bound else {})
         for one in estimates
     ]
@@ -120,9 +114,7 @@ def _measure(text: str) -> Measure:
     if callable(part):
         part = part(**bound)
     if part is not None and not isinstance(part, Measure):
-        raise UsageError(
-            f"{text}: must be a Measure, or a function that makes one (found {type(part).__name__})"
-        )
+        raise UsageError(f"{text}: must be a Measure, or a function that makes one (found {type(part).__name__})")
     return measures.named(part or text)
 
 
@@ -176,17 +168,13 @@ def test(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN... MEASURE",
-            help="Runs (names or folders), then the measure.",
-            autocompletion=run_names,
+            metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.", autocompletion=run_names
         ),
     ],
     factor: Annotated[str, typer.Option(help="The column whose levels are compared.")],
     method: Annotated[
         str | None,
-        typer.Option(
-            help="welch | paired | anova | permutation | jzs | mixed | glm | gee (default: by the design)."
-        ),
+        typer.Option(help="welch | paired | anova | permutation | jzs | mixed | glm | gee (default: by the design)."),
     ] = None,
     second: Annotated[
         str | None, typer.Option(help="A second factor (anova, mixed, glm, gee), with interaction.")
@@ -195,9 +183,7 @@ def test(
         str, typer.Option(help="Columns that say which units belong together, separated by commas.")
     ] = "",
     where: Conditions = None,
-    type_: Annotated[
-        str, typer.Option("--type", help="Sums of squares of a two-way anova: II | III.")
-    ] = "II",
+    type_: Annotated[str, typer.Option("--type", help="Sums of squares of a two-way anova: II | III.")] = "II",
     level: Level = 0.95,
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
     runs: Runs = Path("runs"),

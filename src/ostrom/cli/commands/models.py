@@ -52,9 +52,7 @@ def check(
 
 
 @models.command("fetch")
-def fetch(
-    name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m",
-) -> Output:
+def fetch(name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m") -> Output:
     """Fetch the weights of an embedded model into the user's cache."""
     from ostrom.models.embedded.weights import bar
     from ostrom.models.embedded.weights import fetch as fetch_weights

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import (
-    count_text,
-    exit_code,
-    forecast_data,
-    forecast_text,
-    spending_text,
-    spent_data,
-    trouble,
-)
+from ostrom.cli.ending import count_text, exit_code, forecast_data, forecast_text, spending_text, spent_data, trouble
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
@@ -71,9 +63,7 @@ def run(
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
-    name: Annotated[
-        str | None, typer.Option(help="The name of the run (default: that of the study).")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the study).")] = None,
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
@@ -89,9 +79,7 @@ def run(
     from ostrom.engine.folder import check_name
     from ostrom.studies.resolve import resolve
 
-    found = resolve(
-        study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
-    )
+    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
     if found.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
@@ -123,8 +111,7 @@ def resume(
     retry_failed: Annotated[
         bool,
         typer.Option(
-            "--retry-failed",
-            help="Ask again in matches that failed by unreadable replies; else these are read again.",
+            "--retry-failed", help="Ask again in matches that failed by unreadable replies; else these are read again."
         ),
     ] = False,
     report: WriteReport = False,
@@ -156,12 +143,7 @@ def play_found(resolved: Resolved, folder: Path) -> Result:
         save_session(home.path, resolved.options)
 
     return play_plan(
-        resolved.plan,
-        name=folder.name,
-        runs=folder.parent,
-        options=resolved.options,
-        watch=watch_with(),
-        begin=begin,
+        resolved.plan, name=folder.name, runs=folder.parent, options=resolved.options, watch=watch_with(), begin=begin
     )
 
 
@@ -175,9 +157,7 @@ def play_and_report(found: Resolved, folder: Path, *, report: bool, parent: Stan
     messages, code = [*output.messages], exit_code(result)
     if (shard := found.plan.shard) is not None:
         name = folder.name.removesuffix(shard.folder(""))
-        messages.append(
-            f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}"
-        )
+        messages.append(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
     if report:
         from ostrom.reports.build import build_report
 
@@ -295,13 +275,7 @@ def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:
         f"{name}: {title}",
         [*cells[0].factors, "agent", "matches", *columns, "score"],
         [
-            [
-                *c.factors.values(),
-                c.agent,
-                c.matches,
-                *[c.cooperation, c.interval_text][: len(columns)],
-                c.score,
-            ]
+            [*c.factors.values(), c.agent, c.matches, *[c.cooperation, c.interval_text][: len(columns)], c.score]
             for c in cells
         ],
     )
@@ -319,9 +293,7 @@ def end_lines(result: Result, folder: Path) -> list[str]:
     tally = result.tally
     designs = f"; {count_text(tally.of_preparations(), 'designs')}" if tally.preparations else ""
     refused = f", {tally.refused} refusals" if tally.refused else ""
-    lost = (
-        f"; {tally.lost_workers} workers lost, their matches handed to others" if tally.lost_workers else ""
-    )
+    lost = f"; {tally.lost_workers} workers lost, their matches handed to others" if tally.lost_workers else ""
     retry = f"    ask failed matches again: ostrom resume {folder} --retry-failed" if tally.failed else ""
     left = (
         f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "

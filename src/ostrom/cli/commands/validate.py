@@ -18,9 +18,7 @@ STAND_IN = "embedded/smollm2-135m"
 def validate_file(
     file: Annotated[
         str,
-        typer.Argument(
-            help="A study, game, scenario, cast, mapping, lexicon or motives file, or a built-in study."
-        ),
+        typer.Argument(help="A study, game, scenario, cast, mapping, lexicon or motives file, or a built-in study."),
     ],
     model: Models = None,
     preset: Presets = None,
@@ -34,19 +32,12 @@ def validate_file(
     """
     from ostrom.studies.files import builtin_names
 
-    given: dict[str, Any] = {
-        "models": model or (),
-        "changes": set_ or (),
-        "seeds": seeds,
-        "options": options,
-    }
+    given: dict[str, Any] = {"models": model or (), "changes": set_ or (), "seeds": seeds, "options": options}
     facts = None if file in builtin_names() else check_file(Path(file))
     if facts is None:
         facts = _study(file, preset, given)
     elif preset is not None or model or set_ or seeds or options.stated().keys() - {"allow_key"}:
-        raise UsageError(
-            f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies"
-        )
+        raise UsageError(f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies")
     return Output(facts, [facts, Remark("valid")])
 
 
@@ -144,9 +135,7 @@ def _python(file: Path) -> dict[str, Any]:
             strategies.get(bind(f"{file.name}:{name}", file.parent, str(file))["name"])
         elif isinstance(part, Measure):
             parts["measures"].append(name)
-    facts = {
-        kind: ", ".join(f"{file.name}:{name}" for name in names) for kind, names in parts.items() if names
-    }
+    facts = {kind: ", ".join(f"{file.name}:{name}" for name in names) for kind, names in parts.items() if names}
     if not facts:
         raise UsageError(
             f"{file}: holds no part of a study: a memory is a function of `rounds`, a strategy one of `past`, "

@@ -43,13 +43,7 @@ class WaveCall(PendingCall):
     )  # fmt: skip
 
     def __init__(
-        self,
-        scheduler: WaveQueue,
-        unit: int,
-        model: str,
-        request: Request,
-        key: bytes,
-        release: Release | None,
+        self, scheduler: WaveQueue, unit: int, model: str, request: Request, key: bytes, release: Release | None
     ) -> None:
         super().__init__(release)
         self._scheduler, self.unit, self.model, self.request, self.key = scheduler, unit, model, request, key
@@ -110,9 +104,7 @@ class BatchCaller(Caller):
         super().__init__(*arguments)
         self._scheduler = scheduler
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call; afterwards its batch need not be asked for it again."""
         key = self.key(unit, step, player, part, model, request)
         try:

@@ -58,13 +58,7 @@ class _Open:
 class BatchScheduler:
     """All calls of a run that is played in batches."""
 
-    def __init__(
-        self,
-        services: Mapping[str, BatchService],
-        ledger: Ledger,
-        tally: Tally,
-        spending: Spending,
-    ) -> None:
+    def __init__(self, services: Mapping[str, BatchService], ledger: Ledger, tally: Tally, spending: Spending) -> None:
         self.services, self.ledger, self.tally, self.spending = services, ledger, tally, spending
         self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
         self._waiting: Counter[int] = Counter()
@@ -336,9 +330,7 @@ class BatchScheduler:
         if batch.id is None:
             async with self._making:  # one at a time: a batch without a mark is told from others by its size
                 if batch.how == "planned" and (self._stopping or len(opened.calls) < len(batch.keys)):
-                    self.ledger.tell(
-                        batch, "void"
-                    )  # nothing was sent: what is still wanted goes into another
+                    self.ledger.tell(batch, "void")  # nothing was sent: what is still wanted goes into another
                 elif batch.how == "planned":
                     requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
                     await service.make(batch, requests)
@@ -400,9 +392,7 @@ class BatchScheduler:
         if self._full[model] < polling.failures:
             for call in opened.calls.values():
                 call.times -= 1  # it was not tried
-        accepted = [
-            o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"
-        ]
+        accepted = [o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"]
         under_way = [o.work for o in accepted if o.work is not None and not o.work.done()]
         if under_way:
             await asyncio.wait(under_way, timeout=polling.longest, return_when=asyncio.FIRST_COMPLETED)

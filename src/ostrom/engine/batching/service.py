@@ -82,9 +82,7 @@ class ForeignResults(Lost):
 class BatchService:
     """The batch endpoint of one model, with retries and the journal."""
 
-    def __init__(
-        self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, polling: PollingPolicy
-    ) -> None:
+    def __init__(self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, polling: PollingPolicy) -> None:
         self.endpoint, self.ledger, self.retry, self.polling = endpoint, ledger, retry, polling
         self.on_retry_after: Callable[[float], None] = lambda _: None
         """Called with the number of seconds that the service asks to wait."""
@@ -239,9 +237,7 @@ class BatchService:
             with suppress(ModelError):  # what is known is read again
                 ended = await self.with_retries(partial(self.endpoint.retrieve, ended.id))
         if strange:
-            logger.warning(
-                "%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange
-            )
+            logger.warning("%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange)
         if (ended.ended_requests if ended.replied is None else ended.replied) and not found:
             raise Lost("its results cannot be read")
         return found

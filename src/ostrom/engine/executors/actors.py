@@ -79,9 +79,7 @@ class GateActor:
         self._lost: set[str] = set()
         self._cache = None if cache is None else Cache(cache, cached_since)
 
-    async def acquire(
-        self, worker: str, model: str, wanted: Sequence[CallSize] = (NO_SIZE,)
-    ) -> list[int] | Failure:
+    async def acquire(self, worker: str, model: str, wanted: Sequence[CallSize] = (NO_SIZE,)) -> list[int] | Failure:
         """Slots for calls of these sizes: wait for the first, then take as many of the others as are free."""
         eras: list[int] = []
         try:
@@ -168,13 +166,7 @@ class ClusterGate:
         self._start_requesting(model)
 
     def succeeded(
-        self,
-        model: str,
-        usage: Usage,
-        usd: float | None,
-        size: CallSize = NO_SIZE,
-        written: int = 0,
-        cut: bool = False,
+        self, model: str, usage: Usage, usd: float | None, size: CallSize = NO_SIZE, written: int = 0, cut: bool = False
     ) -> None:
         more = {"written": written, "cut": cut}
         self._report_outcome(CallOutcome(model, "succeeded", (usage, usd), size, more))
@@ -191,9 +183,7 @@ class ClusterGate:
         more = {"billed": billed}
         self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last), size, more))
 
-    def refused(
-        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
-    ) -> None:
+    def refused(self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False) -> None:
         self._report_outcome(CallOutcome(model, "refused", (for_good,), size, {"billed": billed}))
 
     def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
@@ -307,20 +297,12 @@ class Worker:
         gate = ClusterGate(self.name, gate_actor, ceilings)
         cache = None if worker_config.options.cache is None else gate
         self._caller = Caller(
-            self._outbox,
-            Tally(),
-            gate,
-            self._stopping,
-            worker_config.options.retry,
-            cache,
-            worker_config.options.rates,
+            self._outbox, Tally(), gate, self._stopping, worker_config.options.retry, cache, worker_config.options.rates
         )
         for model in self._models.values():
             self._caller.open(model)
         self._agent_factory = AgentFactory(
-            self._models,
-            self._library,
-            Invalidity(worker_config.retries, worker_config.policy, worker_config.refused),
+            self._models, self._library, Invalidity(worker_config.retries, worker_config.policy, worker_config.refused)
         )
 
     async def play(self, work: Work) -> UnitReport:
@@ -372,8 +354,7 @@ class Worker:
         how = difference(self.worker_config.prompts, hashes(self._library, self.worker_config.prompts))
         if how is not None:
             raise RunError(
-                f"{here}: its prompts differ from the driver's: {how}; "
-                "install the same packages on every machine"
+                f"{here}: its prompts differ from the driver's: {how}; install the same packages on every machine"
             )
 
     def _open(self, name: str, settings: Mapping[str, Any]) -> Model:
@@ -398,14 +379,7 @@ class Outbox:
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     def answer(
-        self,
-        unit: int,
-        step: int,
-        player: int,
-        part: str,
-        answer: Answer,
-        complaints: int,
-        asked: str | None = None,
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
     ) -> None:
         """Queue an answer and what was asked."""
         self.complaints[unit] += complaints

@@ -265,11 +265,7 @@ class UnitPlayer:
         self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
 
     async def play(
-        self,
-        unit: Unit,
-        facts: Sequence[Mapping[str, Any]] | None,
-        known: dict[Place, Journaled],
-        replies: Replies,
+        self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, known: dict[Place, Journaled], replies: Replies
     ) -> UnitEnd:
         """Play a unit, given what its preparations came to and what an earlier attempt left."""
         match: LiveMatch | None = None
@@ -368,13 +364,7 @@ class LocalExecutor:
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
         return self.caller_type(
-            session.journal,
-            session.tally,
-            gate,
-            self._stopping,
-            self.options.retry,
-            self._cache,
-            self.options.rates,
+            session.journal, session.tally, gate, self._stopping, self.options.retry, self._cache, self.options.rates
         )
 
     def _make_agents(self, session: Session) -> AgentFactory:
@@ -397,9 +387,7 @@ class LocalExecutor:
         playing = self._player.play(assignment.unit, assignment.facts, known, replies)
         return playing if self._outside is None else self._told(assignment.unit, playing, self._outside)
 
-    async def _told(
-        self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats
-    ) -> UnitEnd:
+    async def _told(self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats) -> UnitEnd:
         """Play a unit and tell those outside how it ended."""
         ended = await playing
         outside.ended(unit.index, ended.scores)
@@ -449,9 +437,7 @@ MATCHES = 20_000
 def batch_endpoint(model: Model) -> BatchEndpoint:
     """The batch endpoint of a model; refused where its provider has none."""
     if not isinstance(model, HasBatches) or not may_batch(model.name):
-        raise UsageError(
-            f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
-        )
+        raise UsageError(f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     return model.batches()
 
 

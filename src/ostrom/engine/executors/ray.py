@@ -288,9 +288,7 @@ class RayExecutor:
         if self._gate_actor is not None:
             closing.append(self._gate_actor.close.remote())
         if closing:
-            await asyncio.wait(
-                [asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10
-            )
+            await asyncio.wait([asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10)
         for actor in [*self._started, *([self._gate_actor] if self._gate_actor is not None else [])]:
             with suppress(Exception):
                 self._ray.kill(actor)
@@ -430,9 +428,7 @@ class RayExecutor:
                 self._pool.change()
             known, replies = journal.answers(index), _fresh(journal.replies(index), old)
         return UnitEnd(
-            error=RunError(
-                f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?"
-            )
+            error=RunError(f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?")
         )
 
     async def _report(self, handle: WorkerHandle, work: Work) -> UnitReport:

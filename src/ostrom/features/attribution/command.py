@@ -7,16 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.ending import exit_code, spending_text, trouble
-from ostrom.cli.options import (
-    BUDGET,
-    MatchNumber,
-    NewRun,
-    PlayOptions,
-    RunName,
-    Runs,
-    standing_of,
-    with_play_options,
-)
+from ostrom.cli.options import BUDGET, MatchNumber, NewRun, PlayOptions, RunName, Runs, standing_of, with_play_options
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, cell
 from ostrom.engine.progress import watch_with
 from ostrom.features.attribution.effects import Attribution, draw_svg, read_effects, strips
@@ -37,9 +28,7 @@ def attribute(
         str | None, typer.Option(help="The stage of the round, in a game whose rounds have several.")
     ] = None,
     method: Annotated[str, typer.Option(help="drop | flip | both")] = "both",
-    samples: Annotated[
-        int, typer.Option(help="How often to ask where the odds are not known otherwise.", min=1)
-    ] = 20,
+    samples: Annotated[int, typer.Option(help="How often to ask where the odds are not known otherwise.", min=1)] = 20,
     last: Annotated[int | None, typer.Option(help="Only the so many last remembered rounds.", min=1)] = None,
     measure: Annotated[
         str | None, typer.Option(help="odds | logprob | sample (default: the surest that fits the agent)")
@@ -107,15 +96,7 @@ def _text(attribution: Attribution) -> list[TextItem]:
             title,
             ["round", "own / others", "change made", attribution.what, "change", "95 % CI", "invalid"],
             [
-                [
-                    f"R{e.round}",
-                    e.shown,
-                    e.row,
-                    e.chance.p,
-                    e.change,
-                    _bounds(e.low, e.high),
-                    e.chance.invalid,
-                ]
+                [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
                 for e in rows
             ],
         ),

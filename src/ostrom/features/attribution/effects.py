@@ -86,9 +86,7 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     for edit, (chance, group) in zip(plan.edits[1:], found_so_far[1:], strict=True):
         assert edit is not None
         change, low, high = _difference(chance, group, base, base_group, level)
-        effects.append(
-            RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high)
-        )
+        effects.append(RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high))
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,

@@ -72,9 +72,7 @@ class AttributionPlan(ForkPlan):
         origin = validate(AttributionOf, dict(source.manifest["parent"]), source.file, "parent")
         return cls(read_base(source), origin, source.journal.answers(0))
 
-    def __init__(
-        self, base: StudyPlan, origin: AttributionOf, answers: Answers, budget: Budget | None = None
-    ) -> None:
+    def __init__(self, base: StudyPlan, origin: AttributionOf, answers: Answers, budget: Budget | None = None) -> None:
         super().__init__(base, origin, budget)
         self.origin = origin
         unit = self.parent
@@ -217,9 +215,7 @@ def attribute(
     return result, Path(runs) / label
 
 
-def _step(
-    run: Run, point: ForkPoint, match: int, number: int, seat: int, stage: str | None
-) -> tuple[int, Form]:
+def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int, stage: str | None) -> tuple[int, Form]:
     """The step at which the player first chose its action in that round, or at that stage of it."""
     where = f"match {match} of {run.name}"
     if not 1 <= seat <= len(point.unit.players):
@@ -232,9 +228,7 @@ def _step(
                 if stage is None or d.view.facts.get("stage") == stage:
                     return step, d.form
     if named := ", ".join(sorted(name for name in stages if name is not None)):
-        raise UsageError(
-            f"--stage {stage}: player {seat} decides at other stages of round {number} ({named})"
-        )
+        raise UsageError(f"--stage {stage}: player {seat} decides at other stages of round {number} ({named})")
     if stages:
         raise UsageError(f"--stage {stage}: the rounds of game {point.unit.game.name} have no stages")
     if 1 <= number <= point.rounds:
@@ -248,10 +242,7 @@ def _taken(point: ForkPoint, step: int, player: int) -> str | None:
 
 
 def check_measure(
-    seated: Seated,
-    measure: Measure | None,
-    opening: Callable[[str, Mapping[str, Any]], Model],
-    form: Form,
+    seated: Seated, measure: Measure | None, opening: Callable[[str, Mapping[str, Any]], Model], form: Form
 ) -> Measure:
     """How the chance of an answer can be found out; by default the surest way that fits the agent.
 
@@ -274,9 +265,7 @@ def check_measure(
         raise UsageError(f"--measure odds: {seated.name} is a model; use logprob or sample")
     if isinstance(form, Number):
         if measure == "logprob":
-            raise UsageError(
-                "--measure logprob: the decision is about an amount, which has no list of options"
-            )
+            raise UsageError("--measure logprob: the decision is about an amount, which has no list of options")
         return "sample"
     able = opening(config.model, config.settings).abilities.logprobs
     if measure == "logprob" and not able:
@@ -333,9 +322,7 @@ def remembered_rounds(
         if player == decision.player and part == memory.asks and memory.takes_notes
     ]
     shown = memory.show(
-        decision.view,
-        lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"),
-        notes,
+        decision.view, lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"), notes
     )
     return shown.rounds
 

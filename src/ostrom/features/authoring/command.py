@@ -19,12 +19,8 @@ def author(
     folder: Annotated[Path, typer.Argument(help="The folder for the scenario files.")],
     model: Annotated[str, typer.Option(help="The author: provider/model or http://host:port/v1#model")],
     reader: Annotated[str, typer.Option(help="Another model, which reads the stories without their tables.")],
-    family: Annotated[
-        str, typer.Option(help="A family of scenarios whose tables are told anew.")
-    ] = "commons",
-    names: Annotated[
-        str | None, typer.Option(help="Scenarios of it, separated by commas (default: all).")
-    ] = None,
+    family: Annotated[str, typer.Option(help="A family of scenarios whose tables are told anew.")] = "commons",
+    names: Annotated[str | None, typer.Option(help="Scenarios of it, separated by commas (default: all).")] = None,
     copies: Annotated[int, typer.Option(help="Stories per table.", min=1)] = 1,
     name: Annotated[str, typer.Option(help="The name of the run.")] = "stories",
     retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
@@ -60,9 +56,6 @@ def author(
     return Output(
         facts,
         [TextTable(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows)],
-        [
-            f"{len(files)} of {len(stories)} stories kept in {folder}",
-            *trouble(result, " and asks again what failed"),
-        ],
+        [f"{len(files)} of {len(stories)} stories kept in {folder}", *trouble(result, " and asks again what failed")],
         exit_code(result),
     )

@@ -126,9 +126,7 @@ STORY = _record(
     narrative={"type": "string", "minLength": 100, "maxLength": 1500},
 )
 READING = _record(
-    "reading",
-    stable={"type": "string", "enum": list(READINGS)},
-    reason={"type": "string", "maxLength": 1000},
+    "reading", stable={"type": "string", "enum": list(READINGS)}, reason={"type": "string", "maxLength": 1000}
 )
 
 
@@ -156,13 +154,7 @@ class AuthorPlan(DerivedPlan):
         if author == reader:
             raise UsageError(f"--reader: {reader} wrote the stories; another model has to read them")
         super().__init__(
-            name,
-            runs,
-            (author, reader),
-            TaskPrompts(prompts),
-            retries=retries,
-            policy="skip-match",
-            budget=budget,
+            name, runs, (author, reader), TaskPrompts(prompts), retries=retries, policy="skip-match", budget=budget
         )
         self.scenarios, self.author, self.reader = tuple(scenarios), author, reader
         self.copies = copies
@@ -189,14 +181,7 @@ class AuthorPlan(DerivedPlan):
         cell = {"base": scenario.name, "copy": copy}
         key = orjson.dumps(["author", scenario.family, scenario.name, copy]).decode()
         return Unit(
-            index,
-            key,
-            copy,
-            cell,
-            scenario.game(),
-            Authoring(scenario, swapped=copy % 2 == 0),
-            players,
-            kind="story",
+            index, key, copy, cell, scenario.game(), Authoring(scenario, swapped=copy % 2 == 0), players, kind="story"
         )
 
     def _config(self, model: str, params: Mapping[str, Any]) -> AgentConfig:
@@ -237,9 +222,7 @@ def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) 
             "payoffs": {" ".join(p): [float(x) for x in base.payoffs_at(p)] for p in base.profiles()},
         }  # fmt: skip
         path = folder / f"{story.name}.yaml"
-        path.write_text(
-            yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8"
-        )
+        path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
         load_scenario(path)
         made.append(path)
     return made

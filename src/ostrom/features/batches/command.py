@@ -145,9 +145,7 @@ def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str
             agents = [tree["agent"] for tree in study["trees"].values()]
             return {str(agent["model"]): dict(agent["settings"]) for agent in agents}
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise RunError(
-                f"{folder.path / 'run.json'}: says nothing about the agents of its trees"
-            ) from None
+            raise RunError(f"{folder.path / 'run.json'}: says nothing about the agents of its trees") from None
     with open_run(folder.path) as opened:
         return {model: dict(opened.plan.settings(model)) for model in opened.plan.models}
 

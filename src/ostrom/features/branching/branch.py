@@ -109,9 +109,7 @@ class BranchPlan(ForkPlan):
         )
 
 
-def _named(
-    before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[str, Any]
-) -> tuple[Seated, ...]:
+def _named(before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[str, Any]) -> tuple[Seated, ...]:
     """The players; the name of one that was changed says how: ``tft (memory=window:2)``."""
     how = described({path: to for path, to in changes.items() if path != ROUNDS}, None)
     return tuple(
@@ -194,9 +192,7 @@ def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> Non
     except StopIteration:
         reached = False
     if not reached:
-        raise UsageError(
-            f"--at {origin.round}: with these changes the match ends before round {origin.round}"
-        )
+        raise UsageError(f"--at {origin.round}: with these changes the match ends before round {origin.round}")
 
 
 def _digest(origin: BranchOf) -> str:

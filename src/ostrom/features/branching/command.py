@@ -7,16 +7,7 @@ from typing import Annotated
 import typer
 
 from ostrom.cli.ending import exit_code, spending_text, trouble
-from ostrom.cli.options import (
-    BUDGET,
-    MatchNumber,
-    NewRun,
-    PlayOptions,
-    RunName,
-    Runs,
-    standing_of,
-    with_play_options,
-)
+from ostrom.cli.options import BUDGET, MatchNumber, NewRun, PlayOptions, RunName, Runs, standing_of, with_play_options
 from ostrom.cli.output import Output, TextTable
 from ostrom.engine.progress import watch_with
 from ostrom.features.branching.branch import branch as play_branch  # what `Run.branch` in Python calls
@@ -31,9 +22,7 @@ def branch(
     at: Annotated[int, typer.Option(help="The first round to be played anew.", min=1)],
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", help="memory=window:2, agent.model=..., rounds=...; may be given several times."
-        ),
+        typer.Option("--set", help="memory=window:2, agent.model=..., rounds=...; may be given several times."),
     ] = None,
     seat: Annotated[int | None, typer.Option(help="Change only the player at this seat.", min=1)] = None,
     seeds: Annotated[int, typer.Option(help="How many replicates.", min=1)] = 1,

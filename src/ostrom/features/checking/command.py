@@ -12,10 +12,7 @@ from ostrom.cli.output import Output, Remark, bar
 
 def check(
     run: RunName,
-    rows: Annotated[
-        bool,
-        typer.Option("--rows", help="Make the rows of all matches anew from their entries."),
-    ] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="Make the rows of all matches anew from their entries.")] = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes that replay (default: one per core for a large run).")
     ] = None,

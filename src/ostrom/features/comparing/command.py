@@ -24,15 +24,12 @@ MARGIN = 0.05
 def compare(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
     old: Annotated[
-        str | None,
-        typer.Argument(help="A second run: show the differences RUN minus OLD, and what else differs."),
+        str | None, typer.Argument(help="A second run: show the differences RUN minus OLD, and what else differs.")
     ] = None,
     measure: Annotated[
         str | None, typer.Option(help="With OLD: the measure (default: cooperation, else the score).")
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="With OLD: columns to compare by, such as game,agent.")
-    ] = None,
+    by: Annotated[str | None, typer.Option(help="With OLD: columns to compare by, such as game,agent.")] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -129,15 +126,7 @@ def _two_runs(
         f"{comparison.measure}: {comparison.new} minus {comparison.old} ({comparison.level:.0%} intervals)",
         [*columns, "difference", "low", "high", "n", "method", "verdict"],
         [
-            [
-                *(one.key[name] for name in columns),
-                one.value,
-                one.low,
-                one.high,
-                one.n,
-                one.method,
-                verdict.words,
-            ]
+            [*(one.key[name] for name in columns), one.value, one.low, one.high, one.n, one.method, verdict.words]
             for one, verdict in zip(comparison.differences, comparison.verdicts, strict=True)
         ],
     )
@@ -145,12 +134,7 @@ def _two_runs(
     notes = dict.fromkeys(one.note for one in comparison.differences if one.note)
     return Output(
         {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})},
-        [
-            changed if comparison.changed else None,
-            table,
-            far or None,
-            *map(Remark, (comparison.control, *notes)),
-        ],
+        [changed if comparison.changed else None, table, far or None, *map(Remark, (comparison.control, *notes))],
         standing=registered,
         source=comparison,
         rows_key="differences",
@@ -162,9 +146,7 @@ def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
     marks: dict[str, int] = {}
     for measure in dict.fromkeys(line.cell[-1] for line in comparison.lines):
         lines = [line for line in comparison.lines if line.cell[-1] == measure]
-        used = [
-            i for i in range(len(comparison.reference.columns) - 1) if any(line.cell[i] for line in lines)
-        ]
+        used = [i for i in range(len(comparison.reference.columns) - 1) if any(line.cell[i] for line in lines)]
         yield TextTable(
             f"{measure.replace('_', ' ')}: own figures beside those of {comparison.reference.citation}",
             [
@@ -202,9 +184,7 @@ def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]
 
 def _published(line: Line) -> str:
     if words := [p.word for p in line.figures if p.word]:
-        return (
-            words[0] if len(words) == 1 else ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words))
-        )
+        return words[0] if len(words) == 1 else ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words))
     if line.value is not None:
         return f"{line.value:g}" + (f" ± {line.spread:g}" if line.spread is not None else "")
     left_out = f" ({line.doubted} in doubt, left out)" if line.doubted else ""

@@ -114,9 +114,7 @@ def compare_runs(
     """
     names = new.folder.name, old.folder.name
     if names[0] == names[1]:
-        raise UsageError(
-            f"both runs are called {names[0]}: rename one of the folders, so that tables tell them apart"
-        )
+        raise UsageError(f"both runs are called {names[0]}: rename one of the folders, so that tables tell them apart")
     values = _values((new, old), query)
     differences = contrast(values, query.part, "run", names, query.by, level=level)
     if not differences:

@@ -23,9 +23,7 @@ def openenv(
     seeds: Seeds = None,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    sessions: Annotated[
-        int, typer.Option(help="How many clients may play at a time.", min=1, max=10_000)
-    ] = 64,
+    sessions: Annotated[int, typer.Option(help="How many clients may play at a time.", min=1, max=10_000)] = 64,
     name: Annotated[
         str | None, typer.Option(help="Keep the matches as this run, each once (default: nothing is kept).")
     ] = None,
@@ -44,9 +42,7 @@ def openenv(
     from ostrom.ground import loop
     from ostrom.studies.resolve import resolve
 
-    resolved = resolve(
-        study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
-    )
+    resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
     try:
         from ostrom.web.server import LOCAL, listen_on, password_in, serve
 

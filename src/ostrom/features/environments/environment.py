@@ -238,9 +238,7 @@ def _refuse_unsuited(plan: StudyPlan, *, kept: bool) -> None:
     if plan.study.people is not None:
         raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
     if any(config.mcp is not None for config in plan.agents):
-        raise UsageError(
-            f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`"
-        )
+        raise UsageError(f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`")
     if kept and plan.stop is not None:
         raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
     if not any(name.startswith(PREFIX) for name in plan.models):
@@ -298,9 +296,7 @@ class OutsideAgents(AgentFactory):
 class OutsideCaller(Caller):
     """Makes calls; those of ``outside/NAME`` are questions of the episode that is being played."""
 
-    async def call(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
-    ) -> Reply:
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call, journaled like any other."""
         if not isinstance(model, OutsideModel):
             return await super().call(unit, step, player, part, model, request)

@@ -56,9 +56,7 @@ class OutsideQuestion:
         try:
             (reply if isinstance(reply, str) else reply.text).encode()
         except UnicodeEncodeError as error:
-            raise UsageError(
-                f"match {self.match}, player {self.player}: an answer is Unicode text ({error})"
-            ) from None
+            raise UsageError(f"match {self.match}, player {self.player}: an answer is Unicode text ({error})") from None
         self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
 
 
@@ -104,9 +102,7 @@ class Episode:
 
     def __next__(self) -> OutsideQuestion:
         if self._last is not None and not self._last.answered:
-            raise UsageError(
-                f"match {self.match}, player {self._last.player}: answer the question before the next"
-            )
+            raise UsageError(f"match {self.match}, player {self._last.player}: answer the question before the next")
         self._last = self._next().result()
         if self._last is None:
             raise StopIteration

@@ -25,35 +25,23 @@ from ostrom.studies.run import open_run
 
 def evolve(
     source: Annotated[
-        list[str],
-        typer.Argument(help="A run, or payoff files (JSON) of another tournament, or a folder of them."),
+        list[str], typer.Argument(help="A run, or payoff files (JSON) of another tournament, or a folder of them.")
     ],
     dynamics: Annotated[
-        str,
-        typer.Option(help="replicator | continuous | moran | fermi | alpha-rank | deviation | basins"),
+        str, typer.Option(help="replicator | continuous | moran | fermi | alpha-rank | deviation | basins")
     ] = "replicator",
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Columns that tell tournaments of a run apart (default: game, mechanism, all factors)."
-        ),
+        typer.Option(help="Columns that tell tournaments of a run apart (default: game, mechanism, all factors)."),
     ] = None,
-    expected: Annotated[
-        bool, typer.Option("--expected", help="Exact expectations instead of sampled scores.")
-    ] = False,
+    expected: Annotated[bool, typer.Option("--expected", help="Exact expectations instead of sampled scores.")] = False,
     start: Annotated[
         str | None, typer.Option(help="uniform (default) | random | name=share,name=share | a JSON object")
     ] = None,
     eta: Annotated[float | None, typer.Option(help="Step size of the replicator (0.1).")] = None,
-    steps: Annotated[
-        int | None, typer.Option(help="Most steps or events (1000; basins: 5000).", min=0)
-    ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(help="Advantage below which the replicator rests (1e-6).")
-    ] = None,
-    duration: Annotated[
-        float | None, typer.Option(help="How long the continuous replicator runs (100).")
-    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Most steps or events (1000; basins: 5000).", min=0)] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Advantage below which the replicator rests (1e-6).")] = None,
+    duration: Annotated[float | None, typer.Option(help="How long the continuous replicator runs (100).")] = None,
     population: Annotated[int | None, typer.Option(help="Size of a finite population (50).", min=2)] = None,
     selection: Annotated[float | None, typer.Option(help="Moran: intensity of selection (0.1).")] = None,
     mapping: Annotated[
@@ -71,9 +59,7 @@ def evolve(
     discount: Annotated[
         str, typer.Option(help="Payoff files: file (the file's own) | none (plain mean) | a number.")
     ] = "file",
-    seats: Annotated[
-        str, typer.Option(help="Payoff files: who sits where, auto | player_id | listed.")
-    ] = "auto",
+    seats: Annotated[str, typer.Option(help="Payoff files: who sits where, auto | player_id | listed.")] = "auto",
     out: Annotated[Path | None, typer.Option(help="Write averages, results and trajectories there.")] = None,
     format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
     safe: Safe = False,
@@ -111,11 +97,7 @@ def evolve(
         report,
         _text(dynamics, [entry for entry, _ in results]),
         [
-            *(
-                [f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}"]
-                if others
-                else []
-            ),
+            *([f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}"] if others else []),
             *(f"not used: {line}" for line in wrong),
             *(f"{_called(entry['cell'])}: {entry['why']}" for entry in missing),
         ],
@@ -168,9 +150,7 @@ def _tournaments(
     if len(source) > 1:
         raise UsageError("give one run, or any number of payoff files and folders, not both")
     if discount != "file" or seats != "auto":
-        raise UsageError(
-            "--discount and --seats are for payoff files; the scores of a run are its mechanisms'"
-        )
+        raise UsageError("--discount and --seats are for payoff files; the scores of a run are its mechanisms'")
     found, registered = _of_run(source[0], by, expected, runs)
     return found, [], [], registered
 

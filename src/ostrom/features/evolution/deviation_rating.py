@@ -83,9 +83,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
         lowest = {row: _solve(scaled[row], scaled, capped)[0] for row in np.flatnonzero(~final).tolist()}
         stuck = [row for row, least in lowest.items() if least > level - _TIGHT]
         if not stuck:
-            raise UsageError(
-                "the deviation rating could not be solved: payoffs differ by too many magnitudes"
-            )
+            raise UsageError("the deviation rating could not be solved: payoffs differ by too many magnitudes")
         bounds[stuck] = level
         final[stuck] = True
         stages.append(tuple(stuck))

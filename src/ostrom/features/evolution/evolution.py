@@ -107,11 +107,7 @@ def read_payoff_files(paths: Sequence[Path], **how: Any) -> PayoffFiles:
 
 
 def run_tournaments(
-    rows: Iterable[Mapping[str, Any]],
-    unit: Callable[[int], Unit],
-    by: Sequence[str],
-    *,
-    expected: bool = False,
+    rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit], by: Sequence[str], *, expected: bool = False
 ) -> list[Tournament]:
     """The tournaments of a run, one for every combination of the columns ``by`` of its matches table.
 
@@ -123,16 +119,11 @@ def run_tournaments(
         if name not in played[0]:
             raise UnknownName("column of matches", name, played[0])
     cells = grouped((tuple(row[name] for name in by), (row["match"], row)) for row in played)
-    return [
-        _tournament(dict(zip(by, key, strict=True)), grouped(of), unit, expected) for key, of in cells.items()
-    ]
+    return [_tournament(dict(zip(by, key, strict=True)), grouped(of), unit, expected) for key, of in cells.items()]
 
 
 def _tournament(
-    cell: Mapping[str, Any],
-    matches: Mapping[int, list[Mapping[str, Any]]],
-    unit: Callable[[int], Unit],
-    expected: bool,
+    cell: Mapping[str, Any], matches: Mapping[int, list[Mapping[str, Any]]], unit: Callable[[int], Unit], expected: bool
 ) -> Tournament:
     done = {number: seated(players, unit(number)) for number, players in matches.items() if is_done(players)}
     names = type_names([player for players in done.values() for player in players])
@@ -220,9 +211,7 @@ def normalised(score: float, *, equilibrium: float, cooperation: float) -> float
     0.5
     """
     if cooperation == equilibrium:
-        raise UsageError(
-            f"no normalised score exists when equilibrium and cooperation pay the same ({equilibrium!r})"
-        )
+        raise UsageError(f"no normalised score exists when equilibrium and cooperation pay the same ({equilibrium!r})")
     return (score - equilibrium) / (cooperation - equilibrium)
 
 
@@ -328,10 +317,7 @@ def _finite(case: _Case, process: Process) -> Evolved:
         values, process, _whole_counts(case.start(), size), rng,
         steps=case.get("steps"), mutation=case.get("mutation"),
     )  # fmt: skip
-    shares = {
-        "long_run": case.named(rare_mutation_shares(values, process, size)),
-        "final": case.named(path.final),
-    }
+    shares = {"long_run": case.named(rare_mutation_shares(values, process, size)), "final": case.named(path.final)}
     return Evolved(shares, {"steps": path.steps, "settled": path.settled}, path)
 
 
@@ -349,8 +335,7 @@ def _alpha_rank(case: _Case) -> Evolved:
     alpha, size = case.get("alpha"), case.get("population")
     if alpha is not None:
         return Evolved(
-            {"mass": case.named(alpha_rank(case.tensor.values, alpha=alpha, population=size))},
-            {"alpha": alpha},
+            {"mass": case.named(alpha_rank(case.tensor.values, alpha=alpha, population=size))}, {"alpha": alpha}
         )
     sweep = alpha_sweep(case.tensor.values, ALPHAS, population=size)
     return Evolved(
@@ -435,9 +420,7 @@ def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps:
     return np.array(states)
 
 
-def evolve(
-    tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
-) -> Evolved:
+def evolve(tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None) -> Evolved:
     """Let a population evolve on the payoffs of a tournament (UsageError where there is no payoff tensor).
 
     Random draws depend on the seed and the tournament's cell alone.
@@ -523,9 +506,7 @@ def write_evolution(
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
 
 
-def path_rows(
-    tournaments: Sequence[Tournament], evolved: Sequence[Evolved | None]
-) -> Iterator[dict[str, Any]]:
+def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[Evolved | None]) -> Iterator[dict[str, Any]]:
     """One row per tournament, step and type."""
     for tournament, result in zip(tournaments, evolved, strict=True):
         if result is None or result.path is None:

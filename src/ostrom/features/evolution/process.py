@@ -88,18 +88,13 @@ def pair_payoffs(table: Floats, mutant: int, resident: int, population: int) -> 
         )
 
     present = range(1, population)
-    return (
-        np.array([mean(mutant, j - 1) for j in present]),
-        np.array([mean(resident, j) for j in present]),
-    )
+    return (np.array([mean(mutant, j - 1) for j in present]), np.array([mean(resident, j) for j in present]))
 
 
 def check_counts(table: Floats, counts: Counts) -> None:
     """Refuse counts that do not fit the tensor or are too few to fill the seats of one match."""
     if len(counts) != len(table) or any(count < 0 for count in counts):
-        raise UsageError(
-            f"a population of {len(table)} types needs {len(table)} counts >= 0 (found {counts})"
-        )
+        raise UsageError(f"a population of {len(table)} types needs {len(table)} counts >= 0 (found {counts})")
     check_size(table, sum(counts))
 
 
@@ -107,9 +102,7 @@ def check_size(table: Floats, population: int) -> None:
     """Refuse a population in which no match can be seated or nobody can be replaced."""
     least = max(2, table.ndim)
     if population < least:
-        raise UsageError(
-            f"a game of {table.ndim} seats needs a population of {least} or more (found {population})"
-        )
+        raise UsageError(f"a game of {table.ndim} seats needs a population of {least} or more (found {population})")
 
 
 @dataclass(frozen=True)
@@ -230,11 +223,7 @@ def _alone(counts: Counts) -> bool:
 
 
 def _event(
-    state: Counts,
-    process: Process,
-    payoffs: Callable[[Counts], Floats],
-    rng: np.random.Generator,
-    mutation: float,
+    state: Counts, process: Process, payoffs: Callable[[Counts], Floats], rng: np.random.Generator, mutation: float
 ) -> Counts:
     gone, born = process.step(np.array(state, dtype=np.float64), payoffs(state), rng)
     if mutation and len(state) > 1 and rng.random() < mutation:
@@ -282,9 +271,7 @@ def stationary(log_rates: npt.ArrayLike) -> Floats:
     for last in range(size - 1, 0, -1):
         out = log_sum(logs[last, :last])
         if out == -math.inf:
-            raise UsageError(
-                "the chain has no unique stationary distribution: some states never lead to others"
-            )
+            raise UsageError("the chain has no unique stationary distribution: some states never lead to others")
         logs[:last, last] -= out
         through = logs[:last, last][:, None] + logs[last, :last][None, :]
         logs[:last, :last] = np.logaddexp(logs[:last, :last], through)

@@ -11,14 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostrom.analysis.intervals import share_of
-from ostrom.features.evolution.tensor import (
-    Floats,
-    Trajectory,
-    as_population,
-    as_tensor,
-    fitness,
-    uniform_start,
-)
+from ostrom.features.evolution.tensor import Floats, Trajectory, as_population, as_tensor, fitness, uniform_start
 from ostrom.ground.errors import UsageError
 
 # exp() of more than this would leave the range of a float64 when multiplied up.
@@ -94,9 +87,7 @@ def continuous_replicator(
 
     table = as_tensor(values)
     if duration <= 0.0 or points < 2 or precision <= 0.0:
-        raise UsageError(
-            f"needed: duration > 0, points >= 2, precision > 0 (found {duration}, {points}, {precision})"
-        )
+        raise UsageError(f"needed: duration > 0, points >= 2, precision > 0 (found {duration}, {points}, {precision})")
     first = uniform_start(len(table)) if start is None else as_population(start, len(table))
     alive = first > 0.0
 
@@ -114,13 +105,7 @@ def continuous_replicator(
     times = np.linspace(0.0, duration, points)
     # In log shares the flow cannot leave the simplex, and rare types keep their relative precision.
     path = solve_ivp(
-        slope,
-        (0.0, duration),
-        np.log(first[alive]),
-        method="DOP853",
-        t_eval=times,
-        rtol=precision,
-        atol=precision,
+        slope, (0.0, duration), np.log(first[alive]), method="DOP853", t_eval=times, rtol=precision, atol=precision
     )
     if not path.success:
         raise UsageError(f"the replicator equation could not be integrated: {path.message}")

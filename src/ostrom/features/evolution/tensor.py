@@ -97,9 +97,7 @@ class ScoredMatch:
 
     def __post_init__(self) -> None:
         if len(self.types) != len(self.scores) or not self.types:
-            raise UsageError(
-                f"a match needs one score per seat (found {len(self.scores)} for {len(self.types)} seats)"
-            )
+            raise UsageError(f"a match needs one score per seat (found {len(self.scores)} for {len(self.types)} seats)")
         if not all(math.isfinite(score) for score in self.scores):
             raise UsageError(f"the scores of a match must be finite (found {self.scores})")
 
@@ -166,9 +164,7 @@ def payoff_tensor(matches: Sequence[ScoredMatch], types: Sequence[str] | None = 
     return _fill(names, players, cells)
 
 
-def _fill(
-    names: tuple[str, ...], players: int, cells: dict[tuple[int, tuple[int, ...]], list[float]]
-) -> PayoffTensor:
+def _fill(names: tuple[str, ...], players: int, cells: dict[tuple[int, tuple[int, ...]], list[float]]) -> PayoffTensor:
     shape = (len(names),) * players
     values, counts = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     missing: list[str] = []
@@ -183,9 +179,7 @@ def _fill(
                 values[(focal, *order)], counts[(focal, *order)] = mean, len(scores)
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        raise UsageError(
-            f"{len(missing)} cells of the payoff tensor were never played: {'; '.join(missing[:3])}{more}"
-        )
+        raise UsageError(f"{len(missing)} cells of the payoff tensor were never played: {'; '.join(missing[:3])}{more}")
     values.flags.writeable = counts.flags.writeable = False
     return PayoffTensor(names, values, counts)
 
@@ -213,9 +207,7 @@ def as_tensor(values: npt.ArrayLike) -> Floats:
     """The array as a checked payoff tensor: equal sides, finite, symmetric in the opponents."""
     table = np.array(values, dtype=np.float64)
     if table.ndim < 2 or len(set(table.shape)) != 1 or table.shape[0] < 1:
-        raise UsageError(
-            f"a payoff tensor has one axis per seat, all of one length (found shape {table.shape})"
-        )
+        raise UsageError(f"a payoff tensor has one axis per seat, all of one length (found shape {table.shape})")
     if not np.all(np.isfinite(table)):
         raise UsageError("a payoff tensor must be finite: some cells were never played or overflowed")
     for axis in range(1, table.ndim - 1):

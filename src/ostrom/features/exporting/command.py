@@ -13,9 +13,7 @@ def export(
     run: RunName,
     format: Annotated[
         str,
-        typer.Option(
-            help="parquet | csv | jsonl | inspect | hf | otree | shared | every-eval (see docs/export.md)"
-        ),
+        typer.Option(help="parquet | csv | jsonl | inspect | hf | otree | shared | every-eval (see docs/export.md)"),
     ] = "parquet",
     out: Annotated[
         Path | None,
@@ -27,10 +25,7 @@ def export(
         bool, typer.Option("--texts", help="hf, every-eval: add prompts and replies (hf: and reasoning).")
     ] = False,
     visits: Annotated[
-        bool,
-        typer.Option(
-            "--visits", help="hf, otree: add what people answered in surveys; look for names first."
-        ),
+        bool, typer.Option("--visits", help="hf, otree: add what people answered in surveys; look for names first.")
     ] = False,
     licence: Annotated[
         str | None, typer.Option(help="hf: the licence of the data on its card, for example cc-by-4.0.")
@@ -47,9 +42,7 @@ def export(
 
     with open_run(run, runs) as opened:
         registered = standing_of(opened)
-        written = export_run(
-            opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence, say=say
-        )
+        written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence, say=say)
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:
         say(f"{opened.name}: {far}")

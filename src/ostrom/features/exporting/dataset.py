@@ -148,8 +148,7 @@ def write_dataset(
             path.unlink()
     write_whole(out / "README.md", _card(run, files, fields, texts, licence).encode())
     write_whole(
-        out / "croissant.json",
-        orjson.dumps(_croissant(run, files, fields, licence), option=orjson.OPT_INDENT_2),
+        out / "croissant.json", orjson.dumps(_croissant(run, files, fields, licence), option=orjson.OPT_INDENT_2)
     )
     return {**files, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
 
@@ -160,9 +159,7 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
         return frame.drop(TEXTS)
     asked = (run.journal.prompt(call) or [] for call in frame["id"])
     prompts = [[{"role": role, "content": text} for role, text in messages] for messages in asked]
-    return frame.with_columns(
-        import_polars().Series("prompt", [orjson.dumps(one).decode() for one in prompts])
-    )
+    return frame.with_columns(import_polars().Series("prompt", [orjson.dumps(one).decode() for one in prompts]))
 
 
 def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
@@ -193,11 +190,7 @@ def _card(
         "license": licence or "unknown",
         "tags": ["game-theory", "cooperation", "language-models", "ostrom"],
         "configs": [
-            {
-                "config_name": name,
-                "data_files": f"data/{name}.parquet",
-                **({"default": True} if not place else {}),
-            }
+            {"config_name": name, "data_files": f"data/{name}.parquet", **({"default": True} if not place else {})}
             for place, name in enumerate(files)
         ],
     }
@@ -223,14 +216,7 @@ def _card(
         "",
     ]
     for name, (_, count) in files.items():
-        lines += [
-            f"## {name}",
-            "",
-            f"{ABOUT[name]} {count} rows.",
-            "",
-            "| column | type | meaning |",
-            "|---|---|---|",
-        ]
+        lines += [f"## {name}", "", f"{ABOUT[name]} {count} rows.", "", "| column | type | meaning |", "|---|---|---|"]
         factors = {factor.name for factor in run.plan.factors}
         for column, kind in fields[name].items():
             lines.append(f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |")
@@ -247,10 +233,7 @@ def _card(
 
 
 def _croissant(
-    run: Run,
-    files: Mapping[str, tuple[Path, int]],
-    fields: Mapping[str, Mapping[str, type]],
-    licence: str | None,
+    run: Run, files: Mapping[str, tuple[Path, int]], fields: Mapping[str, Mapping[str, type]], licence: str | None
 ) -> dict[str, Any]:
     """Croissant 1.0: every file with its hash, every table with its columns."""
     factors = {factor.name for factor in run.plan.factors}

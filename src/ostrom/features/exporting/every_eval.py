@@ -60,9 +60,7 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
                 results.append(result)
                 names.setdefault(str(one.key["game"]), result["evaluation_result_id"])
     if not results:
-        raise UsageError(
-            f"{run.folder.path}: {model} has no finished match with a value between known bounds"
-        )
+        raise UsageError(f"{run.folder.path}: {model} has no finished match with a value between known bounds")
     lines = list(_lines(run, data, model, f"{developer}/{name}", evaluation, names, texts))
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
     record = {
@@ -135,13 +133,7 @@ def _deployment(model: str) -> dict[str, str]:
 
 
 def _lines(
-    run: Run,
-    data: RunData,
-    model: str,
-    model_id: str,
-    evaluation: str,
-    results: Mapping[str, str],
-    texts: bool,
+    run: Run, data: RunData, model: str, model_id: str, evaluation: str, results: Mapping[str, str], texts: bool
 ) -> Iterator[dict[str, Any]]:
     """A line for every finished match and player of a model: what it did, and its share of cooperation or its score."""
     matches = data.records(

@@ -89,9 +89,7 @@ def _write_log(
             "task_args_passed": dict(cell),
             "dataset": {"name": run.name, "samples": len(matches), "sample_ids": list(matches)},
             "model": models[0] if models else NO_MODEL,
-            "model_roles": {
-                row["agent"]: {"model": row["model"]} for row in rows if row["model"] is not None
-            },
+            "model_roles": {row["agent"]: {"model": row["model"]} for row in rows if row["model"] is not None},
             "config": {"epochs": 1},
             "packages": {"ostrom": __version__},
             "metadata": {

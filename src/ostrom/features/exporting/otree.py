@@ -28,9 +28,7 @@ PLAYER = ("id_in_group", "role", "payoff", "decision", "cooperative", "agent", "
 AGENTS = ("agent", "model", "strategy", "agent_memory", "agent_style")
 
 
-def write_wide(
-    run: Run, out: Path, *, visits: bool = False, safe: bool = False
-) -> dict[str, tuple[Path, int]]:
+def write_wide(run: Run, out: Path, *, visits: bool = False, safe: bool = False) -> dict[str, tuple[Path, int]]:
     """Write the wide table; returns its file and the number of participants."""
     factors = [factor.name for factor in run.plan.factors]
     surveys = _surveys(run) if visits else {}
@@ -46,11 +44,7 @@ def write_wide(
             f"{app}.{number}.{column}"
             for app, rounds in apps.items()
             for number in range(1, rounds + 1)
-            for column in (
-                *(f"player.{name}" for name in PLAYER),
-                "group.id_in_subsession",
-                "subsession.round_number",
-            )
+            for column in (*(f"player.{name}" for name in PLAYER), "group.id_in_subsession", "subsession.round_number")
         ),
     ]
     rows: Iterable[Row] = (
@@ -109,9 +103,7 @@ def _played(run: Run) -> Iterator[tuple[str, int]]:
             yield app, len(acts)
 
 
-def _row(
-    run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list[str], surveys: dict[str, Row]
-) -> Row:
+def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list[str], surveys: dict[str, Row]) -> Row:
     first = apps[0][1][0]
     person = first.get("person")
     code = person or f"m{first['match']}p{first['player']}"
@@ -128,12 +120,7 @@ def _row(
         **surveys.get(code, {}),
     }
     row: Row = {f"participant.{name}": value for name, value in cells.items()}
-    row |= {
-        "session.code": run.name,
-        "session.label": "",
-        "session.is_demo": 0,
-        "session.config.name": run.plan.name,
-    }
+    row |= {"session.code": run.name, "session.label": "", "session.is_demo": 0, "session.config.name": run.plan.name}
     for app, acts in apps:
         roles = run.plan.unit(acts[0]["match"]).game.roles
         for nth, act in enumerate(acts, 1):

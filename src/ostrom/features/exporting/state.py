@@ -15,9 +15,7 @@ RECORD = "exported.yaml"
 """The record; JSON is YAML, and no tool takes it for a table. Among logs (``logs/*``) it is hidden."""
 
 
-def record_export(
-    folder: Path, run: Run, written: dict[str, tuple[Path, int]], *, hidden: bool = False
-) -> list[str]:
+def record_export(folder: Path, run: Run, written: dict[str, tuple[Path, int]], *, hidden: bool = False) -> list[str]:
     """Record what was written, and say in lines which files of earlier exports are older, or gone."""
     path = folder / (f".{RECORD}" if hidden else RECORD)
     state = {

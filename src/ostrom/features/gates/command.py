@@ -34,22 +34,15 @@ if TYPE_CHECKING:
 CODES = {"pass": 0, "fail": 1, "undecided": 3}
 
 
-@with_play_options(
-    *BUDGET,
-    "max_connections",
-    "prompts",
-    *CALLS,
-)
+@with_play_options(*BUDGET, "max_connections", "prompts", *CALLS)
 def gate(
     run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study that is played first.")],
     gates: Annotated[Path, typer.Option(help="The statements (YAML).")],
     level: Annotated[
-        float | None,
-        typer.Option(help="The confidence level of intervals (default: that of the file, 0.95)."),
+        float | None, typer.Option(help="The confidence level of intervals (default: that of the file, 0.95).")
     ] = None,
     simultaneous: Annotated[
-        bool | None,
-        typer.Option(help="Widen intervals so that all hold at once (default: as the file says)."),
+        bool | None, typer.Option(help="Widen intervals so that all hold at once (default: as the file says).")
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write the verdicts as JUnit XML to this file.")] = None,
     markdown: Annotated[
@@ -64,8 +57,7 @@ def gate(
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="With a study: say how many seeds each gate needs; play nothing."),
+        bool, typer.Option("--dry-run", help="With a study: say how many seeds each gate needs; play nothing.")
     ] = False,
     until_decided: Annotated[
         bool,
@@ -112,9 +104,7 @@ def gate(
     given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
     target, interrupted = run, False
     if is_study(run, runs, given):
-        resolved = resolve(
-            run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
-        )
+        resolved = resolve(run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
         folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
         if grown > resolved.plan.study.seeds:  # an earlier session played more seeds until gates were decided
@@ -128,9 +118,7 @@ def gate(
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
         if resolved.plan.study.people is not None:
-            raise UsageError(
-                f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run"
-            )
+            raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         refuse_unused(resolved)
         interrupted, target = _play(resolved, folder).interrupted, str(folder)
     looks: Looks | None = None
@@ -193,14 +181,7 @@ def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptio
         return judge(asked, data, file, lambda: seed_price(data.folder, runs, options.rates))
 
 
-def _play_on(
-    run: str,
-    runs: Path,
-    gate_file: GateFile,
-    file: str,
-    options: PlayOptions,
-    most: int | None,
-) -> Looks:
+def _play_on(run: str, runs: Path, gate_file: GateFile, file: str, options: PlayOptions, most: int | None) -> Looks:
     """Play more seeds of a run until its gates are decided."""
     from ostrom.features.gates.more_seeds import check_until_decided, until_decided
     from ostrom.studies.resolve import resolve_run
@@ -214,12 +195,7 @@ def _play_on(
         return _play(resolve_run(folder, runs, options=options, seeds=seeds), folder)
 
     return until_decided(
-        folder,
-        study.seeds,
-        lambda: _judged(str(folder), runs, gate_file, file, options),
-        play,
-        budget,
-        most,
+        folder, study.seeds, lambda: _judged(str(folder), runs, gate_file, file, options), play, budget, most
     )
 
 

@@ -50,10 +50,7 @@ class GateRule(Query):
     at_most: float | None = Field(default=None, allow_inf_nan=False)
     between: tuple[float, float] | None = None
     within: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="a difference of at most so much, in either direction",
+        default=None, gt=0, allow_inf_nan=False, description="a difference of at most so much, in either direction"
     )
     missing: float = Field(
         default=0.0, ge=0, lt=1, description="the share of matches that may be unfinished; more is undecided"
@@ -117,8 +114,7 @@ class GateFile(BaseModel):
     gates: tuple[GateRule, ...] = Field(min_length=1, max_length=MOST)
     level: float = Field(default=0.95, ge=0.5, lt=1)
     simultaneous: bool = Field(
-        default=False,
-        description="all intervals hold at once with this level (Bonferroni), not each by itself",
+        default=False, description="all intervals hold at once with this level (Bonferroni), not each by itself"
     )
 
     def of(self, models: Sequence[str]) -> GateFile:
@@ -169,9 +165,7 @@ class Judged:
     @property
     def name(self) -> str:
         """The name of the gate, with the group where it has several."""
-        more = key_words(
-            {k: v for k, v in self.key.items() if k in self.gate.by or "*" in self.gate.contrast}
-        )
+        more = key_words({k: v for k, v in self.key.items() if k in self.gate.by or "*" in self.gate.contrast})
         return f"{self.gate.name} ({more})" if more else self.gate.name
 
     def as_dict(self) -> dict[str, Any]:
@@ -191,9 +185,7 @@ class Judged:
             "more": int(self.more) if self.more is not None and math.isfinite(self.more) else None,
             "at_least": least if math.isfinite(least) else None,
             "at_most": most if math.isfinite(most) else None,
-            "estimate": None
-            if estimate is None
-            else {k: v for k, v in estimate.items() if k not in self.key},
+            "estimate": None if estimate is None else {k: v for k, v in estimate.items() if k not in self.key},
         }
 
 
@@ -215,9 +207,7 @@ class Judgement:
     def answer(self) -> Answer:
         """Fail where one gate fails, else undecided where one is undecided, else pass."""
         answers = {one.answer for one in self.judged}
-        return (
-            "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
-        )
+        return "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
 
     def count(self, answer: Answer) -> int:
         """How many were judged so."""
@@ -270,17 +260,12 @@ def needs(more: float, price: SeedPrice | None, unit: str = "match") -> str:
 
 
 def judge(
-    gates: GateFile,
-    data: RunData,
-    file: str = "gates",
-    price: Callable[[], SeedPrice | None] = lambda: None,
+    gates: GateFile, data: RunData, file: str = "gates", price: Callable[[], SeedPrice | None] = lambda: None
 ) -> Judgement:
     """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
     gates = gates.of(models_of(data.manifest))
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
-    for gate in sorted(
-        gates.gates, key=lambda one: str(one.measure)
-    ):  # the values of a measure are read once
+    for gate in sorted(gates.gates, key=lambda one: str(one.measure)):  # the values of a measure are read once
         try:
             answers[gate.name] = _answers(gate, data)
         except UsageError as error:
@@ -339,9 +324,7 @@ def _judged(
         now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
         return Judged(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
     if estimate.low is None or estimate.high is None:
-        return Judged(
-            gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least
-        )
+        return Judged(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)
     answer = gate.verdict(estimate.low, estimate.high)
     more: float | None = None
     if answer == "undecided":
@@ -416,9 +399,7 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
         try:
             questions.append((gate, gate.ask(planned_observations(plan, gate)), ""))
         except (UsageError, StatisticsError) as error:
-            questions.append(
-                (gate, [], f"{gate.name}: what it needs is not known before it is played ({error})")
-            )
+            questions.append((gate, [], f"{gate.name}: what it needs is not known before it is played ({error})"))
         try:
             _refuse_approximate(gate, questions[-1][1])
         except UsageError as error:

@@ -44,9 +44,7 @@ class Looks:
     interrupted: bool = False
 
 
-def check_until_decided(
-    gates: GateFile, file: str, study: StudyFile, budget: Budget, most: int | None
-) -> None:
+def check_until_decided(gates: GateFile, file: str, study: StudyFile, budget: Budget, most: int | None) -> None:
     """Refuse gates whose error rate repeated looks would raise, and playing without an end."""
     for gate in gates.gates:
         if gate.approximate:

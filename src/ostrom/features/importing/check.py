@@ -256,8 +256,7 @@ class Checker:
             self._totals(match, one, running)
         one.paid = tuple(paid)
         one.played = tuple(
-            self._once(SeatRound(game.actions[s][a], one.moves[s].action, notes[s]))
-            for s, a in enumerate(profile)
+            self._once(SeatRound(game.actions[s][a], one.moves[s].action, notes[s])) for s, a in enumerate(profile)
         )
 
     def _once(self, played: SeatRound) -> SeatRound:
@@ -277,9 +276,7 @@ class Checker:
     def _payoffs(self, match: Recorded, one: _Round) -> list[float | None]:
         found: list[float | None] = []
         for move in one.moves:
-            found.append(
-                None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff))
-            )
+            found.append(None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff)))
         return found
 
     def _number(self, match: Recorded, one: _Round, move: Move, column: str) -> float | None:
@@ -304,9 +301,7 @@ class Checker:
         missing = next(s for s, a in enumerate(actions) if a is None)
         problem = "no action" if not fitting else "more than one action"
         shown = ", ".join(f"{w:g}" for w in payoffs if w is not None) or "none"
-        known = ", ".join(
-            f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None
-        )
+        known = ", ".join(f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None)
         why = (
             f"the action of seat {missing + 1} is not in the file, and {problem} of game {_called(game)} fits "
             f"the payoffs written ({shown})" + (f" and {known}" if known else "")
@@ -357,15 +352,11 @@ def _nearest(
     first, second = (_misfit(game, p, written) for p in ordered[:2])
     if second - first <= CLOSE:
         return None, ""
-    taken = ", ".join(
-        f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None
-    )
+    taken = ", ".join(f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None)
     return ordered[0], f"no action fits the payoffs written; taken: {taken}, which pays nearest to them"
 
 
-def _changed(
-    game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]
-) -> tuple[Profile | None, str]:
+def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]) -> tuple[Profile | None, str]:
     """The only profile that fits when one written action is changed; None where there is none, or several."""
     candidates: list[tuple[Profile, int]] = []
     for seat, action in enumerate(actions):

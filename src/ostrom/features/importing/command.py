@@ -20,13 +20,10 @@ SHOWN = 20
 def import_files(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            help="CSV or JSON files, all of the same layout, or logs of `ostrom export --format inspect`."
-        ),
+        typer.Argument(help="CSV or JSON files, all of the same layout, or logs of `ostrom export --format inspect`."),
     ],
     mapping: Annotated[
-        str | None,
-        typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
+        str | None, typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the file).")] = None,
     runs: Runs = Path("runs"),

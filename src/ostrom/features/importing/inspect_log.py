@@ -29,9 +29,7 @@ def is_log(path: Path) -> bool:
         return False
 
 
-def import_logs(
-    paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows: str | None = None
-) -> Imported:
+def import_logs(paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows: str | None = None) -> Imported:
     """Read the rounds of logs into ``runs/<name>``. Prompts and replies stay in the logs."""
     logs = [(path, *_log(path)) for path in paths]
     factors = {key: key for _, about, _ in logs for key in about["cell"] if _is_factor(key)}
@@ -47,13 +45,8 @@ def import_logs(
         "bad_rows": "keep",
     }
     mapping = validate(Mapping, rule, "mapping")
-    tables = [
-        _table(path, number, about, samples, list(factors))
-        for number, (path, about, samples) in enumerate(logs)
-    ]
-    return import_tables(
-        [_joined(tables)], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep"
-    )
+    tables = [_table(path, number, about, samples, list(factors)) for number, (path, about, samples) in enumerate(logs)]
+    return import_tables([_joined(tables)], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep")
 
 
 def _is_factor(name: str) -> bool:
@@ -70,13 +63,9 @@ def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise StudyError("is no log that ostrom export --format inspect wrote", file=str(path)) from None
     if version != FORMAT:
-        raise StudyError(
-            "was written by another version", file=str(path), found=version, allowed=[str(FORMAT)]
-        )
+        raise StudyError("was written by another version", file=str(path), found=version, allowed=[str(FORMAT)])
     if not isinstance(game, dict):
-        raise StudyError(
-            "holds matches of a game that no file can state; it cannot be read back", file=str(path)
-        )
+        raise StudyError("holds matches of a game that no file can state; it cannot be read back", file=str(path))
     return about, samples
 
 

@@ -8,16 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from ostrom.framing.config import Framing
 from ostrom.ground.errors import StudyError
@@ -140,9 +131,7 @@ class Mapping(BaseModel):
     about: str = ""
     citation: str = ""
     separator: str | None = Field(default=None, description="left out: found in the header")
-    columns: list[str] | None = Field(
-        default=None, description="names of the columns of a file without header"
-    )
+    columns: list[str] | None = Field(default=None, description="names of the columns of a file without header")
     encoding: str | None = Field(default=None, description="left out: UTF-8, or UTF-16 with its mark")
     records: str | None = Field(
         default=None, description="JSON files: where the list of records stands, for example matches.rounds"
@@ -150,9 +139,7 @@ class Mapping(BaseModel):
     rows: Literal["round", "match"] = Field(
         default="round", description="what a row holds: one round, or all actions of a match in one text"
     )
-    split: str = Field(
-        default="", description="what stands between the actions of a match; left out: nothing"
-    )
+    split: str = Field(default="", description="what stands between the actions of a match; left out: nothing")
     game: Annotated[
         Annotated[GameByColumn, Tag("dict")] | Annotated[str | dict[str, Any], Tag("str")],
         Discriminator(lambda given: "dict" if _by_column(given) else "str"),
@@ -188,15 +175,13 @@ class Mapping(BaseModel):
     )
     names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
     factors: dict[str, str | LevelsByColumn] = Field(
-        default_factory=dict,
-        description="factor: column, or {column: c, is: {value: level}}; the same all match long",
+        default_factory=dict, description="factor: column, or {column: c, is: {value: level}}; the same all match long"
     )
     round_columns: dict[str, str] = Field(
         default_factory=dict, description="column of the decisions table: column of the file, for each row"
     )
     framing: dict[str, str | Value | list[str]] = Field(
-        default_factory=dict,
-        description="how players were addressed: field of a framing: column or {value: x}",
+        default_factory=dict, description="how players were addressed: field of a framing: column or {value: x}"
     )
     report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
 

@@ -110,9 +110,7 @@ def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recor
 def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: list[SourceRow]) -> Recorded:
     if mapping.round is None:
         raise StudyError(
-            "'players' with one row for each round needs the column of the round",
-            file=table.file,
-            key="round",
+            "'players' with one row for each round needs the column of the round", file=table.file, key="round"
         )
     begun = grouped((read_number(table, line, mapping.round), line) for line in lines)
     by_round = list(begun.values())
@@ -153,9 +151,7 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
         placed = [(line, columns) for line in _by_seat(table, columns, lines)]
     else:
         if len(lines) > 1:
-            raise StudyError(
-                "a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}"
-            )
+            raise StudyError("a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}")
         placed = [(lines[0], mapping.seats[s]) for s in sorted(mapping.seats)]
     texts = []
     for line, columns in placed:
@@ -174,12 +170,7 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
     rounds = tuple(
         tuple(
             Move(
-                line.number,
-                columns,
-                text[t],
-                None,
-                line[columns.total] if columns.total and t == last else None,
-                line,
+                line.number, columns, text[t], None, line[columns.total] if columns.total and t == last else None, line
             )
             for (line, columns), text in zip(placed, texts, strict=True)
         )

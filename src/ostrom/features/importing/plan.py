@@ -62,10 +62,7 @@ class AsRecorded(Repetition):
     """Repetition whose payoffs may be those of a record instead of the game's."""
 
     def __init__(
-        self,
-        rounds: int,
-        payoffs: Sequence[Sequence[float]] | None = None,
-        numbers: Sequence[int] | None = None,
+        self, rounds: int, payoffs: Sequence[Sequence[float]] | None = None, numbers: Sequence[int] | None = None
     ) -> None:
         super().__init__(rounds=rounds)
         self.payoffs = payoffs
@@ -76,9 +73,7 @@ class AsRecorded(Repetition):
         rounds: list[Round] = []
         for place, number in enumerate(self.numbers):
             past = History(rounds)
-            answers = yield [
-                act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)
-            ]
+            answers = yield [act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)]
             profile = profile_of(game, answers)
             due = game.payoff(profile)
             paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place])
@@ -92,8 +87,7 @@ def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequ
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
         rounds = [
-            Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid))
-            for n, paid in enumerate(payoffs, 1)
+            Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)
         ]
         return Outcome(rounds, tuple(scores), PAID_ONLY)
         yield []  # a generator, as every play is
@@ -110,11 +104,7 @@ class ImportedPlan(StudyPlan):
     stop = None
 
     def __init__(
-        self,
-        study: StudyFile,
-        units: Sequence[ImportedUnit],
-        file: str,
-        imported: Mapping[str, Any] | None = None,
+        self, study: StudyFile, units: Sequence[ImportedUnit], file: str, imported: Mapping[str, Any] | None = None
     ) -> None:
         self.study, self.file, self.name = study, file, study.name
         self.library = Library()
@@ -147,9 +137,7 @@ class ImportedPlan(StudyPlan):
             raise RunError(f"{path}: cannot be read ({error.strerror})") from None
         if hashlib.blake2b(data, digest_size=16).hexdigest() != imported["digest"]:
             raise RunError(f"{path}: is not what was imported; import the file again under another name")
-        units = [
-            ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)
-        ]
+        units = [ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)]
         return cls(study, units, source.file, imported)
 
     @classmethod
@@ -183,15 +171,7 @@ class ImportedPlan(StudyPlan):
         players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in made.players)
         key = orjson.dumps([made.cell, made.players], option=orjson.OPT_SORT_KEYS).decode()
         game = self._build(orjson.dumps(made.game))
-        return Unit(
-            index,
-            key,
-            made.seed,
-            made.cell,
-            game,
-            self._rules_of(made),
-            players,
-        )
+        return Unit(index, key, made.seed, made.cell, game, self._rules_of(made), players)
 
     def _rules_of(self, made: ImportedUnit) -> Mechanism:
         if made.mechanism is None:
@@ -216,8 +196,7 @@ def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[
         for name, value in unit.cell.items():
             levels.setdefault(name, {})[value] = None
     return tuple(
-        Factor(name, tuple(Level(v, _assigns(name, v, framings)) for v in values))
-        for name, values in levels.items()
+        Factor(name, tuple(Level(v, _assigns(name, v, framings)) for v in values)) for name, values in levels.items()
     )
 
 

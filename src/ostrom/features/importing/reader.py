@@ -77,9 +77,7 @@ class MatchReader:
         why = str(error).removeprefix(where) if error.key else str(error).removeprefix(f"{error.file}: ")
         number, column = _place(error.key or "", lines[0].number)
         cause = re.sub(r"(on|begins on) (line|record) [0-9]+", r"\1 another \2", why)
-        self.bad.append(
-            Disagreement(table.file, number, column, 0, None, None, why, cause, "match", done, table.unit)
-        )
+        self.bad.append(Disagreement(table.file, number, column, 0, None, None, why, cause, "match", done, table.unit))
 
     def _factors(self, match: Recorded) -> dict[str, Any]:
         """The factors of a match; one that changes within a match becomes a column of the decisions."""
@@ -162,31 +160,23 @@ class MatchReader:
         kinds = {}
         for name, column in self.columns.items():
             cells = {
-                canonical(move.row[column])
-                for match in self.ready
-                for moves in match.source.rounds
-                for move in moves
+                canonical(move.row[column]) for match in self.ready for moves in match.source.rounds for move in moves
             }
-            kinds[name] = (
-                "number" if all(not text or number_in(text) is not None for text in cells) else "text"
-            )
+            kinds[name] = "number" if all(not text or number_in(text) is not None for text in cells) else "text"
         return kinds
 
     def notes(self) -> Iterator[str]:
         """What else must be said."""
         for name, count in self._demoted.items():
             yield (
-                f"{name} changes within {how_many(count, 'match')}: it is a column of the "
-                "decisions table, not a factor"
+                f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
             )
         yield from self.games.notes.values()
 
 
 def _levels(framing: dict[str, Any]) -> dict[str, str]:
     """A framing as factors: one for every field that the file states."""
-    return {
-        name: " ".join(given) if isinstance(given, list) else str(given) for name, given in framing.items()
-    }
+    return {name: " ".join(given) if isinstance(given, list) else str(given) for name, given in framing.items()}
 
 
 def _place(key: str, first: int) -> tuple[int, str]:

@@ -71,9 +71,7 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
     return table
 
 
-def _lines(
-    kept: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]
-) -> Iterator[SourceRow]:
+def _lines(kept: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]) -> Iterator[SourceRow]:
     """The cells that the mapping needs; equal texts are kept once, since a million rows repeat few of them."""
     places = {name: i for i, name in enumerate(needed)}
     texts: dict[str, str] = {}
@@ -151,9 +149,7 @@ def decoded(data: bytes, file: str, encoding: str | None = None) -> str:
     name = marked or encoding or "utf-8"
     if marked is None and encoding is None and b"\0" in data[:4]:
         raise StudyError(
-            "holds a NUL character (UTF-16 without its mark? say encoding: utf-16-le)",
-            file=file,
-            key="line 1",
+            "holds a NUL character (UTF-16 without its mark? say encoding: utf-16-le)", file=file, key="line 1"
         )
     try:
         text = data.decode(name)
@@ -181,8 +177,7 @@ def json_rows(
     content, unit = _documents(text, file)
     try:
         flat = [
-            (number, _flat(record, file, f"{unit} {number}"))
-            for number, record in _records(content, file, path, unit)
+            (number, _flat(record, file, f"{unit} {number}")) for number, record in _records(content, file, path, unit)
         ]
     except RecursionError:
         raise StudyError("is nested too deeply", file=file) from None
@@ -264,9 +259,7 @@ def _flat(record: Any, file: str, where: str) -> defaultdict[str, str]:
         if depth > DEEPEST:
             raise StudyError("is nested too deeply", file=file, key=where)
         if len(name) > LONGEST_NAME:
-            raise StudyError(
-                f"has a column whose name has more than {LONGEST_NAME} characters", file=file, key=where
-            )
+            raise StudyError(f"has a column whose name has more than {LONGEST_NAME} characters", file=file, key=where)
         if isinstance(value, dict):
             for key, inner in value.items():
                 put(f"{name}.{key}" if name else key, inner, depth + 1)

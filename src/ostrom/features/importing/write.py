@@ -90,13 +90,7 @@ def import_rounds(
 
 
 def import_tables(
-    tables: Sequence[SourceTable],
-    rule: Mapping,
-    mapping_file: str,
-    *,
-    name: str,
-    runs: str | Path,
-    policy: str,
+    tables: Sequence[SourceTable], rule: Mapping, mapping_file: str, *, name: str, runs: str | Path, policy: str
 ) -> Imported:
     """As ``import_rounds``, with tables that are read already."""
     folder = new_folder(runs, name)
@@ -214,9 +208,7 @@ def write_run(
         folder.unlock()
 
 
-async def _journal(
-    journal: Journal, ready: Sequence[Ready], columns: dict[str, str], plan: ImportedPlan
-) -> None:
+async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, str], plan: ImportedPlan) -> None:
     cache: dict[Any, Answer] = {}
     try:
         journal.start()
@@ -266,13 +258,7 @@ class ReadFiles(Protocol):
     """Reads files into the run ``runs/<name>``."""
 
     def __call__(
-        self,
-        paths: Sequence[Path],
-        mapping: str,
-        *,
-        name: str,
-        runs: str | Path = "runs",
-        bad_rows: str | None = None,
+        self, paths: Sequence[Path], mapping: str, *, name: str, runs: str | Path = "runs", bad_rows: str | None = None
     ) -> Imported:
         """The run, or why the files are refused."""
 

@@ -58,17 +58,7 @@ class StrategyWeight:
         }  # fmt: skip
 
 
-FIT = (
-    "log_likelihood",
-    "aic",
-    "bic",
-    "n_parameters",
-    "n_units",
-    "n_choices",
-    "n_clusters",
-    "unit",
-    "resampled",
-)
+FIT = ("log_likelihood", "aic", "bic", "n_parameters", "n_units", "n_choices", "n_clusters", "unit", "resampled")
 
 
 @dataclass(frozen=True)
@@ -190,11 +180,7 @@ def error_rate(faithful: float) -> float:
 
 
 def _bootstrap(
-    table: ChoiceTable,
-    groups: tuple[tuple[int, ...], ...],
-    fit: MixtureFit,
-    rng: np.random.Generator,
-    resamples: int,
+    table: ChoiceTable, groups: tuple[tuple[int, ...], ...], fit: MixtureFit, rng: np.random.Generator, resamples: int
 ) -> tuple[Floats, Floats]:
     drawn = clusters_of(table.cluster, table.n_units)
     counts = table.counts[:, [group[0] for group in groups], :]

@@ -167,9 +167,7 @@ def fit_mixture(counts: Floats, chances: Floats) -> MixtureFit:
     table = patterns.reshape(-1, *counts.shape[1:])
     load = np.tile(sizes.astype(np.float64), (len(STARTS), 1))
     start = np.full((len(STARTS), counts.shape[1]), 1.0 / counts.shape[1])
-    weights, faithful, height = climb(
-        table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000
-    )
+    weights, faithful, height = climb(table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000)
     # Of starts that reach the same height up to the climb's tolerance, the first.
     best = int(np.flatnonzero(height >= height.max() - 1e-9 * max(1.0, abs(float(height.max()))))[0])
     return _polished(table, chances, load[0], weights[best], float(faithful[best]))
@@ -222,9 +220,7 @@ def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Float
 class _Climb:
     """Weightings that climb together, with what stays the same from step to step."""
 
-    def __init__(
-        self, table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats
-    ) -> None:
+    def __init__(self, table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats) -> None:
         self.weights, self.faithful = weights, faithful
         self._shape, self._table = table.shape[:2], table.reshape(-1, chances.size)
         self._chances, self._opposite = chances, 1 - chances
@@ -311,11 +307,7 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     here = np.append(weights, faithful)
     height, gradient, likelihood = evaluate(here)
     if k > 1 or faithful < SURE:
-        whole = {
-            "type": "eq",
-            "fun": lambda x: x[:-1].sum() - 1,
-            "jac": lambda _: np.append(np.ones(k), 0),
-        }
+        whole = {"type": "eq", "fun": lambda x: x[:-1].sum() - 1, "jac": lambda _: np.append(np.ones(k), 0)}
         answer = minimize(
             lambda x: -evaluate(x)[0] / n,
             here,

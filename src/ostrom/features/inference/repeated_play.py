@@ -64,9 +64,7 @@ def build_candidates(names: Sequence[str]) -> dict[str, Strategy]:
     built = {name: strategies.build(name, key="strategies") for name in names}
     for name, strategy in built.items():
         if getattr(strategy, "random_inside", False):
-            raise StudyError(
-                f"strategies: {name!r} draws by itself and states no chances: it is no candidate"
-            )
+            raise StudyError(f"strategies: {name!r} draws by itself and states no chances: it is no candidate")
     return built
 
 

@@ -180,9 +180,7 @@ class AgentFrequencies:
             "agent": self.agent,
             "matches": self.matches,
             "frequencies": None if self.frequencies is None else self.frequencies.as_dict(),
-            "leave_one_out": [
-                {**asdict(line), "strategies": list(line.strategies)} for line in self.left_out
-            ],
+            "leave_one_out": [{**asdict(line), "strategies": list(line.strategies)} for line in self.left_out],
             "notes": list(self.notes),
         }
 
@@ -290,13 +288,7 @@ def infer_strategies(
         key = (id(m.game), seat.seat, repr(m.told), tuple(r.actions for r in m.rounds))
         if key not in cache:
             cache[key] = prescribed_moves(
-                strategies,
-                m.game,
-                seat.seat,
-                m.rounds,
-                mechanism=m.mechanism,
-                facts=m.told,
-                original=m.original,
+                strategies, m.game, seat.seat, m.rounds, mechanism=m.mechanism, facts=m.told, original=m.original
             )
         who = seat.agent if unit == "player" else seat.seat
         own = {name: moves[m.copied :] for name, moves in cache[key].items()}
@@ -319,12 +311,7 @@ def infer_strategies(
 
 
 def _estimate(
-    within: Mapping[str, Any],
-    agent: str | None,
-    played: list[PlayedMatch],
-    unit: Unit,
-    resamples: int,
-    compare: bool,
+    within: Mapping[str, Any], agent: str | None, played: list[PlayedMatch], unit: Unit, resamples: int, compare: bool
 ) -> AgentFrequencies:
     matches, notes = len({item.match for item in played}), list[str]()
     units = len({item.player for item in played}) if unit == "player" else matches
@@ -361,10 +348,7 @@ def _estimate(
 
 
 def _responses(seats: list[_Seat]) -> ResponseTable:
-    pairs = [
-        PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied)
-        for s in seats
-    ]
+    pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied) for s in seats]
     return response_table(pairs)
 
 

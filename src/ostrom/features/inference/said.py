@@ -15,12 +15,7 @@ from ostrom.agents.automaton import Automaton
 from ostrom.analysis.statistics.means import pearson
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.data.rundata import RunData
-from ostrom.features.inference.repeated_play import (
-    DEFAULT_CANDIDATES,
-    build_candidates,
-    by_actions,
-    prescribed_moves,
-)
+from ostrom.features.inference.repeated_play import DEFAULT_CANDIDATES, build_candidates, by_actions, prescribed_moves
 from ostrom.games.game import Game
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Round
@@ -158,9 +153,7 @@ def statements(data: RunData) -> Iterator[Statement]:
     by_match = grouped((row["match"], row) for row in moves)
     met = {
         row["match"]: orjson.loads(row["facts"])["met"]
-        for row in data.records(
-            "SELECT match, facts FROM matches WHERE player = 1 AND facts LIKE '%\"met\":%'"
-        )
+        for row in data.records("SELECT match, facts FROM matches WHERE player = 1 AND facts LIKE '%\"met\":%'")
     }
     for row in data.records(STATED):
         value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None

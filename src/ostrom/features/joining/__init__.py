@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.data.rundata import FRESHNESS
-from ostrom.engine.folder import (
-    MANIFEST,
-    Folder,
-    check_name,
-    identity,
-    refuse_apart,
-    refuse_versions,
-    undivided,
-)
+from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, undivided
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Counted, PlanSource
@@ -118,10 +110,7 @@ def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]
 
 
 def _write(
-    target: Folder,
-    whole: dict[str, Any],
-    manifests: Sequence[tuple[Folder, dict[str, Any]]],
-    entries: Sequence[int],
+    target: Folder, whole: dict[str, Any], manifests: Sequence[tuple[Folder, dict[str, Any]]], entries: Sequence[int]
 ) -> None:
     """Write the manifest of the joined run; another run of this name is refused."""
     refuse_link(target.path)
@@ -135,11 +124,7 @@ def _write(
         if not str(path).isprintable():
             raise UsageError(f"{str(path)!a}: has unprintable characters in its name (rename it)")
     shard_entries = [
-        {
-            "path": path.name if path.parent == home else str(path),
-            "identity": identity(manifest),
-            "entries": count,
-        }
+        {"path": path.name if path.parent == home else str(path), "identity": identity(manifest), "entries": count}
         for path, (_, manifest), count in zip(paths, manifests, entries, strict=True)
     ]
     target.lock()

@@ -15,12 +15,9 @@ from ostrom.ground.words import how_many
 
 def join(
     name: Annotated[str, typer.Argument(help="The name of the joined run.")],
-    shards: Annotated[
-        list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")
-    ],
+    shards: Annotated[list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")],
     verify: Annotated[
-        bool,
-        typer.Option(help="Replay all matches of every shard and hold rows, prompts and answers against it."),
+        bool, typer.Option(help="Replay all matches of every shard and hold rows, prompts and answers against it.")
     ] = True,
     runs: Runs = Path("runs"),
 ) -> Output:

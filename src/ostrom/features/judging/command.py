@@ -111,9 +111,7 @@ def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path) -> Output:
     )
 
 
-def _report(
-    corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
-) -> dict[str, Any]:
+def _report(corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path) -> dict[str, Any]:
 
     tally = result.tally
     judges = [judge for judge in corpus.judges if corpus.judged(judge)]
@@ -150,12 +148,7 @@ def _text(corpus: JudgedCorpus, report: dict[str, Any]) -> Iterator[TextItem]:
             f"Share of decisions by {factor}, judged by {first}",
             ["motive", *levels, "Cramer's V", "p (Holm)"],
             [
-                [
-                    title,
-                    *(found[name, level] for level in levels),
-                    tests[name]["cramers_v"],
-                    tests[name]["p_holm"],
-                ]
+                [title, *(found[name, level] for level in levels), tests[name]["cramers_v"], tests[name]["p_holm"]]
                 for name, title in titles.items()
             ],
         )

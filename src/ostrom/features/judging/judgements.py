@@ -92,9 +92,7 @@ class JudgedCorpus:
 
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
         """The rows with labels, of one judge or of all."""
-        return [
-            row for row in self.rows if row["judged"] == "done" and (judge is None or row["judge"] == judge)
-        ]
+        return [row for row in self.rows if row["judged"] == "done" and (judge is None or row["judge"] == judge)]
 
     @property
     def failed(self) -> int:
@@ -274,14 +272,10 @@ def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> 
 def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> MotiveShare:
     times = sum(_shows(row, name) for row in rows)
     inference = mean_of(
-        [float(_shows(row, name)) for row in rows],
-        clusters=[row["match"] for row in rows],
-        bounds=(0.0, 1.0),
+        [float(_shows(row, name)) for row in rows], clusters=[row["match"] for row in rows], bounds=(0.0, 1.0)
     )
     matches = len({row["match"] for row in rows})
-    return MotiveShare(
-        judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match")
-    )
+    return MotiveShare(judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match"))
 
 
 def _shows(row: Mapping[str, Any], name: str) -> bool:
@@ -345,9 +339,7 @@ def agreements(corpus: JudgedCorpus) -> list[Agreement]:
         for column in [motive_column(motive.name)]
     }
     ratings[OVERALL] = [both for of in ratings.values() for both in of]
-    return [
-        _agreement(name, [a for a, _ in of], [b for _, b in of], len(pairs)) for name, of in ratings.items()
-    ]
+    return [_agreement(name, [a for a, _ in of], [b for _, b in of], len(pairs)) for name, of in ratings.items()]
 
 
 def same_sets(corpus: JudgedCorpus) -> float | None:

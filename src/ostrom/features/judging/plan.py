@@ -151,9 +151,7 @@ class JudgePlan(DerivedPlan):
         shortest: int = SHORTEST,
     ) -> None:
         if policy not in POLICIES:
-            raise UsageError(
-                f"--invalid {policy!r} (allowed: {', '.join(POLICIES)}): labels are never made up"
-            )
+            raise UsageError(f"--invalid {policy!r} (allowed: {', '.join(POLICIES)}): labels are never made up")
         check_policy(policy)
         super().__init__(
             name,

@@ -115,8 +115,7 @@ def diversity(genomes: Sequence[Sequence[str]]) -> float:
     """
     counts = Counter(map(words_of, genomes))
     total = sum(
-        n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0))
-        for (a, n), (b, m) in combinations(counts.items(), 2)
+        n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0)) for (a, n), (b, m) in combinations(counts.items(), 2)
     )
     pairs = len(genomes) * (len(genomes) - 1) / 2
     return total / pairs if pairs else 0.0
@@ -151,9 +150,7 @@ def stable_designs(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean score of members whose instructions have changed equally much, in four bins."""
-    rows = data.records(
-        "SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL"
-    )
+    rows = data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL")
     scores = {(row["match"], row["player"] - 1): row["score"] for row in rows}
     # A share of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
     bins = grouped(
@@ -254,9 +251,7 @@ class FamilyTree(Panel):
         return Drawn([figure], [table])
 
 
-def _tree(
-    alt: Any, chain: list[Population], of: list[int], texts: list[str], tones: list[str], title: str
-) -> Any:
+def _tree(alt: Any, chain: list[Population], of: list[int], texts: list[str], tones: list[str], title: str) -> Any:
     height: dict[tuple[int, int], int] = {}
     for one in chain:
         order = sorted(range(len(one.genomes)), key=lambda m: (of[one.founders[m]], one.founders[m], m))

@@ -69,9 +69,7 @@ def game(name: str, like: str | None) -> dict[str, str]:
 
     built = build_game(like)
     if not built.has_table:
-        raise UsageError(
-            f"--like {like}: its payoffs follow from a rule and are in no table, which a game file holds"
-        )
+        raise UsageError(f"--like {like}: its payoffs follow from a rule and are in no table, which a game file holds")
     data = {k: v for k, v in game_to_mapping(built).items() if v} | {"name": identifier(name)}
     about = f"# The built-in game {like}: actions by seat, payoffs nested in their order. In a study: game: {file}\n"
     return {file: about + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)}
@@ -94,12 +92,8 @@ def strategy(name: str, like: str | None) -> dict[str, str]:
         from ostrom.agents.strategies import strategies
 
         if not strategies.build(like).needs_cooperation:
-            raise UsageError(
-                f"--like {like}: is about actions or amounts; take a strategy that speaks of cooperation"
-            )
-    return {
-        file: filled("strategy.txt" if like is None else "strategy_like.txt", name, file, LIKE=like or "")
-    }
+            raise UsageError(f"--like {like}: is about actions or amounts; take a strategy that speaks of cooperation")
+    return {file: filled("strategy.txt" if like is None else "strategy_like.txt", name, file, LIKE=like or "")}
 
 
 def measure(name: str, like: str | None) -> dict[str, str]:
@@ -171,6 +165,4 @@ def _try(file: Path, parts: Mapping[str, Any]) -> None:
     except OstromError as error:
         for path in parts:
             Path(path).unlink()
-        raise UsageError(
-            f"--like: this study needs files that lie beside it and are not copied ({error})"
-        ) from None
+        raise UsageError(f"--like: this study needs files that lie beside it and are not copied ({error})") from None

@@ -27,9 +27,7 @@ class PromptFile(BaseModel):
 
     block: str = Field(description="the printed block that belongs here")
     variables: dict[str, str] = Field(description="what the file may speak of, and what it is")
-    ours: str | None = Field(
-        default=None, description="the file whose words stand in place; by default its own"
-    )
+    ours: str | None = Field(default=None, description="the file whose words stand in place; by default its own")
 
 
 class Wording(BaseModel):
@@ -85,14 +83,10 @@ def _own_words(place: Path) -> str:
     for path in plan.prompts:
         source, file = library.find(path), place / path
         if source is not None:
-            about = PromptFile(
-                block=f"{path}: change the words; what stands in braces is filled in.", variables={}
-            )
+            about = PromptFile(block=f"{path}: change the words; what stands in braces is filled in.", variables={})
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(commented(text_of(source), about), encoding="utf-8")
-    return (
-        f"{place}: the prompt files of a plain study, in our words. Next: ostrom run STUDY --prompts {place}"
-    )
+    return f"{place}: the prompt files of a plain study, in our words. Next: ostrom run STUDY --prompts {place}"
 
 
 def commented(text: str, declared: PromptFile) -> str:

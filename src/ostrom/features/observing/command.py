@@ -32,24 +32,16 @@ from ostrom.studies.resolve import resolve
 from ostrom.studies.run import Run, open_run
 
 
-@with_play_options(
-    "prompts",
-    *BUDGET,
-    "max_connections",
-    *CALLS,
-)
+@with_play_options("prompts", *BUDGET, "max_connections", *CALLS)
 def observe(
     run: Annotated[str, typer.Argument(help="A run, played or imported: its name or folder.")],
     model: Annotated[list[str], typer.Option(help="A model that watches; may be given several times.")],
-    watch: Annotated[
-        int | None, typer.Option(help="Predict this seat alone (default: all of them).", min=1)
-    ] = None,
+    watch: Annotated[int | None, typer.Option(help="Predict this seat alone (default: all of them).", min=1)] = None,
     match: Annotated[
         list[int] | None, typer.Option(help="Watch this match alone; may be given several times.", min=0)
     ] = None,
     set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a field, as in `ostrom run`: agent.framing.labels=QX."),
+        list[str] | None, typer.Option("--set", help="Change a field, as in `ostrom run`: agent.framing.labels=QX.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the new run (default: RUN-observed).")] = None,
     runs: Runs = Path("runs"),
@@ -66,19 +58,10 @@ def observe(
     with open_run(run, runs) as seen:
         folder = Folder(runs / check_name(name or f"{seen.name}-observed"))
         watched = observation_of(
-            seen,
-            watched=watch,
-            matches=match or (),
-            name=name,
-            changes=set_ or (),
-            told=_of_version_1(folder),
+            seen, watched=watch, matches=match or (), name=name, changes=set_ or (), told=_of_version_1(folder)
         )
         parent = None if dry_run else standing_of(seen)
-    found = resolve(
-        with_observers(watched, model),
-        changes=set_ or (),
-        options=options,
-    )
+    found = resolve(with_observers(watched, model), changes=set_ or (), options=options)
     if dry_run:
         return forecast_plan(found)
     refuse_unused(found)
@@ -125,10 +108,7 @@ def observation_of(
             continue
         types = {
             f"{unit.players[seat].name} (seat {seat + 1})": {
-                "strategy": {
-                    "name": "script",
-                    "moves": [rounds[number][seat + 1] for number in sorted(rounds)],
-                }
+                "strategy": {"name": "script", "moves": [rounds[number][seat + 1] for number in sorted(rounds)]}
             }
             for seat in range(seats)
         }
@@ -166,10 +146,7 @@ def observation_of(
         "citation": run.manifest["study"].get("citation", ""),
         "game": first["game"],
         "mechanism": first["mechanism"],
-        "agent": {
-            **{k: v for k, v in _agent(run).items() if k != "framing"},
-            **({"framing": same} if same else {}),
-        },
+        "agent": {**{k: v for k, v in _agent(run).items() if k != "framing"}, **({"framing": same} if same else {})},
         "seating": "seats",
         "vary": {"watched_match": levels},
         "report": {

@@ -13,9 +13,7 @@ from ostrom.cli.output import Output, TextTable
 @with_play_options("allow_key")
 def play(
     game: Annotated[str, typer.Argument(help="A game of the catalog, or a file.")],
-    against: Annotated[
-        list[str] | None, typer.Option(help="A strategy or a model, one for each other seat.")
-    ] = None,
+    against: Annotated[list[str] | None, typer.Option(help="A strategy or a model, one for each other seat.")] = None,
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
     seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
@@ -38,9 +36,7 @@ def play(
     if len(others) == 1:
         others = others * (seats - 1)
     if len(others) != seats - 1 or seat > seats:
-        raise UsageError(
-            f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}"
-        )
+        raise UsageError(f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}")
     types: dict[str, Any] = {"you": {"person": True, "style": "direct"}}
     names = []
     for number, other in enumerate(others, 1):

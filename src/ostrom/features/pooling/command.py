@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 
 def pool(
-    names: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Runs of one study: names or folders.")
-    ],
-    measure: Annotated[
-        str | None, typer.Option(help="The measure (default: cooperation, else the score).")
-    ] = None,
+    names: Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs of one study: names or folders.")],
+    measure: Annotated[str | None, typer.Option(help="The measure (default: cooperation, else the score).")] = None,
     contrast: Annotated[
         str, typer.Option(metavar="FACTOR=A-B", help="Pool the difference between two levels of a factor.")
     ] = "",
@@ -35,9 +31,7 @@ def pool(
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY", help="Pool although the studies differ in this key. May be given several times."
-        ),
+        typer.Option(metavar="KEY", help="Pool although the studies differ in this key. May be given several times."),
     ] = None,
     level: Level = 0.95,
     chart: Annotated[
@@ -60,9 +54,7 @@ def pool(
     with opened_runs(names, runs) as data:
         name = measure or headline_measure(data[0])
         if name is None:
-            raise UsageError(
-                f"{names[0]}: has no finished match with cooperation or a score (name a --measure)"
-            )
+            raise UsageError(f"{names[0]}: has no finished match with cooperation or a score (name a --measure)")
         query = stated_query(name, contrast, over, log, by, where or ())
         pools = pool_runs(data, query, level, allow or ())
         registered = standing(data)
@@ -75,8 +67,7 @@ def pool(
 
         write_forest(pools, chart, query)
     text = chain(
-        *(_text(one, query.words, level) for one in pools),
-        [None if chart is None else Remark(f"forest plot: {chart}")],
+        *(_text(one, query.words, level) for one in pools), [None if chart is None else Remark(f"forest plot: {chart}")]
     )
     return Output(document, text, standing=registered, source=pools)
 

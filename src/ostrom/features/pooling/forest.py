@@ -18,15 +18,9 @@ SERIES = ("runs", "pooled", "a further run")
 def write_forest(pools: Sequence[LabPool], path: Path, query: Query) -> None:
     """Write the plot as SVG, PNG or a page with its table."""
     groups = {one.title: forest_rows(one) for one in pools}
-    chart = dots(
-        groups, axis=query.words, series=series_colours(SERIES), domain=None, zero=bool(query.contrast)
-    )
+    chart = dots(groups, axis=query.words, series=series_colours(SERIES), domain=None, zero=bool(query.contrast))
     columns = ["group", "run", "value", "low", "high"]
-    rows = [
-        [title, row["label"], row["mean"], row["low"], row["high"]]
-        for title, of in groups.items()
-        for row in of
-    ]
+    rows = [[title, row["label"], row["mean"], row["low"], row["high"]] for title, of in groups.items() for row in of]
     subtitle = "; ".join(
         f"{one.title + ': ' if one.title else ''}{one.pooled.value:.3f} [{one.pooled.low:.3f}, {one.pooled.high:.3f}] "
         f"over {one.pooled.labs} runs, tau {one.pooled.tau:.3f}"
@@ -51,12 +45,8 @@ def forest_rows(one: LabPool) -> list[dict[str, Any]]:
         for lab in one.labs
     ]  # fmt: skip
     found = one.pooled
-    rows.append(
-        {"label": "pooled", "series": SERIES[1], "mean": found.value, "low": found.low, "high": found.high}
-    )
+    rows.append({"label": "pooled", "series": SERIES[1], "mean": found.value, "low": found.low, "high": found.high})
     if found.prediction is not None:
         low, high = found.prediction
-        rows.append(
-            {"label": "a further run", "series": SERIES[2], "mean": found.value, "low": low, "high": high}
-        )
+        rows.append({"label": "a further run", "series": SERIES[2], "mean": found.value, "low": low, "high": high})
     return rows

@@ -11,15 +11,7 @@ from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
 from ostrom.data.rundata import RunData, names_of
-from ostrom.features.pooling.random_effects import (
-    ANYWHERE,
-    ONE_SIGMA,
-    Pooled,
-    evened,
-    fitted,
-    pooled,
-    without_each,
-)
+from ostrom.features.pooling.random_effects import ANYWHERE, ONE_SIGMA, Pooled, evened, fitted, pooled, without_each
 from ostrom.ground.errors import UsageError
 
 ENOUGH = 4
@@ -95,9 +87,7 @@ class LabPool:
         }  # fmt: skip
 
 
-def pool_runs(
-    runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()
-) -> list[LabPool]:
+def pool_runs(runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()) -> list[LabPool]:
     """The answer to a question pooled over runs of one study, for every combination of the columns ``by``."""
     names = _names(runs)
     refuse_other_studies(runs, list(names), allowed)
@@ -133,14 +123,9 @@ def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed:
         if study_hash(first.manifest, allowed) == study_hash(run.manifest, allowed):
             continue
         one, two = study_keys(first.manifest), study_keys(run.manifest)
-        keys = [
-            key
-            for key in sorted({*one, *two})
-            if one.get(key) != two.get(key) and not is_allowed(key, allowed)
-        ]
+        keys = [key for key in sorted({*one, *two}) if one.get(key) != two.get(key) and not is_allowed(key, allowed)]
         listed = "; ".join(
-            f"{key}: {shown(one.get(key, 'none'))} and {shown(two.get(key, 'none'))}"
-            for key in keys[:MOST_KEYS]
+            f"{key}: {shown(one.get(key, 'none'))} and {shown(two.get(key, 'none'))}" for key in keys[:MOST_KEYS]
         )
         roots = dict.fromkeys(key.split(".")[0] for key in keys)
         more = f"; and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
@@ -196,9 +181,7 @@ def _pool(
             estimates[name] = one
     if len(estimates) < 2:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise UsageError(
-            f"{key_words(key) or 'all matches'}: fewer than two runs have an estimate ({reasons})"
-        )
+        raise UsageError(f"{key_words(key) or 'all matches'}: fewer than two runs have an estimate ({reasons})")
     values = [one.value for one in estimates.values()]
     variances = [variance_of(one) for one in estimates.values()]
     bounds = _bounds(estimates.values())
@@ -244,9 +227,7 @@ def _differing(runs: Mapping[str, RunData]) -> list[tuple[tuple[str, ...], Mappi
     return [(tuple(keys), values) for keys, values in groups.values()]
 
 
-def _moderated(
-    keys: tuple[str, ...], values: Mapping[str, str], labs: Sequence[Lab], level: float
-) -> Moderator | None:
+def _moderated(keys: tuple[str, ...], values: Mapping[str, str], labs: Sequence[Lab], level: float) -> Moderator | None:
     """A moderator of these labs; two values with enough labs each are compared."""
     own = {lab.name: values[lab.name] for lab in labs}
     levels = list(dict.fromkeys(own.values()))

@@ -126,12 +126,7 @@ def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
     return float(grid[int(np.argmax(likelihood(grid)))])
 
 
-def pooled(
-    values: Numbers,
-    variances: Numbers,
-    level: float = 0.95,
-    bounds: tuple[float, float] = ANYWHERE,
-) -> Pooled:
+def pooled(values: Numbers, variances: Numbers, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE) -> Pooled:
     """The mean of the labs' distribution; no limit lies beyond the ``bounds`` of the values.
 
     >>> found = pooled([0.1, 0.5, 0.9], [0.01, 0.01, 0.01])  # equal variances: the t interval of the three values
@@ -147,9 +142,7 @@ def pooled(
     typical = (y.size - 1) * float(fixed.sum()) / (float(fixed.sum()) ** 2 - float(fixed @ fixed))
     prediction = None
     if y.size >= FEWEST_LABS:
-        reach = t_quantile(0.5 + level / 2, y.size - 2) * math.hypot(
-            math.sqrt(fit.tau2), float(fit.errors[0])
-        )
+        reach = t_quantile(0.5 + level / 2, y.size - 2) * math.hypot(math.sqrt(fit.tau2), float(fit.errors[0]))
         prediction = (_within(value - reach, bounds), _within(value + reach, bounds))
     return Pooled(
         value, _within(low, bounds), _within(high, bounds), level, int(y.size), math.sqrt(fit.tau2),
@@ -194,10 +187,7 @@ def _chance(q: float, df: int) -> float:
 
 
 def without_each(
-    values: Sequence[float],
-    variances: Sequence[float],
-    level: float = 0.95,
-    bounds: tuple[float, float] = ANYWHERE,
+    values: Sequence[float], variances: Sequence[float], level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
 ) -> list[Pooled]:
     """The mean without each lab in turn; none with two labs."""
     if len(values) < 3:

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import (
-    Level,
-    Models,
-    PlayOptions,
-    Presets,
-    Runs,
-    Sets,
-    opened_runs,
-    with_play_options,
-)
+from ostrom.cli.options import Level, Models, PlayOptions, Presets, Runs, Sets, opened_runs, with_play_options
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, show
 from ostrom.ground.errors import UsageError
 
@@ -37,25 +28,17 @@ def power(
     ] = None,
     contrast: Annotated[
         str | None,
-        typer.Option(
-            metavar="FACTOR=A-B", help="The difference between two levels of a factor (default: likewise)."
-        ),
+        typer.Option(metavar="FACTOR=A-B", help="The difference between two levels of a factor (default: likewise)."),
     ] = None,
     effect: Annotated[
         float | None, typer.Option(help="The true difference A - B (default: 0.1; with --within 0).")
     ] = None,
     from_: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            metavar="RUN",
-            help="Take spreads, means and lengths of replies from this run.",
-        ),
+        typer.Option("--from", metavar="RUN", help="Take spreads, means and lengths of replies from this run."),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Numbers of seeds, separated by commas.")] = "3,5,10,20,50",
-    target: Annotated[
-        float, typer.Option("--power", help="The power that is wanted.", min=0.01, max=0.999)
-    ] = 0.8,
+    target: Annotated[float, typer.Option("--power", help="The power that is wanted.", min=0.01, max=0.999)] = 0.8,
     within: Annotated[
         float | None, typer.Option(help="Power of the gate `within` this margin instead: equivalence.", min=0)
     ] = None,
@@ -63,16 +46,13 @@ def power(
         float | None, typer.Option(help="The mean at level B (default: the middle of the scale).")
     ] = None,
     sd: Annotated[
-        float | None,
-        typer.Option(help="The sd between matches of one condition (default: a uniform spread).", min=0),
+        float | None, typer.Option(help="The sd between matches of one condition (default: a uniform spread).", min=0)
     ] = None,
     correlation: Annotated[
-        float | None,
-        typer.Option(help="The correlation of pairs, which share a seed (default 0).", min=-1, max=1),
+        float | None, typer.Option(help="The correlation of pairs, which share a seed (default 0).", min=-1, max=1)
     ] = None,
     where: Annotated[
-        list[str] | None,
-        typer.Option(help="Only these matches: column=level[,level]. May be given several times."),
+        list[str] | None, typer.Option(help="Only these matches: column=level[,level]. May be given several times.")
     ] = None,
     level: Level = 0.95,
     simulations: Annotated[
@@ -80,12 +60,9 @@ def power(
     ] = 1000,
     seed: Annotated[int, typer.Option(help="The seed of the simulation.", min=0)] = 0,
     seconds_per_call: Annotated[
-        float | None,
-        typer.Option(help="Wall time per call, for the time it takes (default: that of --from).", min=0),
+        float | None, typer.Option(help="Wall time per call, for the time it takes (default: that of --from).", min=0)
     ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(help="Write the curve to this file: .svg, .png or .html.")
-    ] = None,
+    chart: Annotated[Path | None, typer.Option(help="Write the curve to this file: .svg, .png or .html.")] = None,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
@@ -110,9 +87,7 @@ def power(
         raise UsageError("--within must be more than 0")
     true = (0.0 if within is not None else 0.1) if effect is None else effect
     if within is None and true == 0:
-        raise UsageError(
-            "--effect must not be 0: nothing could be found (the error at 0 stands beside every power)"
-        )
+        raise UsageError("--effect must not be 0: nothing could be found (the error at 0 stands beside every power)")
     if within is not None and abs(true) >= within:
         raise UsageError(f"--effect {true:g}: must lie within the margin of {within:g}")
     if chart is not None:
@@ -120,9 +95,7 @@ def power(
     resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
     rule = resolved.plan.study.stop if measure is None and contrast is None else None
     if rule is None and (measure is None or contrast is None):
-        raise UsageError(
-            "--measure and --contrast are needed: the study has no stopping rule that names them"
-        )
+        raise UsageError("--measure and --contrast are needed: the study has no stopping rule that names them")
     if rule is not None and (within is not None or chart is not None or where):
         raise UsageError(
             "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
@@ -277,9 +250,7 @@ def _seeds(text: str, most: int) -> list[int]:
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1 or max(numbers) > most:
-        raise UsageError(
-            f"--seeds must be whole numbers from 1 to {most}, separated by commas (found {text!r})"
-        )
+        raise UsageError(f"--seeds must be whole numbers from 1 to {most}, separated by commas (found {text!r})")
     return sorted(set(numbers))
 
 

@@ -11,15 +11,7 @@ from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.measured import Measured
-from ostrom.features.power.simulation import (
-    Assumed,
-    SeedLayout,
-    Simulation,
-    assumed_of,
-    inside,
-    says_yes,
-    share,
-)
+from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, assumed_of, inside, says_yes, share
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast
 from ostrom.studies.plan import StudyPlan
@@ -87,11 +79,7 @@ def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
     made, columns = planned_contrast(plan, query)
     conditions, places, numbers = [], [], dict[Any, int]()
     for _, side in made.sides:
-        own = [
-            (u, x)
-            for u, x in zip(side.units, side.labels, strict=True)
-            if u.rows[0]["seed"] == plan.study.seed
-        ]
+        own = [(u, x) for u, x in zip(side.units, side.labels, strict=True) if u.rows[0]["seed"] == plan.study.seed]
         conditions.append(tuple(condition_of(unit.rows[0], columns) for unit, _ in own))
         places.append(tuple(numbers.setdefault(label, len(numbers)) for _, label in own))
     return SeedLayout(made, (conditions[0], conditions[1]), (places[0], places[1]))
@@ -160,15 +148,9 @@ def power_curve(
         for n in shown
     )  # fmt: skip
     if question.within is None:
-        words = (
-            "p is below 0.05 on the side of the effect (the word YES)",
-            "p is below 0.05 where nothing differs",
-        )
+        words = ("p is below 0.05 on the side of the effect (the word YES)", "p is below 0.05 where nothing differs")
     else:
-        words = (
-            f"the gate within ±{question.within:g} passes",
-            "it does where the true difference is the margin",
-        )
+        words = (f"the gate within ±{question.within:g} passes", "it does where the true difference is the margin")
     return PowerCurve(
         points,
         needed,
@@ -194,9 +176,7 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
     if question.within is not None:
         words, allowed = f"within {question.within:g}", (-question.within, question.within)
     else:
-        words, allowed = (
-            ("at_least 0", (0.0, math.inf)) if question.effect > 0 else ("at_most 0", (-math.inf, 0.0))
-        )
+        words, allowed = ("at_least 0", (0.0, math.inf)) if question.effect > 0 else ("at_most 0", (-math.inf, 0.0))
     needed = math.ceil(inference.multiple_for(*allowed, question.level) - 1e-9)
     return f"a gate `{words}` on this difference needs at least {count_text(needed, 'seed')}, however well it goes"
 
@@ -328,16 +308,12 @@ def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None
         shown, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
         target=curve.target,
     )  # fmt: skip
-    needed = (
-        "No number of seeds that was tried reaches" if curve.needed is None else f"{curve.needed} seeds reach"
-    )
+    needed = "No number of seeds that was tried reaches" if curve.needed is None else f"{curve.needed} seeds reach"
     caption = (
         f"Power: {curve.found}. Error: {curve.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
         f"{curve.truth:.3g}; assumed ({curve.source}): {curve.assumed.words}. Dashed: the target."
     )
-    values = "; ".join(
-        f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in curve.points
-    )
+    values = "; ".join(f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in curve.points)
     points = [point.as_dict() for point in curve.points]
     columns = [name for name in points[0] if any(point[name] is not None for point in points)]
     table = Table("power", columns, [[point[name] for name in columns] for point in points], "Every figure.")

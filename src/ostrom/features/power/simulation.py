@@ -217,9 +217,7 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
     found = observations(pilot, query.part, query.condition(pilot))
     if not found.rows:
-        raise UsageError(
-            f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}"
-        )
+        raise UsageError(f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}")
     sides = sides_of(found, query)
     made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
     low, high = made.bounds
@@ -228,18 +226,14 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
         for unit in side.units:
             values[number].setdefault(condition_of(unit.rows[0], columns), []).append(unit.value)
     squares, freedom, room = 0.0, 0, 0.0
-    for seen in (
-        of for one, sure in zip(values, made.certain, strict=True) if not sure for of in one.values()
-    ):
+    for seen in (of for one, sure in zip(values, made.certain, strict=True) if not sure for of in one.values()):
         mean = math.fsum(seen) / len(seen)
         squares += math.fsum((x - mean) ** 2 for x in seen)
         freedom += len(seen) - 1
         if low is not None and high is not None:
             room += (len(seen) - 1) * (mean - low) * (high - mean)
     if freedom < (1 if any(made.certain) else 2) or squares <= 1e-12:
-        raise UsageError(
-            f"{pilot.name}: shows no spread between matches of one condition; state one with --sd"
-        )
+        raise UsageError(f"{pilot.name}: shows no spread between matches of one condition; state one with --sd")
     second = [x for seen in values[1].values() for x in seen]
     baseline = math.fsum(second) / len(second)
     conditions = {key: math.fsum(seen) / len(seen) for key, seen in values[1].items()}
@@ -260,9 +254,7 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
     return replace(assumed, sd=math.sqrt(assumed.share * room))
 
 
-def stated_over(
-    assumed: Assumed, given: dict[str, Any], bounds: tuple[float | None, float | None]
-) -> Assumed:
+def stated_over(assumed: Assumed, given: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
     """The assumptions from a pilot, with stated values in place of its own."""
     changed = dict(given)
     if "baseline" in given:
@@ -276,8 +268,7 @@ def _correlation(made: UnitFigure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
     # A shared seed has one label in several conditions.
     sides = [
-        dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True))
-        for _, side in made.sides
+        dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True)) for _, side in made.sides
     ]
     both = [place for place in sides[0] if place in sides[1]]
     groups = grouped((place[1], (sides[0][place], sides[1][place])) for place in both)
@@ -289,16 +280,12 @@ def _correlation(made: UnitFigure) -> float:
     return 0.0 if room <= 1e-18 else round(max(-1.0, min(1.0, float(total[0, 1]) / math.sqrt(room))), 6)
 
 
-def assumed_of(
-    design: SeedLayout, baseline: float | None, sd: float | None, correlation: float | None
-) -> Assumed:
+def assumed_of(design: SeedLayout, baseline: float | None, sd: float | None, correlation: float | None) -> Assumed:
     """Stated assumptions; between two bounds the middle and the spread of a uniform distribution by default."""
     low, high = design.comparison.bounds
     if low is None or high is None:
         if sd is None or baseline is None:
-            raise UsageError(
-                "this measure has no bounds: state --baseline and --sd, or name a pilot with --from RUN"
-            )
+            raise UsageError("this measure has no bounds: state --baseline and --sd, or name a pilot with --from RUN")
         return Assumed(baseline, sd, correlation or 0.0)
     middle = (low + high) / 2 if baseline is None else baseline
     room = max(0.0, (middle - low) * (high - middle))
@@ -310,9 +297,7 @@ def assumed_of(
 
 def pace_of(pilot: RunData) -> float | None:
     """Seconds per call of a run: the time in which any call was under way, over the number of calls."""
-    rows = pilot.records(
-        'SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"'
-    )
+    rows = pilot.records('SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"')
     busy, until = 0.0, -math.inf
     for row in rows:
         begun, ended = float(row["at"]), float(row["at"]) + float(row["latency"] or 0.0)

@@ -232,9 +232,7 @@ def play_battery(
 
 def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[Taken], str]:
     """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
-    skipped = data.records(
-        "SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"
-    )
+    skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
     if skipped:
         said = next((row["why"] for row in skipped if row["why"]), "no valid answer")

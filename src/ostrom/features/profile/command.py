@@ -16,22 +16,12 @@ if TYPE_CHECKING:
     from ostrom.features.profile.battery import ModelProfile
 
 
-@with_play_options(
-    "budget_usd",
-    "preset",
-    "battery",
-    "out",
-    "max_connections",
-    "prompts",
-    *CALLS,
-)
+@with_play_options("budget_usd", "preset", "battery", "out", "max_connections", "prompts", *CALLS)
 def profile(
     model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],
     against: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL", help="Show every figure as a difference to this model, which is profiled too."
-        ),
+        typer.Option(metavar="MODEL", help="Show every figure as a difference to this model, which is profiled too."),
     ] = None,
     options: PlayOptions = PlayOptions(),
     preset: Annotated[str | None, typer.Option(help="A preset of the battery, such as smoke.")] = None,
@@ -61,9 +51,7 @@ def profile(
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     found, home = read_battery(battery, preset)
-    sizes = sized(
-        found.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run
-    )
+    sizes = sized(found.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run)
     if dry_run:
         return sizes_output(sizes, found.title)
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
@@ -81,9 +69,7 @@ def profile(
     )
     written = pages.write_pages(folder, found, profiles, about=about)
     compared = None if against is None else pages.differences(profiles)
-    beside = (
-        {} if compared is None else {"against": against, "differences": compared[0], "control": compared[1]}
-    )
+    beside = {} if compared is None else {"against": against, "differences": compared[0], "control": compared[1]}
     document = {
         "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
         "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles), **beside,

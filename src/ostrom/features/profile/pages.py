@@ -78,10 +78,7 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
         ("Models", ", ".join(profile.model for profile in profiles)),
         ("Calls", f"{sum(profile.calls for profile in profiles):,}"),
         ("Spent", f"{sum(profile.usd for profile in profiles):.4f} USD"),
-        (
-            "Intervals",
-            f"{battery.level:.4g}, each by itself; the tables name the unit, mostly a match",
-        ),
+        ("Intervals", f"{battery.level:.4g}, each by itself; the tables name the unit, mostly a match"),
         ("Published figures", "as printed, without an interval of ours; figures in doubt are left out"),
         ("Data", "the runs lie beside this page, one folder per part (ostrom report, ostrom estimate)"),
     ]
@@ -140,11 +137,8 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
         )
         for row, (name, cells, scale) in enumerate(rows)
     ]
-    table = Markup(
-        '<table class="claims profile"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>'
-    ).format(
-        Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head),
-        Markup("").join(body),
+    table = Markup('<table class="claims profile"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
+        Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head), Markup("").join(body)
     )
     first = next(iter(models.values()))
     note = f"Differences are to {first}, with the intervals that their words rest on: {verdicts.control}."
@@ -177,9 +171,7 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
                 difference = _difference(known.get(place), one)
                 if difference is not None:
                     group = key_words(one.key) if len(taken.estimates) > 1 else ""
-                    rows.append(
-                        {"model": profile.model, "part": place[0], "figure": place[1], "group": group}
-                    )
+                    rows.append({"model": profile.model, "part": place[0], "figure": place[1], "group": group})
                     estimates.append(difference)
     verdicts = above(estimates)
     for row, verdict in zip(rows, verdicts, strict=True):
@@ -203,9 +195,7 @@ def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
         'stroke="var(--rule)"/><path d="M{:.1f} 4H{:.1f}" stroke="{}" stroke-width="3"/>'
         '<circle cx="{:.1f}" cy="4" r="3.5" fill="{}"/></svg>'
     ).format(start, end, MAIN, middle, MAIN)
-    return Markup('<td><span class="model">{}: </span>{}<br>{}</td>').format(
-        model, e.text().partition(", n =")[0], bar
-    )
+    return Markup('<td><span class="model">{}: </span>{}<br>{}</td>').format(model, e.text().partition(", n =")[0], bar)
 
 
 def _word(verdict: Verdict | None, model: str) -> Markup:
@@ -213,10 +203,7 @@ def _word(verdict: Verdict | None, model: str) -> Markup:
         return Markup("<td>–</td>")
     word = WORDS[verdict.answer]
     return Markup('<td><span class="model">{}: </span><span class="verdict {}">{}</span> {}</td>').format(
-        model,
-        "undecided" if verdict.answer == "undecided" else "",
-        word,
-        verdict.estimate.text().partition(", n =")[0],
+        model, "undecided" if verdict.answer == "undecided" else "", word, verdict.estimate.text().partition(", n =")[0]
     )
 
 
@@ -243,8 +230,7 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
         section = sections[part.name]
         number = sum(len(one.figures) for one in sections.values())
         same = [
-            next((t for t in profile.taken if (t.part, t.figure) == (part, taken.figure)), None)
-            for profile in profiles
+            next((t for t in profile.taken if (t.part, t.figure) == (part, taken.figure)), None) for profile in profiles
         ]
         known = [(profile.model, one) for profile, one in zip(profiles, same, strict=True) if one is not None]
         section.notes += [f"{taken.figure.name}, {model}: {one.error}" for model, one in known if one.error]
@@ -254,9 +240,7 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
     for name, rows in tables.items():
         kept = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
         columns = tuple(COLUMNS[1:][i] for i in kept)
-        table = Table(
-            name, columns, [[row[i] for i in kept] for row in rows], f"{sections[name].title}: every figure"
-        )
+        table = Table(name, columns, [[row[i] for i in kept] for row in rows], f"{sections[name].title}: every figure")
         sections[name].tables.append(shown_table(table, ""))
     return list(sections.values())
 
@@ -311,16 +295,13 @@ def _rows_of(figures: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
     for model, one in figures:
         head = [one.part.name, one.figure.name]
         rows += [
-            [*head, _group(e), model, e.value, e.low, e.high, e.n, e.unit, e.method, "", e.note]
-            for e in one.estimates
+            [*head, _group(e), model, e.value, e.low, e.high, e.n, e.unit, e.method, "", e.note] for e in one.estimates
         ]
         if one.error:
             rows.append([*head, "", model, None, None, None, None, "", "", "", one.error])
     for other in figures[0][1].beside if figures else ():
         head = [figures[0][1].part.name, figures[0][1].figure.name]
-        rows.append(
-            [*head, " / ".join(other.group), other.name, other.value, *[None] * 3, "", "", other.source, ""]
-        )
+        rows.append([*head, " / ".join(other.group), other.name, other.value, *[None] * 3, "", "", other.source, ""])
     return rows
 
 
@@ -341,12 +322,7 @@ def as_data(profiles: Sequence[ModelProfile]) -> list[Mapping[str, Any]]:
                     "error": taken.error or None,
                     "estimates": [estimate.as_dict() for estimate in taken.estimates],
                     "beside": [
-                        {
-                            "name": other.name,
-                            "value": other.value,
-                            "group": list(other.group),
-                            "source": other.source,
-                        }
+                        {"name": other.name, "value": other.value, "group": list(other.group), "source": other.source}
                         for other in taken.beside
                     ],
                 }

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import (
-    Models,
-    PlayOptions,
-    Presets,
-    Runs,
-    Seeds,
-    Sets,
-    say_allowed,
-    with_play_options,
-)
+from ostrom.cli.options import Models, PlayOptions, Presets, Runs, Seeds, Sets, say_allowed, with_play_options
 from ostrom.cli.output import Output, Remark
 from ostrom.ground.errors import UsageError
 
@@ -31,19 +22,14 @@ CONTRAST = "`MEASURE: FACTOR A - B < 0`"
 def register(
     study: Annotated[
         str | None,
-        typer.Argument(
-            metavar="STUDY", help="A study file or a built-in study; with --check a run (optional)."
-        ),
+        typer.Argument(metavar="STUDY", help="A study file or a built-in study; with --check a run (optional)."),
     ] = None,
     primary: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CONTRAST", help=f"What the study is about: {CONTRAST}. May be given several times."
-        ),
+        typer.Option(metavar="CONTRAST", help=f"What the study is about: {CONTRAST}. May be given several times."),
     ] = None,
     secondary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CONTRAST", help="A further contrast. May be given several times."),
+        list[str] | None, typer.Option(metavar="CONTRAST", help="A further contrast. May be given several times.")
     ] = None,
     smallest: Annotated[
         float | None, typer.Option(help="The smallest difference that matters; less is called absence.")
@@ -51,8 +37,7 @@ def register(
     level: Annotated[float, typer.Option(help="The level of all primary contrasts together.")] = 0.95,
     model: Models = None,
     eligible: Annotated[
-        str | None,
-        typer.Option(metavar="RULE", help="In place of --model: the rule, in words, that picks one."),
+        str | None, typer.Option(metavar="RULE", help="In place of --model: the rule, in words, that picks one.")
     ] = None,
     seeds: Seeds = None,
     stop: Annotated[
@@ -68,12 +53,11 @@ def register(
         str | None, typer.Option("--from", metavar="RUN", help="State the power by the spreads of this run.")
     ] = None,
     played: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Register a run that was played: all of it stays exploratory."),
+        str | None, typer.Option(metavar="RUN", help="Register a run that was played: all of it stays exploratory.")
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file; pages (.html, .md) lie beside it.")
-    ] = Path("registration.yaml"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file; pages (.html, .md) lie beside it.")] = Path(
+        "registration.yaml"
+    ),
     check: Annotated[
         Path | None, typer.Option(help="Check this registration, and the run that is named, if one is.")
     ] = None,
@@ -98,9 +82,7 @@ def register(
         raise UsageError("name a study, or with --played a run that was played")
     for path in (out, out.with_suffix(".html"), out.with_suffix(".md")):
         if path.exists():
-            raise UsageError(
-                f"{path}: is there already; a registration is never written over (choose another --out)"
-            )
+            raise UsageError(f"{path}: is there already; a registration is never written over (choose another --out)")
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent}")
     if out.suffix not in (".yaml", ".yml"):
@@ -152,9 +134,7 @@ def _before(
             raise UsageError("--seeds and --stop exclude each other")
         rule = read_yaml(stop, "--stop")
         if not isinstance(rule, dict):
-            raise UsageError(
-                f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})"
-            )
+            raise UsageError(f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})")
         first = terms.primary[0]
         whole = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
         changes = [*changes, f"stop={orjson.dumps(whole).decode()}"]
@@ -209,9 +189,7 @@ def _write(registration: Registration, out: Path) -> Output:
         ),
         registration.sample.note or None,
         earlier if registration.earlier else None,
-        Remark(
-            f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"
-        ),
+        Remark(f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"),
         Remark(f"play it: ostrom run {registration.stated.study} --registered {out}")
         if registration.kind == "confirmatory"
         else None,
@@ -263,12 +241,7 @@ def study_here(registration: Registration, options: PlayOptions) -> list[str]:
     models = [PLACEHOLDER] if registration.eligible is not None else list(stated.models)
     try:
         plan = resolve(
-            stated.study,
-            preset=stated.preset,
-            changes=stated.set,
-            models=models,
-            seeds=stated.seeds,
-            options=options,
+            stated.study, preset=stated.preset, changes=stated.set, models=models, seeds=stated.seeds, options=options
         ).plan
     except OstromError as error:
         return [f"the study cannot be read here: {error}"]

@@ -61,9 +61,7 @@ def _about(registration: Registration) -> str:
 def _warnings(registration: Registration) -> list[str]:
     said = []
     if registration.played is not None:
-        said.append(
-            f"The run {registration.played.get('run')} had been played: nothing here is confirmatory."
-        )
+        said.append(f"The run {registration.played.get('run')} had been played: nothing here is confirmatory.")
     if registration.earlier:
         said.append(f"Runs of this study were there already: {', '.join(registration.earlier)}.")
     return said
@@ -93,20 +91,11 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         *([key, _dumped(study[key])] for key in sorted(study) if key not in ("title", "about", "report")),
     ]
     return [
-        (
-            "What is expected",
-            [*statements, f"{registration.multiplicity}."],
-            None,
-        ),
+        ("What is expected", [*statements, f"{registration.multiplicity}."], None),
         (
             "What will count as an answer",
             [],
-            Table(
-                "decisions",
-                ("answer", "where"),
-                [[*row] for row in registration.decisions.items()],
-                "The answers",
-            ),
+            Table("decisions", ("answer", "where"), [[*row] for row in registration.decisions.items()], "The answers"),
         ),
         (
             "How much is played",
@@ -120,30 +109,17 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         (
             "What is left out",
             [],
-            Table(
-                "exclusions",
-                ("what", "rule"),
-                [[*row] for row in registration.exclusions.items()],
-                "The rules",
-            ),
+            Table("exclusions", ("what", "rule"), [[*row] for row in registration.exclusions.items()], "The rules"),
         ),
         (
             "What is played",
-            [
-                models,
-                f"Hash of the study {hashes['study']}, of its prompts {hashes['prompts']}.",
-            ],
+            [models, f"Hash of the study {hashes['study']}, of its prompts {hashes['prompts']}."],
             Table("study", ("key", "value"), played, "The study as resolved", shown=200),
         ),
         (
             "Prompts",
             [],
-            Table(
-                "prompts",
-                ("prompt", "hash"),
-                [[*row] for row in registration.prompts.items()],
-                "Every prompt file",
-            )
+            Table("prompts", ("prompt", "hash"), [[*row] for row in registration.prompts.items()], "Every prompt file")
             if registration.prompts
             else None,
         ),

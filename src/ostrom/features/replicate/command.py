@@ -18,21 +18,10 @@ if TYPE_CHECKING:
 RECORD = "replicate.json"
 
 
-@with_play_options(
-    "budget_usd",
-    "preset",
-    "runs",
-    "as_",
-    "out",
-    "max_connections",
-    "prompts",
-    *CALLS,
-)
+@with_play_options("budget_usd", "preset", "runs", "as_", "out", "max_connections", "prompts", *CALLS)
 def replicate(
     paper: Annotated[str | None, typer.Argument(help="A paper, as --list names it.")] = None,
-    model: Annotated[
-        list[str] | None, typer.Option("--model", help="A model; may be given several times.")
-    ] = None,
+    model: Annotated[list[str] | None, typer.Option("--model", help="A model; may be given several times.")] = None,
     options: PlayOptions = PlayOptions(),
     preset: Annotated[
         str | None, typer.Option(help="The size: small, smoke, or paper (default: the paper's own).")
@@ -135,12 +124,7 @@ def _papers() -> Output:
         "Papers that can be replicated",
         ["paper", "citation", "studies", "presets"],
         [
-            [
-                row["paper"],
-                row["citation"],
-                ", ".join(dict.fromkeys(row["studies"])),
-                ", ".join(row["presets"]),
-            ]
+            [row["paper"], row["citation"], ", ".join(dict.fromkeys(row["studies"])), ", ".join(row["presets"])]
             for row in rows
         ],
     )
@@ -148,13 +132,7 @@ def _papers() -> Output:
 
 
 def _play(
-    plan: "PaperPlan",
-    models: list[str],
-    options: PlayOptions,
-    preset: str | None,
-    folder: Path,
-    *,
-    dry_run: bool,
+    plan: "PaperPlan", models: list[str], options: PlayOptions, preset: str | None, folder: Path, *, dry_run: bool
 ) -> tuple[list[Path], bool] | Output:
     """Play the parts of the paper within the budget; their folders, and whether all are complete.
 

@@ -26,9 +26,7 @@ from ostrom.reports.theme import LINE, colours
 from ostrom.reports.words import pretty
 
 PAPER = "the paper's models"
-RULE = (
-    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin"
-)
+RULE = "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin"
 CLAIM_COLUMNS = ("claim", "verdict", "agent", "ours", "low", "high", "n", "paper", "run")
 CELL_COLUMNS = (
     "agent",
@@ -46,12 +44,7 @@ CELL_COLUMNS = (
 
 
 def write_page(
-    out: Path,
-    replication: Replication,
-    registered: Standing = Standing(),
-    *,
-    about: str = "",
-    safe: bool = False,
+    out: Path, replication: Replication, registered: Standing = Standing(), *, about: str = "", safe: bool = False
 ) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
@@ -60,9 +53,7 @@ def write_page(
     published = replication.paper.published()
     with ReportFiles(first, safe=safe, folder="page", home=out, names=names) as files:
         start = _first(files, replication, published)
-        sections = [
-            _section(files, replication, one, cells, published) for one, cells in replication.exhibits
-        ]
+        sections = [_section(files, replication, one, cells, published) for one, cells in replication.exhibits]
         files.draw()
     sections += files.careful(replication.remarks)
     cost = sum(run.usd for run in replication.runs)
@@ -118,9 +109,9 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
         claim = line.claim.claim if line.claim.claim != before else ""
         before = line.claim.claim
         rows.append(
-            Markup(
-                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td></tr>'
-            ).format(claim, line.verdict.answer.replace(" ", "-"), line.verdict, _ours(line), _theirs(line))
+            Markup('<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td></tr>').format(
+                claim, line.verdict.answer.replace(" ", "-"), line.verdict, _ours(line), _theirs(line)
+            )
         )
     names = ("claim", "verdict", "ours", "paper")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -133,11 +124,7 @@ def _ours(line: ClaimLine) -> str:
     one = line.estimate
     if one is None:
         return ""
-    ends = (
-        ""
-        if one.low is None or one.high is None
-        else f" [{_number(line, one.low)}, {_number(line, one.high)}]"
-    )
+    ends = "" if one.low is None or one.high is None else f" [{_number(line, one.low)}, {_number(line, one.high)}]"
     return f"{line.agent}: {_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}"
 
 
@@ -186,9 +173,7 @@ def _section(
         if one.rows:
             figures = grouped((cell.run, cell.line.own) for cell in cells)
             mapping = {
-                cell.line.own.agent: cell.line.model
-                for cell in cells
-                if cell.line.own.agent and cell.line.model
+                cell.line.own.agent: cell.line.model for cell in cells if cell.line.own.agent and cell.line.model
             }
             own_of = {run: dict.fromkeys(of) for run, of in figures.items()}
             shown = entries(one, replication.paper.columns, published, own_of, mapping)
@@ -275,19 +260,11 @@ def _picture(made: Replication, picture: Picture, published: Sequence[Published]
     if all(_is_number(row["x"]) for row in rows):
         levels = sorted(dict.fromkeys(row["x"] for row in rows), key=float)
         chart = curves(
-            rows,
-            x=pretty(picture.x),
-            y=axis,
-            facets=facets,
-            series=series,
-            legend=None,
-            levels=levels,
-            domain=domain,
+            rows, x=pretty(picture.x), y=axis, facets=facets, series=series, legend=None, levels=levels, domain=domain
         )
     else:
         groups = {
-            facet: [{**row, "label": pretty(row["x"])} for row in rows if row["facet"] == facet]
-            for facet in facets
+            facet: [{**row, "label": pretty(row["x"])} for row in rows if row["facet"] == facet] for facet in facets
         }
         chart = dots(groups, axis=axis, series=series, domain=domain)
     colour = " In colour: ours with 95 % intervals." if len(series) > 1 else ""
@@ -295,9 +272,7 @@ def _picture(made: Replication, picture: Picture, published: Sequence[Published]
     return Drawn(figures=(Figure("picture", chart, caption, caption),))
 
 
-def _row(
-    at: tuple[str, str], series: str, mean: float, low: float | None, high: float | None
-) -> dict[str, Any]:
+def _row(at: tuple[str, str], series: str, mean: float, low: float | None, high: float | None) -> dict[str, Any]:
     return {"x": at[0], "facet": pretty(at[1]), "series": series, "mean": mean, "low": low, "high": high}
 
 

@@ -47,9 +47,7 @@ class PaperClaim(Query):
     threshold: float = Field(default=0.0, allow_inf_nan=False)
     smallest: float = Field(gt=0, allow_inf_nan=False)
     published: PublishedPick | None = None
-    about: tuple[str, ...] = Field(
-        default=(), description="the paper's models that it speaks of; all by default"
-    )
+    about: tuple[str, ...] = Field(default=(), description="the paper's models that it speaks of; all by default")
     scale: float = Field(default=1.0, allow_inf_nan=False, description="to the unit in which it is written")
     unit: str = ""
     note: str = ""
@@ -88,9 +86,7 @@ class Released(BaseModel):
 
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
-    levels: dict[str, str] = Field(
-        default_factory=dict, description="levels of a claim, with their names in the data"
-    )
+    levels: dict[str, str] = Field(default_factory=dict, description="levels of a claim, with their names in the data")
     measure: str | None = Field(
         default=None, description="what claims are judged by where the data lack the actions; all in one unit"
     )
@@ -121,9 +117,7 @@ class PaperPlan(BaseModel):
                 raise ValueError(f"two parts have the name {name!r}")
         for claim in self.claims:
             if claim.run not in names:
-                raise ValueError(
-                    f"claim {claim.claim!r}: unknown part {claim.run!r} (allowed: {', '.join(names)})"
-                )
+                raise ValueError(f"claim {claim.claim!r}: unknown part {claim.run!r} (allowed: {', '.join(names)})")
         return self
 
     @property

@@ -14,13 +14,7 @@ from ostrom.analysis.published import published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
-from ostrom.features.replicate.verdicts import (
-    Interval,
-    PaperVerdict,
-    cell_verdict,
-    claim_verdict,
-    recomputed_verdict,
-)
+from ostrom.features.replicate.verdicts import Interval, PaperVerdict, cell_verdict, claim_verdict, recomputed_verdict
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
@@ -191,9 +185,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                 ]
         if run.released is not None and run.released.measure is not None:
             title = measures.named(run.released.measure).title
-            remarks.setdefault(
-                f"Claims are judged by {title}: the released data have no actions.", []
-            ).append(run.name)
+            remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
     parts = tuple((one, _judged(plan, lines[one.name])) for one in exhibits)
@@ -225,12 +217,8 @@ def _judged(plan: PaperPlan, lines: Sequence[tuple[Line, PaperRun]]) -> tuple[Ju
     priors = {}
     for measure, of in grouped((line.cell[-1], line.own) for line, _ in lines).items():
         known = [own for own in of if own.se]
-        priors[measure] = prior_of(
-            [(own.se or 0.0) ** 2 * own.matches for own in known], [own.df for own in known]
-        )
-    return tuple(
-        JudgedFigure(line, run.name, _verdict(plan, line, run, priors[line.cell[-1]])) for line, run in lines
-    )
+        priors[measure] = prior_of([(own.se or 0.0) ** 2 * own.matches for own in known], [own.df for own in known])
+    return tuple(JudgedFigure(line, run.name, _verdict(plan, line, run, priors[line.cell[-1]])) for line, run in lines)
 
 
 def _verdict(plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperVerdict:
@@ -244,9 +232,7 @@ def _verdict(plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperV
         if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):
             return verdict
         if not line.doubts:
-            return PaperVerdict(
-                "not comparable", "the released data are known to give a figure near the printed one"
-            )
+            return PaperVerdict("not comparable", "the released data are known to give a figure near the printed one")
     if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "the paper pools its own models")
     if own.word:
@@ -265,9 +251,7 @@ def _verdict(plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperV
     return verdict
 
 
-def _claim(
-    plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference
-) -> list[ClaimLine]:
+def _claim(plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference) -> list[ClaimLine]:
     """A claim for every model of every run of its part."""
     study = plan.studies[declared.run]
     lines, own = [], [run for run in runs if run.study == study]
@@ -344,9 +328,7 @@ def _in_data(question: Query, run: PaperRun) -> Query:
         return question
     where = {column: names.get(str(level), level) for column, level in question.where.items()}
     factor, equals, pair = question.contrast.partition("=")
-    return question.model_copy(
-        update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"}
-    )
+    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"})
 
 
 def _within(question: Query, data: RunData) -> Query:
@@ -357,9 +339,7 @@ def _within(question: Query, data: RunData) -> Query:
     kept = {}
     for column, wanted in where.items():
         known = [str(level) for level in data.levels.get(column, ())]
-        kept[column] = (
-            [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
-        )
+        kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
         if kept[column] == []:
             raise UsageError(f"the run has none of the levels of {column} that the claim is about")
     return question.model_copy(update={"where": kept})

@@ -103,16 +103,12 @@ def claim_verdict(
     return _undecided(one, -value, value + smallest)
 
 
-def cell_verdict(
-    own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int
-) -> PaperVerdict:
+def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
     """What a figure of matches says about a printed one with a standard error; ``prior`` is that of its table."""
     gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
     if own.alike:
         answer: Answer = "agrees" if abs(gap) <= margin + slack else "differs"
-        return PaperVerdict(
-            answer, "by its value and the margin: its matches are all alike", approximate=True
-        )
+        return PaperVerdict(answer, "by its value and the margin: its matches are all alike", approximate=True)
     if own.se is None:
         return PaperVerdict("undecided", "too few matches for an interval")
     if own.width > 3 * margin:
@@ -136,9 +132,7 @@ def cell_verdict(
         return PaperVerdict("undecided", f"cannot: it lies at the border of the margin; {ruled}")
     more = math.ceil(seeds * (reach / room) ** 2) - seeds
     if more > MOST_TIMES * seeds:
-        return PaperVerdict(
-            "undecided", f"small: {ruled}; more than {MOST_TIMES} x what was played would decide"
-        )
+        return PaperVerdict("undecided", f"small: {ruled}; more than {MOST_TIMES} x what was played would decide")
     return PaperVerdict("undecided", ruled, max(1, more))
 
 

@@ -46,27 +46,19 @@ def write_as_paper(
         own[name] = list(paper.own(of_arms, games))
         for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
             remarks.setdefault(remark, []).append(name)
-    careful = [
-        remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}"
-        for remark, said in remarks.items()
-    ]
+    careful = [remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}" for remark, said in remarks.items()]
     mapping: dict[str, str] = {}
     for of in runs.values():
-        mapping |= mapping_of(
-            published, [figure for figures in own.values() for figure in figures], of, chosen
-        )
+        mapping |= mapping_of(published, [figure for figures in own.values() for figure in figures], of, chosen)
     studies = {study for one in exhibits for study in one.study}
     with ReportFiles(data, safe=safe, folder=FOLDER, names=names) as context:
         sections = [
-            _section(context, one, paper, published, own, mapping, runs, studies - {*one.study})
-            for one in exhibits
+            _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in exhibits
         ]
         context.draw()
     sections += context.careful(careful)
     first = Section("paper", f"As printed: {paper.citation}")
-    first.notes = [
-        f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."
-    ]
+    first.notes = [f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."]
     registered = standing([data, *more])
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)
     path = context.write(page)
@@ -101,11 +93,7 @@ def _section(
             if not (one.without or any(e.ours for e in figures)):
                 section.notes.append(_nothing_here(runs.values(), one))
         draw_panels(
-            context,
-            section,
-            one,
-            [*map(paper.of_arms, runs.values())],
-            lambda data: data.study.get("name") in others,
+            context, section, one, [*map(paper.of_arms, runs.values())], lambda data: data.study.get("name") in others
         )
     except Exception as error:
         section.fail(error)

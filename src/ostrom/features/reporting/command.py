@@ -18,25 +18,20 @@ if TYPE_CHECKING:
 
 def report(
     run: Annotated[
-        list[str],
-        typer.Argument(help="A run: its name or folder; with --as-paper also several of one paper."),
+        list[str], typer.Argument(help="A run: its name or folder; with --as-paper also several of one paper.")
     ],
     as_paper: Annotated[
         bool,
         typer.Option(
-            "--as-paper",
-            help="Write each table and figure of the study's paper under its name, ours beside it.",
+            "--as-paper", help="Write each table and figure of the study's paper under its name, ours beside it."
         ),
     ] = False,
     as_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--as", help="With --as-paper: the model under which an agent stands, NAME or AGENT=NAME."
-        ),
+        typer.Option("--as", help="With --as-paper: the model under which an agent stands, NAME or AGENT=NAME."),
     ] = None,
     reference: Annotated[
-        str | None,
-        typer.Option(help="With --as-paper: published figures by name (default: those of the study)."),
+        str | None, typer.Option(help="With --as-paper: published figures by name (default: those of the study).")
     ] = None,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Draw intervals for cells with fewer than five matches too.")

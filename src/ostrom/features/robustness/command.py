@@ -14,9 +14,7 @@ from ostrom.cli.output import Output, Remark, TextTable
 def robustness(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
     outcome: Annotated[str, typer.Option(help="A measure: cooperation, score, payoff, ...")] = "cooperation",
-    contrast: Annotated[
-        str, typer.Option(help="What is compared: agent, or a factor of the study.")
-    ] = "agent",
+    contrast: Annotated[str, typer.Option(help="What is compared: agent, or a factor of the study.")] = "agent",
     framing: Annotated[
         list[str] | None,
         typer.Option(help="A factor that only changes the wording (default: those that vary agent.framing)."),
@@ -33,9 +31,7 @@ def robustness(
     from ostrom.features.robustness.robustness import robustness as robustness_of
 
     with opened_runs([run], runs) as [data]:
-        result = robustness_of(
-            data, framing or None, outcome=outcome, contrast=contrast, agents=tuple(agent or ())
-        )
+        result = robustness_of(data, framing or None, outcome=outcome, contrast=contrast, agents=tuple(agent or ()))
         registered = standing([data])
     shares = [
         [

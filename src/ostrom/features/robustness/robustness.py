@@ -270,8 +270,7 @@ def _conclusions(
     ]  # fmt: skip
     gaps = _gaps(measure, rows, contrast, levels, held, wording)
     parts = grouped(
-        (tuple(one.key.values())[:-1], one)
-        for one in estimate(data, gaps, [*held, "first", "second", "framing"])
+        (tuple(one.key.values())[:-1], one) for one in estimate(data, gaps, [*held, "first", "second", "framing"])
     )
     # Every comparison asks whether the sign that was observed over all framings is the true one.
     verdicts = above([one for part in parts.values() if len(part) > 1 for one in part])
@@ -333,9 +332,7 @@ def _gaps(
                     pulls = [(len(units) * signs[row[contrast]], row) for row in unit.rows]
                     value = math.fsum(pull * row.value for pull, row in pulls)
                     bounds[match] = _widest(bounds.get(match), pulls)
-                    made.append(
-                        {"match": match, "value": value, "first": first, "second": second, "framing": named}
-                    )
+                    made.append({"match": match, "value": value, "first": first, "second": second, "framing": named})
     return Measure(
         "difference", f"Difference of {measure.title.lower()}", "number", measure.definition,
         lambda data: made, bounds=lambda data: bounds.__getitem__, unit=measure.unit,  # noqa: ARG005

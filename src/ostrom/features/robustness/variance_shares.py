@@ -43,9 +43,7 @@ EXACT_TERMS = 6
 ORDERS = 24
 
 
-def shapley_shares(
-    value: Callable[[Terms], Floats], count: int, rng: np.random.Generator | None
-) -> list[Floats]:
+def shapley_shares(value: Callable[[Terms], Floats], count: int, rng: np.random.Generator | None) -> list[Floats]:
     """The gain of each term, averaged over all orders in which the terms can enter; no order is preferred.
 
     `value` may answer with an array (one entry per resample). The shares add up to value(all) - value(none).
@@ -181,9 +179,7 @@ def variance_shares(
             for draw, line in zip((*draws, rest), lines, strict=True)
         ]
         lines = tuple(
-            replace(
-                line, adjusted=replace(line.adjusted, low=low, high=high, method="bootstrap", level=level)
-            )
+            replace(line, adjusted=replace(line.adjusted, low=low, high=high, method="bootstrap", level=level))
             for line, (low, high) in zip(lines, intervals, strict=True)
         )
     return VarianceShares(
@@ -216,9 +212,7 @@ class _Layout:
         self.pairs = list(itertools.combinations(range(len(self.names)), 2)) if interactions else []
         self.products = [_products(self.mains[i], self.mains[j]) for i, j in self.pairs]
 
-    def decompose(
-        self, totals: Floats, rng: np.random.Generator, *, exact: bool
-    ) -> tuple[list[Floats], Floats]:
+    def decompose(self, totals: Floats, rng: np.random.Generator, *, exact: bool) -> tuple[list[Floats], Floats]:
         """Shares of all terms and of the residual from totals of shape (3, resamples, cells)."""
         weight, first, second = totals
         columns = np.concatenate([*self.mains, *self.products], axis=1)
@@ -257,9 +251,7 @@ class _Layout:
         shares = [without_rounding(float(share[0]), 1e3) for share in point]
         rest = without_rounding(residual, 1e3)
         noise = rest / left if left > 0 else 0.0
-        adjusted = [
-            without_rounding(share - freedom * noise, 1e3) for share, freedom in zip(shares, df, strict=True)
-        ]
+        adjusted = [without_rounding(share - freedom * noise, 1e3) for share, freedom in zip(shares, df, strict=True)]
         adjusted.append(without_rounding(1.0 - sum(adjusted), 1e3))
         return tuple(
             VarianceShare(name, share, Estimate({}, value, None, None, size, unit, "none"), freedom)
@@ -272,9 +264,7 @@ class _Layout:
 class _Fits:
     """Explained share of variance of any choice of columns, for many weightings of the cells at once."""
 
-    def __init__(
-        self, weight: Floats, first: Floats, second: Floats, columns: Floats, *, exact: bool
-    ) -> None:
+    def __init__(self, weight: Floats, first: Floats, second: Floats, columns: Floats, *, exact: bool) -> None:
         n, squares = weight.sum(axis=1), second.sum(axis=1)
         mean = first.sum(axis=1) / n
         total = squares - n * mean**2
@@ -283,9 +273,7 @@ class _Fits:
         centre = weight @ columns / n[:, None]
         outer = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
         k = columns.shape[1]
-        self.inner = (weight @ outer).reshape(-1, k, k) - n[:, None, None] * (
-            centre[:, :, None] * centre[:, None, :]
-        )
+        self.inner = (weight @ outer).reshape(-1, k, k) - n[:, None, None] * (centre[:, :, None] * centre[:, None, :])
         self.cross = first @ columns - (n * mean)[:, None] * centre
         self.n, self.exact = n, exact
 
@@ -317,8 +305,6 @@ def _products(a: Floats, b: Floats) -> Floats:
 def _cell_totals(cluster: Ints, cell: Ints, moments: Floats, clusters: int, cells: int) -> list[Floats]:
     index = cluster * cells + cell
     return [
-        np.bincount(index, weights=column, minlength=clusters * cells)
-        .reshape(clusters, cells)
-        .astype(np.float64)
+        np.bincount(index, weights=column, minlength=clusters * cells).reshape(clusters, cells).astype(np.float64)
         for column in moments.T
     ]

@@ -202,14 +202,9 @@ class Chair:
         if not question.shown:
             return Told("refused", "You have not read what there is to decide: call look first.")
         if len(answer) > LONGEST_ANSWER:
-            return Told(
-                "refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,})."
-            )
+            return Told("refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,}).")
         question.answer.set_result(answer)
-        await self._wait(
-            VERDICT,
-            lambda: bool(turn.end or self.over or turn.question not in (None, question)),
-        )
+        await self._wait(VERDICT, lambda: bool(turn.end or self.over or turn.question not in (None, question)))
         return self._verdict(turn)
 
     def leave(self, why: str = "the agent left") -> Told:
@@ -236,9 +231,7 @@ class Chair:
         if reading == "missed":
             return Told("refused", "Too late: the decision counts as missed.")
         if reading in ("policy", "refused"):
-            return Told(
-                "refused", "None of your answers could be read: the study says what happens now. Call look."
-            )
+            return Told("refused", "None of your answers could be read: the study says what happens now. Call look.")
         return Told("taken", "Taken. Call look for what comes next.")
 
     def _current(self) -> OpenDecision | None:

@@ -29,18 +29,12 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}/mcp")
 @with_play_options("limit", *BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
 def seat(
     study: Annotated[str, typer.Argument(help="A study (file or name), or a run: its name or folder.")],
-    seat: Annotated[
-        list[int] | None, typer.Option(help="The seat, from 1; may be given several times.")
-    ] = None,
-    http: Annotated[
-        bool, typer.Option("--http", help="Serve on this machine instead of on stdin/stdout.")
-    ] = False,
+    seat: Annotated[list[int] | None, typer.Option(help="The seat, from 1; may be given several times.")] = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve on this machine instead of on stdin/stdout.")] = False,
     port: Annotated[int, typer.Option(help="With --http: the port (0: any).", min=0, max=65535)] = 0,
     preset: Presets = None,
     set_: Sets = None,
-    name: Annotated[
-        str | None, typer.Option(help="The name of the run (default: that of the study).")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the study).")] = None,
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
@@ -112,9 +106,7 @@ async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: boo
     open_ = waiting_seats(resolved.plan)
     if wrong := [number for number in seats if number not in open_]:
         there = f"allowed: {', '.join(map(str, open_))}" if open_ else "a type needs `mcp: seat`"
-        raise UsageError(
-            f"--seat {wrong[0]}: {resolved.plan.file} has no seat {wrong[0]} for an agent ({there})"
-        )
+        raise UsageError(f"--seat {wrong[0]}: {resolved.plan.file} has no seat {wrong[0]} for an agent ({there})")
     host = SeatHost(resolved.plan, resolved.options, port=port, quiet=set(open_) <= set(seats))
     resolved.plan.outside = host
     running: list[Runner] = []
@@ -131,12 +123,7 @@ async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: boo
 
     playing = asyncio.create_task(
         play_plan_async(
-            resolved.plan,
-            name=folder.name,
-            runs=folder.parent,
-            options=resolved.options,
-            watch=watched,
-            begin=begin,
+            resolved.plan, name=folder.name, runs=folder.parent, options=resolved.options, watch=watched, begin=begin
         )
     )
     if http:
@@ -170,10 +157,7 @@ def _places(url: str, tokens: dict[int, str]) -> Output:
     rows = [{"seat": number, "url": url, "token": token} for number, token in tokens.items()]
     return Output(
         {"seats": rows},
-        [
-            Remark(f"seat {row['seat']}: {url} with the header `Authorization: Bearer {row['token']}`")
-            for row in rows
-        ],
+        [Remark(f"seat {row['seat']}: {url} with the header `Authorization: Bearer {row['token']}`") for row in rows],
     )
 
 
@@ -189,9 +173,7 @@ def _join(home: Folder, seats: list[int], *, http: bool) -> Output:
         if not ADDRESS.fullmatch(url):
             raise ValueError
     except (OSError, RunError, ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(
-            f"{home.path}: is being played by another process, with no seat for an agent"
-        ) from None
+        raise UsageError(f"{home.path}: is being played by another process, with no seat for an agent") from None
     if wrong := [number for number in seats if number not in tokens]:
         raise UsageError(f"--seat {wrong[0]}: allowed: {', '.join(map(str, tokens))}")
     chosen = {number: tokens[number] for number in seats}

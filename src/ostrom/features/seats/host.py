@@ -40,9 +40,7 @@ class SeatHost:
     abilities = Abilities()
     connections = 1
 
-    def __init__(
-        self, plan: Plan, options: PlayOptions | None = None, *, port: int = 0, quiet: bool = False
-    ) -> None:
+    def __init__(self, plan: Plan, options: PlayOptions | None = None, *, port: int = 0, quiet: bool = False) -> None:
         try:
             from ostrom.features.seats.server import SeatServer
         except ModuleNotFoundError as error:
@@ -53,9 +51,7 @@ class SeatHost:
         commands = any(config.mcp is not None and config.mcp.command for config in plan.agents)
         self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
         if len(waiting_seats(plan)) > 1:
-            self.at_once = (
-                1  # each agent plays one match at a time: in two, two of them could wait for each other
-            )
+            self.at_once = 1  # each agent plays one match at a time: in two, two of them could wait for each other
         self._waiting: dict[int, Chair] = {}
         """Seats that wait for an agent, by number."""
         self._own: dict[tuple[int, int], Chair] = {}
@@ -80,9 +76,7 @@ class SeatHost:
         self._write()
         if self._waiting and not self._quiet:
             seats = ", ".join(map(str, sorted(self._waiting)))
-            say(
-                f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}"
-            )
+            say(f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}")
 
     async def close(self) -> None:
         """End the seats once all agents that are there have heard of it."""

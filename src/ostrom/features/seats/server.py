@@ -126,11 +126,7 @@ def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
         )
 
     return Server(
-        "ostrom-seat",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        on_list_tools=listed,
-        on_call_tool=called,
+        "ostrom-seat", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called
     )
 
 
@@ -213,9 +209,7 @@ class _Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         whole = True
-        while line := await anyio.to_thread.run_sync(
-            self._stream.readline, MOST_LINE, abandon_on_cancel=True
-        ):
+        while line := await anyio.to_thread.run_sync(self._stream.readline, MOST_LINE, abandon_on_cancel=True):
             begins, whole = whole, line.endswith("\n")
             if begins and whole:
                 yield line

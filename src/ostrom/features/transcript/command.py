@@ -15,8 +15,7 @@ from ostrom.ground.errors import UsageError
 def transcript(
     run: RunName,
     number: Annotated[
-        int | None,
-        typer.Argument(metavar="MATCH", help="Which match, as numbered in the tables.", show_default="0"),
+        int | None, typer.Argument(metavar="MATCH", help="Which match, as numbered in the tables.", show_default="0")
     ] = None,
     match: Annotated[int, typer.Option(help="The same as an option.")] = 0,
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
@@ -55,9 +54,7 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
     shown: list[dict[str, str]] = []
     for call in decision["calls"]:
         # A second try repeats what the first one said: only what is new is shown.
-        fresh = (
-            call["messages"][len(shown) :] if call["messages"][: len(shown)] == shown else call["messages"]
-        )
+        fresh = call["messages"][len(shown) :] if call["messages"][: len(shown)] == shown else call["messages"]
         shown = call["messages"]
         yield from (f"\n--- {message['role']}\n{message['content']}" for message in fresh)
         yield f"\n--- {_about(call)}"

@@ -11,19 +11,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
-SAID = (
-    "round",
-    "kind",
-    "stage",
-    "answer",
-    "action",
-    "label",
-    "payoff",
-    "reading",
-    "complaints",
-    "note",
-    "rationale",
-)
+SAID = ("round", "kind", "stage", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale")
 """What a transcript tells of a decision, besides who took it and when."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
@@ -83,9 +71,7 @@ def _bound(
     for (step, _), rows in decided.items():
         for row in rows:
             last[row["round"]] = max(last.get(row["round"], -1), step)
-    acted = {
-        (row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"
-    }
+    acted = {(row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"}
     found: dict[tuple[float, int], list[dict[str, Any]]] = {}
     for (number, who), row in settled.items():
         if row["what"] == "bound" and (number, who) not in acted:
@@ -128,9 +114,7 @@ def words_of(
         if kind == "tool":
             return f"{content['tool']} {content['arguments']} gave {content['result']}"
         if kind == "tool_list":
-            return "\n".join(
-                [content["server"], *(tool["name"] for tool in content["tools"]), *content["left_out"]]
-            )
+            return "\n".join([content["server"], *(tool["name"] for tool in content["tools"]), *content["left_out"]])
         message = content["message"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer
@@ -142,9 +126,7 @@ def words_of(
     name = content.get("to", own[0] if own else None)
     if name is not None and name in channels:
         seats, overseen = channels[name]
-        readers = ", ".join(
-            [*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])]
-        )
+        readers = ", ".join([*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])])
         return f"on {name} (players {readers}): {message}"
     to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
     return f"{to}{message}"
@@ -167,10 +149,7 @@ def tried(call: Mapping[str, Any]) -> str:
     found = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
     name, again, end = found.groups() if found else (str(call["part"]), "0", None)
     asked = int(again[:9])
-    words = [
-        name.replace("_", " "),
-        "" if not asked else f"asked again {asked} times" if asked > 1 else "asked again",
-    ]
+    words = [name.replace("_", " "), "" if not asked else f"asked again {asked} times" if asked > 1 else "asked again"]
     words.append("forced end" if end else "")
     if call["source"] == "cache":
         words.append("from the cache")
@@ -202,9 +181,7 @@ def _check(run: Run, match: int, player: int | None) -> None:
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in run.rows.calls(match):
-        messages = [
-            {"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []
-        ]
+        messages = [{"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []]
         told = {**{name: row[name] for name in TRY}, "messages": messages}
         found.setdefault((row["step"], row["player"]), []).append(told)
     return found

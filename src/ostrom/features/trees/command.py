@@ -37,9 +37,7 @@ def tree(
     names = tree_names(resolved.plan)
     if not names:
         raise StudyError(
-            "no type has a tree: set 'tree: auto' on a type with a model",
-            file=resolved.plan.file,
-            key="types",
+            "no type has a tree: set 'tree: auto' on a type with a model", file=resolved.plan.file, key="types"
         )
     rows: list[dict[str, Any]] = []
     results: list[Result] = []
@@ -55,10 +53,7 @@ def tree(
         show(
             _table(plan),
             *forecast_text(
-                plan.name,
-                {"trees": len(plan), "answers": plan.nodes, "known": answer_count},
-                bound,
-                plan.budget,
+                plan.name, {"trees": len(plan), "answers": plan.nodes, "known": answer_count}, bound, plan.budget
             ),
         )
         if not (yes or _agreed()):
@@ -96,15 +91,7 @@ def _table(plan: TreePlan) -> TextTable:
         f"{plan.name}: trees",
         ["type", "model", "style", "game", "seat", "rounds", "answers"],
         [
-            [
-                s.name,
-                s.config.model,
-                s.config.style,
-                s.game.name,
-                s.walk.seat + 1,
-                s.walk.rounds,
-                s.walk.nodes,
-            ]
+            [s.name, s.config.model, s.config.style, s.game.name, s.walk.seat + 1, s.walk.rounds, s.walk.nodes]
             for s in plan.seats
         ],
     )

@@ -64,9 +64,7 @@ class TreePlan(DerivedPlan):
     kind: ClassVar[str] = "tree"
     command: ClassVar[str] = "ostrom more tree"
 
-    def __init__(
-        self, plan: StudyPlan, name: str, budget: Budget | None = None, runs: str | Path = "runs"
-    ) -> None:
+    def __init__(self, plan: StudyPlan, name: str, budget: Budget | None = None, runs: str | Path = "runs") -> None:
         self.plan = plan
         self.seats = [seat for seat in tree_seats(plan) if tree_name(seat.config, plan) == name]
         super().__init__(
@@ -106,7 +104,7 @@ class TreePlan(DerivedPlan):
                     "agent": seat.asked.model_dump(mode="json", exclude={"called"}),
                 }
                 for number, seat in enumerate(self.seats, 1)
-            },
+            }
         }
 
     def settings(self, model: str) -> Mapping[str, Any]:
@@ -135,9 +133,7 @@ class TreePlan(DerivedPlan):
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:  # noqa: ARG002
         """What all trees take: one prompt of every level is written and counted once for each history of the level."""
         total = CostSum(
-            Forecast(
-                cells=len(self), matches=len(self), decisions=self.nodes, retries_per_decision=self.retries
-            ),
+            Forecast(cells=len(self), matches=len(self), decisions=self.nodes, retries_per_decision=self.retries),
             prices,
         )
         for seat in self.seats:
@@ -181,9 +177,7 @@ def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
                 if seated.config.tree is None:
                     continue
                 if seated.observes:
-                    raise StudyError(
-                        "an observer has no tree", file=plan.file, key=f"types.{seated.key}.tree"
-                    )
+                    raise StudyError("an observer has no tree", file=plan.file, key=f"types.{seated.key}.tree")
                 seat = place % cell.game.seats
                 _check(seated, cell.game, plan.file)
                 try:
@@ -219,10 +213,7 @@ def _check(seated: Seated, game: Game, file: str | None) -> None:
         if not memory.takes_notes:
             return
     raise StudyError(
-        "a tree needs a memory without notes and without chance",
-        file=file,
-        key=f"{key}.memory",
-        found=config.memory,
+        "a tree needs a memory without notes and without chance", file=file, key=f"{key}.memory", found=config.memory
     )
 
 
@@ -267,9 +258,7 @@ def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
     """Refuse answers that were there before the run was registered, as those of a cache are."""
     if plan.registered is None:
         return
-    begun, registered = (
-        datetime.fromisoformat(str(of["created"])) for of in (folder.manifest(), plan.registered)
-    )
+    begun, registered = (datetime.fromisoformat(str(of["created"])) for of in (folder.manifest(), plan.registered))
     if begun < registered:
         raise RunError(
             f"{folder.path}: its answers were asked for from {begun:%Y-%m-%dT%H:%M:%SZ} on, and the run is bound to a "
@@ -285,7 +274,5 @@ def _check_made_for(folder: Folder, plan: TreePlan) -> None:
     differs = changed(manifest["study"], plan.resolved())
     if differs:
         more = f"; and {len(differs) - 3} more" if len(differs) > 3 else ""
-        raise RunError(
-            f"{folder.path}: the tree was made for another study: {'; '.join(differs[:3])}{more} ({so})"
-        )
+        raise RunError(f"{folder.path}: the tree was made for another study: {'; '.join(differs[:3])}{more} ({so})")
     refuse_other_prompts(manifest["prompts"], plan.prompts, str(folder.path), so)

@@ -10,13 +10,7 @@ import typer
 from ostrom.cli.options import Runs, opened_runs, standing
 from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
-from ostrom.features.words.traces.table import (
-    default_groups,
-    trace_lexicons,
-    trace_summary,
-    trace_table,
-    unfinished,
-)
+from ostrom.features.words.traces.table import default_groups, trace_lexicons, trace_summary, trace_table, unfinished
 from ostrom.features.words.traces.table import sensitivity as under_all_rules
 from ostrom.ground.errors import UsageError
 
@@ -24,12 +18,10 @@ from ostrom.ground.errors import UsageError
 def traces(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
     lexicons: Annotated[
-        Path | None,
-        typer.Option(help="A JSON or YAML file with lists of terms, counted besides the built-in ones."),
+        Path | None, typer.Option(help="A JSON or YAML file with lists of terms, counted besides the built-in ones.")
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(help="Columns to group by, separated by commas (default: agent, factors, reasoning)."),
+        str | None, typer.Option(help="Columns to group by, separated by commas (default: agent, factors, reasoning).")
     ] = None,
     match: Annotated[
         list[str] | None,
@@ -56,11 +48,7 @@ def traces(
         say(str(warning.message))
     with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
-        groups = (
-            [name.strip() for name in by.split(",") if name.strip()]
-            if by is not None
-            else default_groups(data)
-        )
+        groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)
         rows = trace_summary(data, table, groups)
         apart = unfinished(data, table)
         rules = under_all_rules(data, lists) if sensitivity else []
@@ -91,9 +79,7 @@ def traces(
         f"matched as: {modes}" if rows else None,
         rule_table if rules else None,
         Remark(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}"),
-        Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.")
-        if apart
-        else None,
+        Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.") if apart else None,
     ]
     return Output(document, text, standing=registered)
 
@@ -108,18 +94,13 @@ def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon,
     return lists
 
 
-def _counts(
-    rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]
-) -> TextTable:
+def _counts(rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]) -> TextTable:
     # The last ratio is the complement of the one before it, so a terminal does without.
     ratio_names = [name for name in ratios if name != "cooperation_ratio"]
     mentioned = "defection" in lists
     lines = [
         [
-            *(
-                row[name] if not isinstance(row[name], str) else row[name].replace("_", " ")
-                for name in groups
-            ),
+            *(row[name] if not isinstance(row[name], str) else row[name].replace("_", " ") for name in groups),
             row["traces"],
             row["words"],
             *(_short(row[f"{name}_per_1000_words"]) for name in lists),
@@ -128,14 +109,7 @@ def _counts(
         ]
         for row in rows
     ]
-    heads = [
-        *groups,
-        "traces",
-        "words",
-        *lists,
-        *ratio_names,
-        *(["mention_defection"] if mentioned else []),
-    ]
+    heads = [*groups, "traces", "words", *lists, *ratio_names, *(["mention_defection"] if mentioned else [])]
     return TextTable(
         "words of reasoning (per 1,000 words; ratios of sums; share of traces that mention a defection)",
         [head.replace("_", " ") for head in heads],

@@ -8,14 +8,7 @@ from markupsafe import Markup
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, quoted
 from ostrom.features.words.lexicons import Span, highlight
-from ostrom.features.words.traces.table import (
-    DONE,
-    key_columns,
-    source,
-    trace_lexicons,
-    trace_table,
-    trace_texts,
-)
+from ostrom.features.words.traces.table import DONE, key_columns, source, trace_lexicons, trace_table, trace_texts
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import spread
 from ostrom.reports.words import pretty
@@ -40,9 +33,7 @@ def why_no_traces(data: RunData) -> str:
     return "" if done else f"{table.rows} replies hold reasoning, but none is of a finished match."
 
 
-def word_estimates(
-    data: RunData, counts: Iterable[Mapping[str, Any]], by: Sequence[str]
-) -> dict[str, list[Estimate]]:
+def word_estimates(data: RunData, counts: Iterable[Mapping[str, Any]], by: Sequence[str]) -> dict[str, list[Estimate]]:
     """The estimates of several measures of words, by the name of each."""
     return {count["name"]: list(estimate(data, count["measure"], by)) for count in counts}
 

@@ -31,8 +31,7 @@ def auction(
     def play(now: Now) -> Stages:
         values = [float(now.draw(seat, "value", amounts)) for seat in range(seats)]
         bids = yield [
-            Due(seat, "bid", amounts, {"value": amounts.value(amounts.place(values[seat]))})
-            for seat in range(seats)
+            Due(seat, "bid", amounts, {"value": amounts.value(amounts.place(values[seat]))}) for seat in range(seats)
         ]
         offered = [float(b) for b in bids]
         first = [seat for seat in range(seats) if offered[seat] == max(offered)]
@@ -40,9 +39,7 @@ def auction(
         paid = price(sorted(offered, reverse=True))
         payoffs = [values[s] - paid if s == winner else 0.0 for s in range(seats)]
         return End(
-            payoffs,
-            {"winner": winner, "price": paid},
-            hidden={"values": values, "bids": offered, "price": paid},
+            payoffs, {"winner": winner, "price": paid}, hidden={"values": values, "bids": offered, "price": paid}
         )
 
     def theory(seat: int, stage: str, facts: Mapping[str, Any]) -> Value | None:  # noqa: ARG001

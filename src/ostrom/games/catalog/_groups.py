@@ -19,9 +19,7 @@ from ostrom.ground.parameters import Amount, Finite, Ge, Le, Number, Whole, chec
 
 
 @checked
-def public_goods(
-    n: Seats = 3, multiplier: Number = 1.5, endowment: Number = 1, *, strict: bool = True
-) -> Game:
+def public_goods(n: Seats = 3, multiplier: Number = 1.5, endowment: Number = 1, *, strict: bool = True) -> Game:
     """Contribute the endowment to a common pot or keep it; the pot is multiplied and shared equally.
 
     ``n`` is the number of seats (2 to 16). ``multiplier`` says how the pot grows: with k contributors
@@ -56,11 +54,7 @@ def public_goods(
 
 @checked
 def public_goods_amounts(
-    n: ManySeats = 4,
-    endowment: Number = 20,
-    multiplier: Number = 1.6,
-    step: Number = 1,
-    strict: bool = True,
+    n: ManySeats = 4, endowment: Number = 20, multiplier: Number = 1.6, step: Number = 1, strict: bool = True
 ) -> Game:
     """``n`` players put parts of an ``endowment`` in, in steps of ``step``; the sum times ``multiplier`` is shared.
 
@@ -115,9 +109,7 @@ def common_pool(
     """
     seats, full, grows, least = int(n), int(capacity), float(regrowth), float(collapse)
     if least > full:
-        raise GameError(
-            f"game common_pool: collapse must be at most the capacity, {full} (found {collapse!r})"
-        )
+        raise GameError(f"game common_pool: collapse must be at most the capacity, {full} (found {collapse!r})")
 
     def play(now: Now) -> Stages:
         stock = int(now.state.get("stock", full))
@@ -160,13 +152,7 @@ def minimum_effort(
     lowest effort is the safest.
     """
     seats, top, g, c, b = int(n), int(levels), float(gain), float(cost), float(base)
-    require(
-        "minimum_effort",
-        0 < c < g,
-        "cost must lie between 0 and the gain",
-        f"cost={c}, gain={g}",
-        lifted=False,
-    )
+    require("minimum_effort", 0 < c < g, "cost must lie between 0 and the gain", f"cost={c}, gain={g}", lifted=False)
     efforts = Amounts(1, top)
 
     def pay(chosen: Sequence[Any]) -> list[float]:
@@ -204,9 +190,7 @@ def volunteers_dilemma(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> 
 
     seats, good, price = int(n), float(benefit), float(cost)
     found = f"benefit={shown(good)}, cost={shown(price)}"
-    require(
-        "volunteers_dilemma", 0 < price < good, "cost must lie between 0 and the benefit", found, lifted=False
-    )
+    require("volunteers_dilemma", 0 < price < good, "cost must lie between 0 and the benefit", found, lifted=False)
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
         had = good if 0 in profile else 0.0
@@ -223,9 +207,7 @@ def volunteers_dilemma(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> 
 
 
 @checked
-def coordination(
-    left: Number = 1, right: Number = 1, miss: Number = 0, n: Seats = 2, *, strict: bool = True
-) -> Game:
+def coordination(left: Number = 1, right: Number = 1, miss: Number = 0, n: Seats = 2, *, strict: bool = True) -> Game:
     """Everybody picks left or right; all are paid when all pick the same.
 
     ``left`` and ``right`` are paid to everyone when all meet there (unequal values make one of them better

@@ -16,8 +16,7 @@ MOST_DIVISIONS = 500
 
 @checked
 def build(
-    troops: Annotated[float, Whole(), Ge(1), Le(100)] = 6,
-    fields: Annotated[float, Whole(), Ge(2), Le(8)] = 3,
+    troops: Annotated[float, Whole(), Ge(1), Le(100)] = 6, fields: Annotated[float, Whole(), Ge(2), Le(8)] = 3
 ) -> Game:
     """Two players divide ``troops`` over ``fields`` at the same time; each is paid the fields won less those lost.
 

@@ -17,9 +17,7 @@ def build(scenario: Any = "commons/water_crisis") -> Game:
     """
     family, slash, name = str(scenario).partition("/")
     if not slash:
-        raise GameError(
-            f"game scenario: write FAMILY/NAME (found {scenario!r}; families: {', '.join(families())})"
-        )
+        raise GameError(f"game scenario: write FAMILY/NAME (found {scenario!r}; families: {', '.join(families())})")
     return shipped_scenario(family, name).game()
 
 

@@ -38,10 +38,7 @@ def build(
     if strict:
         found = f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}"
         require(name, t > r > p > s, "needs T > R > P > S", found)
-    payoffs = [
-        s if told_victim is None else float(told_victim),
-        t if told_betrayer is None else float(told_betrayer),
-    ]
+    payoffs = [s if told_victim is None else float(told_victim), t if told_betrayer is None else float(told_betrayer)]
     game = symmetric_2x2(
         name,
         ("trust", "betray"),

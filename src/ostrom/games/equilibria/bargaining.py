@@ -37,10 +37,7 @@ def bargaining_points(game: Game, disagreement: Sequence[float] | None = None) -
     origin, width = (float(low[0]), float(low[1])), tie_width(game.payoffs)
     points = [(float(x) - origin[0], float(y) - origin[1]) for x, y in game.payoffs.reshape(-1, 2)]
     frontier = _better(_frontier(points))
-    if (
-        not frontier
-        or max(min(x, y) for edge in frontier for x, y in (edge[0], edge[1], _middle(edge))) <= width
-    ):
+    if not frontier or max(min(x, y) for edge in frontier for x, y in (edge[0], edge[1], _middle(edge))) <= width:
         return None
     best = max((_nash(edge) for edge in frontier), key=lambda point: point[0] * point[1])
     ideal = max(x for edge in frontier for x, _ in edge), max(y for edge in frontier for _, y in edge)
@@ -100,9 +97,7 @@ def _reached(edge: Edge, towards: Point) -> float | None:
     (x0, y0), (x1, y1) = edge
     cross = (x1 - x0) * towards[1] - (y1 - y0) * towards[0]
     if abs(cross) < 1e-12:
-        return (
-            min(x0 / towards[0], y0 / towards[1]) if abs(x0 * towards[1] - y0 * towards[0]) < 1e-9 else None
-        )
+        return min(x0 / towards[0], y0 / towards[1]) if abs(x0 * towards[1] - y0 * towards[0]) < 1e-9 else None
     t = (y0 * towards[0] - x0 * towards[1]) / cross
     if not -1e-9 <= t <= 1 + 1e-9:
         return None

@@ -20,9 +20,7 @@ def best_responses(game: Game, seat: int, others: Sequence[int]) -> tuple[int, .
     (1,)
     """
     if not 0 <= seat < game.seats or len(others) != game.seats - 1:
-        raise GameError(
-            f"game {game.name}: best_responses needs a seat below {game.seats} and all the others' actions"
-        )
+        raise GameError(f"game {game.name}: best_responses needs a seat below {game.seats} and all the others' actions")
     at: tuple[Any, ...] = (*others[:seat], slice(None), *others[seat:], seat)
     paid = game.payoffs[at]
     return tuple(int(i) for i in np.flatnonzero(paid >= paid.max() - tie_width(game.payoffs)))

@@ -47,9 +47,7 @@ def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
     MixedSecurity(value=0.0, mixture=(0.5, 0.5))
     """
     if tuple(map(len, game.actions)) != (2, 2):
-        raise GameError(
-            f"game {game.name}: mixed maximin in closed form needs two seats with two actions each"
-        )
+        raise GameError(f"game {game.name}: mixed maximin in closed form needs two seats with two actions each")
     (a, b), (c, d) = np.moveaxis(game.payoffs[..., seat], seat, 0).tolist()
     # Against the other's first action a mixture p pays p a + (1 - p) c, against the second p b + (1 - p) d.
     # The lower of two straight lines is highest at an end or where they cross.

@@ -42,10 +42,7 @@ def pareto_frontier(game: Game) -> tuple[Profile, ...]:
     # vectors.
     vectors, where = np.unique(game.payoffs.reshape(-1, game.seats), axis=0, return_inverse=True)
     kept = np.array(
-        [
-            not bool(((vectors >= v - width).all(axis=1) & (vectors > v + width).any(axis=1)).any())
-            for v in vectors
-        ]
+        [not bool(((vectors >= v - width).all(axis=1) & (vectors > v + width).any(axis=1)).any()) for v in vectors]
     )
     mask = kept[where.reshape(-1)]
     return tuple(profile for profile, keep in zip(game.profiles(), mask, strict=True) if keep)

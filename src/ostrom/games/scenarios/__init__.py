@@ -1,14 +1,7 @@
 """Scenarios: stories coupled to payoff tables (Manoranjan & Gaikwad 2026), read from files and proved."""
 
 from ostrom.games.scenarios.proof import CanonicalStatus, Deviation, Equilibrium, Proof, Tie, prove
-from ostrom.games.scenarios.reader import (
-    families,
-    load_cast,
-    load_scenario,
-    scenarios,
-    shipped_cast,
-    shipped_scenario,
-)
+from ostrom.games.scenarios.reader import families, load_cast, load_scenario, scenarios, shipped_cast, shipped_scenario
 from ostrom.games.scenarios.scenario import Action, Canonical, Claim, Profile, Role, Scenario, ScenarioClass
 
 __all__ = [

@@ -158,9 +158,7 @@ def _ties(scenario: Scenario) -> list[Tie]:
                 continue
             options = [(*profile[:seat], action, *profile[seat + 1 :]) for action in role.action_keys]
             worth = [scenario.payoffs_at(option)[seat] for option in options]
-            best = [
-                action for action, value in zip(role.action_keys, worth, strict=True) if value == max(worth)
-            ]
+            best = [action for action, value in zip(role.action_keys, worth, strict=True) if value == max(worth)]
             if len(best) > 1:
                 ties.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
     return ties

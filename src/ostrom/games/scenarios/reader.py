@@ -7,14 +7,7 @@ from pathlib import Path
 
 from ostrom.games.scenarios.proof import prove
 from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, Role, Scenario
-from ostrom.games.scenarios.schema import (
-    CanonicalEntry,
-    CanonicalPair,
-    CastFile,
-    RoleEntry,
-    ScenarioFile,
-    parse,
-)
+from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile, parse
 from ostrom.games.scenarios.table import check_model, read_profile, read_table
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.files import read_text_file
@@ -156,9 +149,7 @@ def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
     )
     proof = prove(scenario)
     if not proof.holds:
-        raise StudyError(
-            proof.refutation(), file=file, key="claim", found=source.claim, allowed=[proof.found]
-        )
+        raise StudyError(proof.refutation(), file=file, key="claim", found=source.claim, allowed=[proof.found])
     return scenario
 
 
@@ -187,17 +178,13 @@ def _canonical(pair: CanonicalPair, roles: tuple[Role, ...], file: str) -> tuple
     )
 
 
-def _one_canonical(
-    entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, file: str, key: str
-) -> Canonical:
+def _one_canonical(entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, file: str, key: str) -> Canonical:
     profile = read_profile(entry.profile, roles, file, key)
     for role, action in zip(roles, profile, strict=True):
         fitting = [option.key for option in role.actions if option.green is green]
         if action not in fitting:
             wanted = "a green action" if green else "an action that is not green"
-            raise StudyError(
-                f"must be {wanted} of {role.key}", file=file, key=key, found=action, allowed=fitting
-            )
+            raise StudyError(f"must be {wanted} of {role.key}", file=file, key=key, found=action, allowed=fitting)
     return Canonical(entry.name, profile)
 
 

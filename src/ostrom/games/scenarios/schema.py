@@ -187,9 +187,7 @@ def _explained(form: type[BaseModel], refused: ValidationError, file: str) -> St
         case "value_error":
             return StudyError(str(context["error"]), file=file, key=key)
         case "literal_error":
-            return StudyError(
-                "unknown value", file=file, key=key, found=first["input"], allowed=[context["expected"]]
-            )
+            return StudyError("unknown value", file=file, key=key, found=first["input"], allowed=[context["expected"]])
         case _:
             problem = first["msg"][0].lower() + first["msg"][1:]
             return StudyError(problem, file=file, key=key, found=_short(first["input"]))

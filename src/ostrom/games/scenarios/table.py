@@ -58,12 +58,7 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
     for role, value in zip(roles, row, strict=True):
         # True is an int to Python and would silently count as 1.
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-            raise StudyError(
-                "payoff must be a finite number",
-                file=file,
-                key=f"{key}.{role.key}",
-                found=_shown(value),
-            )
+            raise StudyError("payoff must be a finite number", file=file, key=f"{key}.{role.key}", found=_shown(value))
     return tuple(float(value) for value in row)
 
 
@@ -113,9 +108,7 @@ def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, 
     return table
 
 
-def check_model(
-    model: Model, roles: tuple[Role, ...], table: dict[Profile, tuple[float, ...]], file: str
-) -> None:
+def check_model(model: Model, roles: tuple[Role, ...], table: dict[Profile, tuple[float, ...]], file: str) -> None:
     """Refuse a table that its own model does not reproduce."""
     for profile, modelled in evaluate(model, roles, file).items():
         for role, expected, frozen in zip(roles, modelled, table[profile], strict=True):
@@ -135,15 +128,11 @@ def _played(term: str, roles: tuple[Role, ...], file: str, owner: str) -> frozen
 def _place(word: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int, str]:
     wanted, _, action = word.rpartition(":")
     places = [
-        (seat, action)
-        for seat, role in enumerate(roles)
-        if action in role.action_keys and wanted in ("", role.key)
+        (seat, action) for seat, role in enumerate(roles) if action in role.action_keys and wanted in ("", role.key)
     ]
     if len(places) == 1:
         return places[0]
     if places:
-        raise StudyError(
-            f"several roles have the action, write ROLE:{action}", file=file, key=key, found=word
-        )
+        raise StudyError(f"several roles have the action, write ROLE:{action}", file=file, key=key, found=word)
     known = [action for role in roles for action in role.action_keys]
     raise StudyError("unknown action", file=file, key=key, found=word, allowed=known)

@@ -40,9 +40,7 @@ class Advised(Mechanism):
         self.told: dict[str, Any] = {"advisers": advisers}
         if rounds > 1 or told_continuation is not None:
             self.told["repeated"] = True
-            self.told |= (
-                {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
-            )
+            self.told |= {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
 
     def check(self, game: Game) -> None:
         """Every adviser needs a client."""
@@ -57,20 +55,14 @@ class Advised(Mechanism):
         self.check(game)
         rounds: list[Round] = []
         for number in range(1, self.rounds + 1):
-            views = [
-                View(game, seat, self.name, number, History(rounds), self.told) for seat in range(game.seats)
-            ]
+            views = [View(game, seat, self.name, number, History(rounds), self.told) for seat in range(game.seats)]
             advice = yield from self._advice(views)
-            answers = yield [
-                act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views
-            ]
+            answers = yield [act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views]
             played = profile_of(game, answers)
             followed = [place == recommended for place, recommended in zip(played, advice, strict=True)]
             facts = {"advice": advice, "followed": followed}
             rounds.append(Round(number, played, game.payoff(played), facts=facts))
-        scores = tuple(
-            match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
-        )
+        scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
         return Outcome(rounds, scores, {"advice": [list(r.facts["advice"]) for r in rounds]})
 
     def _advice(self, views: Sequence[View]) -> Advice:

@@ -69,9 +69,7 @@ class CheapTalk(Mechanism):
                 played = profile_of(game, answers)
                 expected = expected_payoffs(game, answers) if self.rounds == 1 else None
                 facts = {"messages": messages}
-                rounds.append(
-                    Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late)
-                )
+                rounds.append(Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late))
             if missing is not None and (ended := missing.ends(times, late)):
                 break
         scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))

@@ -106,9 +106,7 @@ class Contracting(Designed):
 
     @checked
     def __init__(
-        self,
-        bound: Annotated[int, Ge(1), Le(10**9)] | None = None,
-        designs: Sequence[Sequence[int]] | None = None,
+        self, bound: Annotated[int, Ge(1), Le(10**9)] | None = None, designs: Sequence[Sequence[int]] | None = None
     ) -> None:
         super().__init__(designs)
         self.bound = bound
@@ -166,8 +164,7 @@ class Contracting(Designed):
         contract = election["design"]
         facts = {**self.told(game), "contract": contract, "chosen": election["winner"]}
         answers = yield [
-            Decision(seat, "sign", View(game, seat, self.name, facts=facts), SIGNATURE)
-            for seat in range(game.seats)
+            Decision(seat, "sign", View(game, seat, self.name, facts=facts), SIGNATURE) for seat in range(game.seats)
         ]
         refusers = [seat for seat, answer in enumerate(answers) if not answer.value["sign"]]
         in_force = not refusers and not self.sham

@@ -47,9 +47,7 @@ class Disarmament(Mechanism):
                     cap = answers[0].value["cap"]
                     if cap < high:
                         caps[seat][action] = cap
-                        moves.append(
-                            {"sweep": sweep, "seat": seat, "action": action, "from": high, "to": cap}
-                        )
+                        moves.append({"sweep": sweep, "seat": seat, "action": action, "from": high, "to": cap})
             if len(moves) == before:
                 break
         facts = self._facts(caps, moves)
@@ -59,19 +57,14 @@ class Disarmament(Mechanism):
         ]
         odds = [_odds(game, seat, answer) for seat, answer in enumerate(answers)]
         played = tuple(
-            int(streams.about(1, seat, "play").choice(len(chances), p=chances))
-            for seat, chances in enumerate(odds)
+            int(streams.about(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
         )
         payoffs = game.payoff(played)
         round_ = Round(1, played, payoffs, expected=game.expected(odds))
         return Outcome([round_], payoffs, {"caps": [list(row) for row in caps], "moves": list(moves)})
 
     def _facts(self, caps: Caps, moves: Sequence[dict[str, int]]) -> dict[str, Any]:
-        return {
-            "sweeps": self.sweeps,
-            "caps": [list(row) for row in caps],
-            "moves": [dict(move) for move in moves],
-        }
+        return {"sweeps": self.sweeps, "caps": [list(row) for row in caps], "moves": [dict(move) for move in moves]}
 
     def most_decisions(self, game: Game) -> int:
         """Every action of every seat in every sweep, and one act per seat."""

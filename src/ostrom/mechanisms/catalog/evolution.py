@@ -133,21 +133,14 @@ class Evolution(UnderRules):
         self.rules = mechanisms.build(under, key="mechanism.under")
         self.name = self.rules.name  # type: ignore[misc]
         self.told = getattr(self.rules, "told", {})
-        if (
-            isinstance(genomes, str)
-            or not genomes
-            or not all(isinstance(g, str) and sentences(g) for g in genomes)
-        ):
+        if isinstance(genomes, str) or not genomes or not all(isinstance(g, str) and sentences(g) for g in genomes):
             raise ValueError(f"genomes must list at least one instruction in words, found {genomes!r}")
         self.founders = [sentences(genome) for genome in genomes]
         if (most := max(map(len, self.founders))) > MOST_SENTENCES:
             raise ValueError(f"genomes may have at most {MOST_SENTENCES} sentences, found {most}")
         self.size, self.generations, self.meetings = population, generations, meetings
         self.selection = options_of(
-            ParentSelection,
-            selection if isinstance(selection, str) else selection or {},
-            "selection",
-            first="rule",
+            ParentSelection, selection if isinstance(selection, str) else selection or {}, "selection", first="rule"
         )
         self.mutation = options_of(Mutation, mutation or {}, "mutation")
         self.arm, self.number = arm, 0
@@ -162,15 +155,11 @@ class Evolution(UnderRules):
         if self.rules.observers or isinstance(self.rules, Evolution):
             raise GameError(f"mechanism evolution: cannot be played under {self.rules.name}")
         if isinstance(self.rules, Recognised):
-            raise GameError(
-                "mechanism evolution: recognise is asked after the last decision, and generations go on"
-            )
+            raise GameError("mechanism evolution: recognise is asked after the last decision, and generations go on")
         members = self.members
         (self.rules.sized(members) if self.rules.society else self.rules).check(game)
         if not self.rules.society and members % game.seats:
-            raise GameError(
-                f"mechanism evolution: {members} members do not fill tables of {game.seats} seats"
-            )
+            raise GameError(f"mechanism evolution: {members} members do not fill tables of {game.seats} seats")
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:  # noqa: ARG002
         """Members shared among the types."""
@@ -215,9 +204,7 @@ class Evolution(UnderRules):
         if self.number + 1 < self.generations:
             parents, mates, newborn = self._parents(game, scores, streams)
             bred = [
-                list(genomes[p])
-                if mate is None
-                else crossed(genomes[p], genomes[mate], streams.at(0, i, "crossover"))
+                list(genomes[p]) if mate is None else crossed(genomes[p], genomes[mate], streams.at(0, i, "crossover"))
                 for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
             ]
             offspring = yield from self._mutated(game, bred, newborn, streams)
@@ -253,9 +240,7 @@ class Evolution(UnderRules):
                 designs[member] = stop.value.facts["design"]
         return designs
 
-    def _matches(
-        self, game: Game, streams: Streams, genomes: list[Genome], designs: list[Design] | None
-    ) -> Matches:
+    def _matches(self, game: Game, streams: Streams, genomes: list[Genome], designs: list[Design] | None) -> Matches:
         """All matches of a meeting side by side, meeting after meeting."""
         count, rounds, scores = self.members, list[Round](), [list[float]() for _ in genomes]
         instructions = [" ".join(genome) for genome in genomes]
@@ -339,9 +324,7 @@ class Evolution(UnderRules):
                 places[member] = chosen(genome, self.mutation.share, rng)
         while places:
             members = sorted(places)
-            answers = yield [
-                self._question(game, member, bred[member][places[member][0]]) for member in members
-            ]
+            answers = yield [self._question(game, member, bred[member][places[member][0]]) for member in members]
             for member, answer in zip(members, answers, strict=True):
                 place = places[member].pop(0)
                 bred[member][place] = tidy(str(answer.value)) or bred[member][place]
@@ -374,9 +357,7 @@ class Evolution(UnderRules):
     def _playing(self, game: Game) -> int:
         """Decisions of one member in the matches of a generation, and before them."""
         society = self.rules.society
-        rules, players = (
-            (self.rules.sized(self.members), self.members) if society else (self.rules, game.seats)
-        )
+        rules, players = (self.rules.sized(self.members), self.members) if society else (self.rules, game.seats)
         meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
         return self.meetings * meeting + self._most_designs(game)
 

@@ -69,17 +69,13 @@ class Mediation(Designed):
         """Delegating must be distinguishable from the game's own actions."""
         super().check(game)
         if any(DELEGATE in names for names in game.actions):
-            raise GameError(
-                f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}"
-            )
+            raise GameError(f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}")
 
     def form(self, game: Game, seat: int) -> Record:
         """One action per number of delegators."""
         names = list(game.actions[seat])
         keys = [key_for(count) for count in range(1, game.seats + 1)]
-        return Record(
-            "mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names)
-        )
+        return Record("mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names))
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
         """Action indices for 1, 2, ... delegators."""
@@ -115,9 +111,7 @@ class Mediation(Designed):
         mediator = election["design"]
         facts = {"mediator": mediator, "chosen": election["winner"], **self.told(game)}
         answers = yield [
-            Decision(
-                seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], DELEGATE))
-            )
+            Decision(seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], DELEGATE)))
             for seat in range(game.seats)
         ]
         whole = mediated_game(game, mediator)
@@ -146,9 +140,7 @@ class Mediation(Designed):
         seats = [seat for seat, gone in enumerate(delegated) if gone]
         if not seats:
             return named
-        answers = yield [
-            act(View(game, seat, self.name, facts={**facts, "named": named[seat]})) for seat in seats
-        ]
+        answers = yield [act(View(game, seat, self.name, facts={**facts, "named": named[seat]})) for seat in seats]
         taken = {s: game.index(s, str(a.value)) for s, a in zip(seats, answers, strict=True)}
         return tuple(taken.get(seat, action) for seat, action in enumerate(named))
 

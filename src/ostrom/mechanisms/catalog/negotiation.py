@@ -120,9 +120,7 @@ class Negotiation(Mechanism):
                 "amounts in every round"
             )
         if self.bound is None and not game.has_table:
-            raise GameError(
-                f"mechanism {self.name}: game {game.name} has no table of payoffs, so bound must be given"
-            )
+            raise GameError(f"mechanism {self.name}: game {game.name} has no table of payoffs, so bound must be given")
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Negotiate, then play as was agreed."""
@@ -140,9 +138,7 @@ class Negotiation(Mechanism):
             table.has = [has + Fraction(paid) for has, paid in zip(table.has, played.payoffs, strict=True)]
             last = self.when == "before" or number == self.rounds or playing.over is not None
             table.settle(("each_round", "end") if last else ("each_round",), table.in_force)
-            payoffs = tuple(
-                float(Fraction(own) + table.net.get(seat, 0)) for seat, own in enumerate(played.payoffs)
-            )
+            payoffs = tuple(float(Fraction(own) + table.net.get(seat, 0)) for seat, own in enumerate(played.payoffs))
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
@@ -155,9 +151,7 @@ class Negotiation(Mechanism):
         facts = {"agreements": table.signed, "said": table.log, **playing.hidden_facts()}
         return Outcome(rounds, scores, facts)
 
-    def _negotiate(
-        self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table
-    ) -> Steps:
+    def _negotiate(self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table) -> Steps:
         """Offers and replies before a round."""
         passes = 0
         for turn in range(1, self.turns + 1):
@@ -218,9 +212,7 @@ class Negotiation(Mechanism):
             asked = [replace(d, view=_seeing(d.view, table)) for d in free]
             given = dict(zip((d.player for d in free), (yield asked) if asked else (), strict=True))
             held |= {d.player for d in due} - given.keys()
-            answers = [
-                given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due
-            ]
+            answers = [given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due]
             try:
                 due = stages.send(answers)
             except StopIteration as stop:
@@ -267,9 +259,7 @@ class Negotiation(Mechanism):
         }
         return Record("reply", closed_object(parts), _names(game, seat))
 
-    def _terms(
-        self, game: Game, seat: int, value: Mapping[str, Any], table: _Table
-    ) -> tuple[OfferTerms | None, str]:
+    def _terms(self, game: Game, seat: int, value: Mapping[str, Any], table: _Table) -> tuple[OfferTerms | None, str]:
         """What an offer says, None where it says nothing; and why it cannot be put forward."""
         actions = {}
         for other in range(game.seats):
@@ -312,10 +302,7 @@ def _seeing(view: View, table: _Table) -> View:
         **view.facts,
         "log": _events(table.log),
         "agreements": [
-            {
-                **entry,
-                "payments": [_payment(table, entry["number"], *one) for one in enumerate(entry["payments"])],
-            }
+            {**entry, "payments": [_payment(table, entry["number"], *one) for one in enumerate(entry["payments"])]}
             for entry in table.signed
             if entry["number"] in {n for n, _ in table.in_force}
         ],

@@ -61,9 +61,7 @@ class Punishment(Mechanism):
         missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
             history = History(rounds, gaps=any(r.void for r in rounds))
-            answers = yield [
-                act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
-            ]
+            answers = yield [act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)]
             late = missed_by(answers) if missing is not None else ()
             played: tuple[int, ...] = ()
             if missing is None or not late or not missing.voids:
@@ -83,19 +81,14 @@ class Punishment(Mechanism):
             if missing is not None and late and missing.voids:
                 deductions: list[dict[str, int]] = []
                 zeros = [0.0] * game.seats
-                rounds.append(
-                    void_round(game, number, late, facts={"before": zeros, "punishments": deductions})
-                )
+                rounds.append(void_round(game, number, late, facts={"before": zeros, "punishments": deductions}))
             else:
                 units = [
                     [0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in range(game.seats)]
                     for a in answers
                 ]
                 deductions = [
-                    {"by": by, "to": to, "units": n}
-                    for by, row in enumerate(units)
-                    for to, n in enumerate(row)
-                    if n
+                    {"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n
                 ]
                 told = {"before": list(base), "punishments": deductions}
                 payoffs = self.settled(base, units)
@@ -104,9 +97,7 @@ class Punishment(Mechanism):
             if missing is not None and (ended := missing.ends(times, late)):
                 break
             facts = {**self.told, "last_punishments": deductions}
-        scores = tuple(
-            match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
-        )
+        scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
         return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds], **ended})
 
     def settled(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:

@@ -49,9 +49,7 @@ class Repetition(Mechanism):
         if stopping == "geometric" and continuation is None:
             raise ValueError("geometric stopping needs a continuation chance")
         if told_rounds and told_continuation is not None:
-            raise ValueError(
-                "tell the players either the number of rounds or a continuation chance, not both"
-            )
+            raise ValueError("tell the players either the number of rounds or a continuation chance, not both")
         if told_rounds and stopping == "geometric":
             raise ValueError("players cannot be told the number of rounds when chance ends the match")
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
@@ -119,9 +117,7 @@ class Repetition(Mechanism):
         if "over" in facts and by_chance:
             facts["unplayed"] = unplayed  # only chance knows when the match would have ended
         settled = [*rounds, *unplayed_rounds(game, len(rounds), unplayed)]
-        scores = tuple(
-            match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats)
-        )
+        scores = tuple(match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats))
         return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
 
     def score_range(self, game: Game) -> tuple[float, float] | None:

@@ -79,9 +79,7 @@ class Reputation(SocietyRules):
         """Members fill the tables."""
         count = self.members(game)
         if count % game.seats:
-            raise GameError(
-                f"mechanism {self.name}: {count} players do not fill tables of {game.seats} seats"
-            )
+            raise GameError(f"mechanism {self.name}: {count} players do not fill tables of {game.seats} seats")
         return super().begin(game, streams)
 
     def seat(self, game: Game, player: int) -> int:
@@ -117,9 +115,7 @@ def _drawn(life: Life, past: ByPlayer, number: int) -> ByPlayer:
     """A round of the society in which chance acted for everybody; who met whom is as it was."""
     tables = {played.players for played in past.values()}
     return {
-        player: drawn_round(life.game, number, table[0], life.streams, table)
-        for table in tables
-        for player in table
+        player: drawn_round(life.game, number, table[0], life.streams, table) for table in tables for player in table
     }
 
 

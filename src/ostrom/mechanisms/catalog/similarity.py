@@ -35,9 +35,7 @@ class Similarity(Mechanism):
     def check(self, game: Game) -> None:
         """Every seat needs a cooperative and a defective action, and none is called like the policy."""
         if None in game.cooperative or None in game.defective:
-            raise GameError(
-                f"mechanism similarity needs a game with cooperative actions; {game.name} has none"
-            )
+            raise GameError(f"mechanism similarity needs a game with cooperative actions; {game.name} has none")
         if any(IF_ALIKE in names for names in game.actions):
             raise GameError(f"mechanism similarity: game {game.name} has an action called {IF_ALIKE}")
 
@@ -49,18 +47,13 @@ class Similarity(Mechanism):
             "defective": [int(a) for a in game.defective if a is not None],
         }
         answers = yield [
-            Decision(
-                seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], IF_ALIKE))
-            )
+            Decision(seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], IF_ALIKE)))
             for seat in range(game.seats)
         ]
         whole = compared_game(game, self.error)
         picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
         alike = all_alike(game, picked)
-        found = [
-            alike != bool(streams.about(1, seat, "finding").random() < self.error)
-            for seat in range(game.seats)
-        ]
+        found = [alike != bool(streams.about(1, seat, "finding").random() < self.error) for seat in range(game.seats)]
         played = realised(game, picked, found)
         payoffs = game.payoff(played)
         compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]

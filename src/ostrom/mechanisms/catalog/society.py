@@ -19,16 +19,7 @@ from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.mechanisms.selection import Imitation
-from ostrom.mechanisms.societies import (
-    LazyFacts,
-    Life,
-    Rewiring,
-    SocietyRules,
-    Steps,
-    Table,
-    called,
-    record_of,
-)
+from ostrom.mechanisms.societies import LazyFacts, Life, Rewiring, SocietyRules, Steps, Table, called, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 if TYPE_CHECKING:
@@ -154,10 +145,7 @@ class Society(SocietyRules):
             past, oldest = life.past[:rounds], max(0, rounds - self.window)
             return [record_of(one, past, oldest, 1, life.names, player) for one in who]
 
-        remembers, at_table = (
-            self.own == "memory",
-            observed if with_all else [p for p in met if p in observed],
-        )
+        remembers, at_table = (self.own == "memory", observed if with_all else [p for p in met if p in observed])
         computed = {"records": partial(records, [*(() if remembers else (player,)), *at_table])}
         if not with_all and (others := [p for p in observed if p not in met]):
             computed["observed"] = partial(records, others)
@@ -183,12 +171,7 @@ class Society(SocietyRules):
         return sorted([*first, *rest][: self.records])
 
     def settle(
-        self,
-        life: Life,
-        tables: Sequence[Table],
-        given: dict[int, Answer],
-        number: int,
-        missing: Missing | None,
+        self, life: Life, tables: Sequence[Table], given: dict[int, Answer], number: int, missing: Missing | None
     ) -> list[Round]:
         """Pay pairs as in every society; pay a neighbourhood the mean or the total of its games."""
         if self.meeting == "pair":
@@ -235,9 +218,7 @@ class Society(SocietyRules):
     def most_decisions(self, game: Game) -> int:
         """Everybody in every round, and the questions about links."""
         count = self.members(game)
-        return super().most_decisions(game) + (
-            self.links.most_decisions(count, self.rounds) if self.links else 0
-        )
+        return super().most_decisions(game) + (self.links.most_decisions(count, self.rounds) if self.links else 0)
 
 
 def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
@@ -276,13 +257,9 @@ def population(
     others = [name for name in names if plant is None or name != plant.type] or list(names)
     total = (len(others) * seats if members is None else members) - len(planted)
     if total < 0:
-        raise StudyError(
-            "are more than the society has members", key="mechanism.plant.count", found=len(planted)
-        )
+        raise StudyError("are more than the society has members", key="mechanism.plant.count", found=len(planted))
     bounds = [total * place // len(others) for place in range(len(others) + 1)]
-    return [
-        name for name, a, b in zip(others, bounds, bounds[1:], strict=False) for _ in range(b - a)
-    ] + planted
+    return [name for name, a, b in zip(others, bounds, bounds[1:], strict=False) for _ in range(b - a)] + planted
 
 
 def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Generator) -> list[int]:

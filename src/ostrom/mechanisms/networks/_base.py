@@ -33,9 +33,7 @@ def lattice(members: Sequence[int], degree: int) -> list[tuple[int, int]]:
     size = len(members)
     if not 2 <= degree < size or degree % 2:
         raise ValueError(f"degree must be even and from 2 to {size - 1} among {size} members, found {degree}")
-    return [
-        (members[i], members[(i + step) % size]) for step in range(1, degree // 2 + 1) for i in range(size)
-    ]
+    return [(members[i], members[(i + step) % size]) for step in range(1, degree // 2 + 1) for i in range(size)]
 
 
 def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:

@@ -29,9 +29,7 @@ class Retrieval(Memory):
     name: ClassVar[str] = "retrieval"
 
     @checked
-    def __init__(
-        self, k: Count, by: Literal["situation", "action", "notes"] = "situation", words: Count = 30
-    ) -> None:
+    def __init__(self, k: Count, by: Literal["situation", "action", "notes"] = "situation", words: Count = 30) -> None:
         self.k, self.by, self.words = k, by, words
         if self.by == "notes":
             self.readers = frozenset({"model"})

@@ -86,9 +86,7 @@ class Sanitized(Memory):
         rng = draw(view.history[i].number, "polar") if i >= 0 else draw(0, f"polar{i}")
         if self.shares is not None:
             profile = self._drawn(view.game, rng.random())
-            return tuple(
-                _pushed(a, len(names), rng) for a, names in zip(profile, view.game.actions, strict=True)
-            )
+            return tuple(_pushed(a, len(names), rng) for a, names in zip(profile, view.game.actions, strict=True))
         known = len(view.history) if i < 0 else i + self.real + 1
         played: Sequence[Round] = view.history
         if view.history.gaps:
@@ -99,9 +97,7 @@ class Sanitized(Memory):
             profile = played[int(u * known)].actions
         else:
             profile = tuple(int(rng.integers(len(names))) for names in view.game.actions)
-        return tuple(
-            _pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True)
-        )
+        return tuple(_pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True))
 
     def _drawn(self, game: Game, u: float) -> tuple[int, ...]:
         """The combination of actions at a point of the cumulated shares, which are added in their order."""

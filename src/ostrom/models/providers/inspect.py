@@ -69,12 +69,7 @@ class InspectModel:
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
-        from inspect_ai.model import (
-            ChatMessageAssistant,
-            ChatMessageSystem,
-            ChatMessageUser,
-            GenerateConfig,
-        )
+        from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 
         refuse_beyond(self.abilities, request, self.name)
         roles = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}

@@ -37,9 +37,7 @@ from ostrom.models.transport import HttpModel, Transport
 __all__ = ["PARAMS", "PROVIDER", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled", "canceled"})
-UNRUN = frozenset(
-    {"batch_expired", "batch_cancelled", "batch_canceled", "request_cancelled", "request_expired"}
-)
+UNRUN = frozenset({"batch_expired", "batch_cancelled", "batch_canceled", "request_cancelled", "request_expired"})
 """Codes of requests that were never run."""
 
 
@@ -76,14 +74,10 @@ class OpenAIBatches(BatchEndpoint):
             "Content-Type: application/jsonl\r\n\r\n",
         ]
         lines = [
-            orjson.dumps(
-                {"custom_id": r.id, "method": "POST", "url": self._endpoint, "body": orjson.Fragment(r.body)}
-            )
+            orjson.dumps({"custom_id": r.id, "method": "POST", "url": self._endpoint, "body": orjson.Fragment(r.body)})
             for r in requests
         ]
-        body = b"".join(
-            [*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()]
-        )
+        body = b"".join([*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()])
         kind = f"multipart/form-data; boundary={boundary}"
         return identifier(await self.json("POST", "/files", body, kind), self.who)
 
@@ -280,9 +274,7 @@ def open_service(
     def client(address: str) -> OpenAIModel:
         key = key_for(address, homes, entry.keys, named=key_variable, who=f"{service}/{model}")
         if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
-            raise AccessRefused(
-                f"{service}/{model}: set the environment variable {entry.keys[0]} to your key"
-            )
+            raise AccessRefused(f"{service}/{model}: set the environment variable {entry.keys[0]} to your key")
         return OpenAIModel(
             f"{service}/{model}",
             model,

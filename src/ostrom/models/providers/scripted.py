@@ -32,17 +32,13 @@ class ScriptedModel:
     An answer that is a ModelError is raised. Words stand for tokens in the usage.
     """
 
-    def __init__(
-        self, name: str, source: Source, *, abilities: Abilities = EVERYTHING, connections: int = 16
-    ) -> None:
+    def __init__(self, name: str, source: Source, *, abilities: Abilities = EVERYTHING, connections: int = 16) -> None:
         self.name = name
         self.abilities = abilities
         self.connections = at_least_one(connections, "connections")
         self.calls = 0
         self._source = source
-        self._rest: Iterator[Answer] | None = (
-            None if isinstance(source, str) or callable(source) else iter(source)
-        )
+        self._rest: Iterator[Answer] | None = None if isinstance(source, str) or callable(source) else iter(source)
 
     def __repr__(self) -> str:
         return f"<ScriptedModel {self.name}>"

@@ -10,14 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ostrom.ground.errors import (
-    ConnectionFailed,
-    MalformedReply,
-    RequestRefused,
-    ServerFailed,
-    StudyError,
-    TimedOut,
-)
+from ostrom.ground.errors import ConnectionFailed, MalformedReply, RequestRefused, ServerFailed, StudyError, TimedOut
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Model, Reply, Request
 from ostrom.models.dialects import DIALECTS
@@ -177,9 +170,7 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
         raise StudyError("there is no such adapter", key="settings.adapter", found=settings["adapter"])
 
 
-_CLIENT = frozenset(
-    {"base_url", "replicas", "key_variable", "dialect", "timeout", "connections", "abilities", "start"}
-)
+_CLIENT = frozenset({"base_url", "replicas", "key_variable", "dialect", "timeout", "connections", "abilities", "start"})
 """Settings of the client, not of the server."""
 
 

@@ -97,11 +97,7 @@ class ServerPlan:
     def variables(self, key: str) -> dict[str, str]:
         """The environment of the server: that of this process without the keys of other services."""
         others = variables() - {WEIGHTS_KEY}
-        kept = {
-            k: v
-            for k, v in os.environ.items()
-            if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))
-        }
+        kept = {k: v for k, v in os.environ.items() if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))}
         variable = KINDS[self.kind].key_variable
         return {**kept, **({variable: key} if variable else {}), "PYTHONUNBUFFERED": "1"}
 
@@ -120,15 +116,7 @@ def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
         modules = [json.dumps({"name": path, "path": path}) for path in plan.adapters]
         more += ["--enable-lora", "--max-loras", str(len(modules)), "--lora-modules", *modules]
     # The model's own defaults would truncate what is sampled; the share of cached prompts is told on request only.
-    return [
-        "serve",
-        plan.model,
-        *where,
-        "--generation-config",
-        "vllm",
-        "--enable-prompt-tokens-details",
-        *more,
-    ]
+    return ["serve", plan.model, *where, "--generation-config", "vllm", "--enable-prompt-tokens-details", *more]
 
 
 def _transformers(plan: ServerPlan, where: list[str]) -> list[str]:
@@ -157,10 +145,7 @@ _ARGUMENTS = {"vllm": _vllm, "transformers": _transformers, "llama-server": _lla
 
 def _options(settings: Mapping[str, Any], **flags: str) -> list[str]:
     return [
-        part
-        for name, flag in flags.items()
-        if settings.get(name) is not None
-        for part in (flag, str(settings[name]))
+        part for name, flag in flags.items() if settings.get(name) is not None for part in (flag, str(settings[name]))
     ]
 
 
@@ -217,11 +202,7 @@ def find_program(kind: str, environment: str | None) -> str:
     for folder in folders:
         if found := shutil.which(entry.program, path=str(folder)):
             return found
-    if (
-        environment is None
-        and ENVIRONMENT_VARIABLE not in os.environ
-        and (found := shutil.which(entry.program))
-    ):
+    if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (found := shutil.which(entry.program)):
         return found
     where = "on the search path" if environment is None else f"in the environment {environment}"
     raise AccessRefused(

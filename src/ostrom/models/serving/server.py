@@ -238,9 +238,7 @@ class LocalServer:
             async with asyncio.timeout(seconds):
                 reader, writer = await asyncio.open_connection(HOST, self._facts["port"])
                 try:
-                    writer.write(
-                        f"GET /health HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
-                    )
+                    writer.write(f"GET /health HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
                     return b" 200 " in await reader.readline()
                 finally:
                     writer.close()

@@ -37,15 +37,7 @@ def versions(*names: str) -> dict[str, str | None]:
     return found
 
 
-LOADED = (
-    "*.safetensors",
-    "*.bin",
-    "config.json",
-    "tokenizer*",
-    "generation_config.json",
-    "*.model",
-    "*.jinja",
-)
+LOADED = ("*.safetensors", "*.bin", "config.json", "tokenizer*", "generation_config.json", "*.model", "*.jinja")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +102,19 @@ def load_tokens(base: Base) -> Tokens:
     transformers = needed("transformers")
     if base.gguf:
         needed("gguf")
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            str(base.path.parent), gguf_file=base.path.name
-        )
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(base.path.parent), gguf_file=base.path.name)
         told = gguf_metadata(
             base.path, ("tokenizer.ggml.eos_token_id", "tokenizer.ggml.tokens", "tokenizer.chat_template")
         )
         if len(told) < 3:
-            raise UsageError(
-                f"{base.path}: states no end token or no chat template; it cannot be trained for chat"
-            )
+            raise UsageError(f"{base.path}: states no end token or no chat template; it cannot be trained for chat")
         end = int(told["tokenizer.ggml.eos_token_id"])
         text = str(told["tokenizer.ggml.tokens"][end])
         tokenizer.chat_template = told["tokenizer.chat_template"]
     else:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(base.path))
         if tokenizer.eos_token_id is None or tokenizer.chat_template is None:
-            raise UsageError(
-                f"{base.path}: states no end token or no chat template; it cannot be trained for chat"
-            )
+            raise UsageError(f"{base.path}: states no end token or no chat template; it cannot be trained for chat")
         end, text = int(tokenizer.eos_token_id), str(tokenizer.eos_token)
     tokens = Tokens(tokenizer, end, text)
     preflight(tokens, base.name)
@@ -140,9 +126,7 @@ def preflight(tokens: Tokens, name: str) -> None:
     messages = [{"role": "user", "content": "Which one?"}]
     reply = "The first one.\n[A0]"
     whole = str(
-        tokens.tokenizer.apply_chat_template(
-            [*messages, {"role": "assistant", "content": reply}], tokenize=False
-        )
+        tokens.tokenizer.apply_chat_template([*messages, {"role": "assistant", "content": reply}], tokenize=False)
     )
     wanted = tokens.prompt(messages) + reply + tokens.end_text
     if whole.rstrip() != wanted.rstrip():

@@ -120,9 +120,7 @@ def _since(text: str, last: int) -> str:
     return _ROUND.sub(lambda m: "" if int(m[1]) <= last else m[0], text)
 
 
-def batches(
-    examples: Sequence[Encoded], size: int, micro: int, steps: int, seed: int
-) -> Iterator[list[list[int]]]:
+def batches(examples: Sequence[Encoded], size: int, micro: int, steps: int, seed: int) -> Iterator[list[list[int]]]:
     """Yield batches, each as a list of micro-batches of example indexes; every epoch is shuffled anew.
 
     A batch is a random draw, sorted by length before it is cut into micro-batches, so that little is padded.

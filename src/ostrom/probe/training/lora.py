@@ -66,17 +66,13 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(seed)
     found = [(n, m) for n, m in model.named_modules() if n.rpartition(".")[2] in TARGETS]
     if not found or not all(isinstance(m, nn.Linear) for _, m in found):
-        raise UsageError(
-            f"the base has no linear layers named {', '.join(TARGETS)}: it cannot be adapted here"
-        )
+        raise UsageError(f"the base has no linear layers named {', '.join(TARGETS)}: it cannot be adapted here")
     layers = {}
     for name, module in found:
         parent, _, last = name.rpartition(".")
         layers[name] = LoraLinear(module, generator)
         setattr(model.get_submodule(parent), last, layers[name])
-    model.train(
-        model.training
-    )  # new layers begin in training mode: without this, dropout disturbs what is measured
+    model.train(model.training)  # new layers begin in training mode: without this, dropout disturbs what is measured
     return layers
 
 
@@ -157,9 +153,7 @@ def to_gguf(folder: Path, base: Path, base_sha256: str, alpha: float) -> Path:
         found = _NAME.fullmatch(name)
         target = names.get_name(f"{found['module']}.weight", try_suffixes=(".weight",)) if found else None
         if found is None or target is None:
-            raise UsageError(
-                f"{folder}: {name} has no place in a GGUF file of the architecture {architecture}"
-            )
+            raise UsageError(f"{folder}: {name} has no place in a GGUF file of the architecture {architecture}")
         values = tensor.float().numpy()
         if architecture == "llama" and found["part"] == "lora_B" and _PERMUTED.search(found["module"]):
             values = permuted(values, heads if found["module"].endswith("q_proj") else kv_heads)
@@ -179,11 +173,7 @@ def permuted(rows: Any, heads: int) -> Any:
     >>> permuted(np.arange(8)[:, None], 2).ravel().tolist()
     [0, 2, 1, 3, 4, 6, 5, 7]
     """
-    return (
-        rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:])
-        .swapaxes(1, 2)
-        .reshape(rows.shape)
-    )
+    return rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
 PROBES = "logprobs.json"
@@ -193,12 +183,7 @@ PLACES = (0, 8)
 
 
 def write_probes(
-    folder: Path,
-    model: Any,
-    layers: dict[str, Any],
-    tokens: Tokens,
-    rows: Sequence[dict[str, Any]],
-    most: int,
+    folder: Path, model: Any, layers: dict[str, Any], tokens: Tokens, rows: Sequence[dict[str, Any]], most: int
 ) -> None:
     """The likeliest tokens after a few beginnings of replies, with the adapter and without it."""
     probes = []
@@ -232,9 +217,7 @@ def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
     device = next(model.parameters()).device
     with torch.no_grad():
         decoder = getattr(model, model.base_model_prefix)
-        hidden = decoder(input_ids=torch.tensor([ids], device=device), use_cache=False).last_hidden_state[
-            0, -1
-        ]
+        hidden = decoder(input_ids=torch.tensor([ids], device=device), use_cache=False).last_hidden_state[0, -1]
         odds = torch.log_softmax(model.get_output_embeddings()(hidden).float(), -1)
         best = torch.topk(odds, WRITTEN)
     return [

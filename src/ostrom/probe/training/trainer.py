@@ -156,9 +156,7 @@ def reply_losses(model: Any, examples: Sequence[Encoded]) -> Any:
         columns += range(len(example.prompt) - 1, len(whole) - 1)
         targets += example.reply
     decoder = getattr(model, model.base_model_prefix)
-    hidden = decoder(
-        input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False
-    ).last_hidden_state
+    hidden = decoder(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False).last_hidden_state
     logits = model.get_output_embeddings()(hidden[rows, columns]).float()
     each = torch.nn.functional.cross_entropy(logits, torch.tensor(targets, device=device), reduction="none")
     lengths = torch.tensor([len(e.reply) for e in examples], dtype=each.dtype, device=device)
@@ -201,13 +199,9 @@ def _resume(path: Path, identity: str, progress: Progress, layers: dict[str, Any
         state = torch.load(path, map_location="cpu", weights_only=True)
         same = state["identity"] == identity
     except Exception as error:
-        raise UsageError(
-            f"{path}: is no checkpoint that can be read ({type(error).__name__}); remove it"
-        ) from None
+        raise UsageError(f"{path}: is no checkpoint that can be read ({type(error).__name__}); remove it") from None
     if not same:
-        raise UsageError(
-            f"{path}: belongs to another training (other corpus, base or settings); use another --out"
-        )
+        raise UsageError(f"{path}: belongs to another training (other corpus, base or settings); use another --out")
     progress.step, progress.losses = int(state["step"]), list(state["losses"])
     load_into(layers, state["adapter"])
     optimizer.load_state_dict(state["optimizer"])
@@ -253,11 +247,7 @@ def train_adapter(
 ) -> Trained:
     """Train an adapter, or go on; see the module."""
     base = find_base(base_name)
-    asked = {
-        "base": base.sha256,
-        "corpus": corpus_hash(corpus),
-        "settings": json.loads(json.dumps(asdict(settings))),
-    }
+    asked = {"base": base.sha256, "corpus": corpus_hash(corpus), "settings": json.loads(json.dumps(asdict(settings)))}
     record = _recorded(out)
     did = []
     if record is None:
@@ -267,18 +257,12 @@ def train_adapter(
         record = made
         did.append("trained")
     elif record["asked"] != asked:
-        raise UsageError(
-            f"{out}: holds another training ({_difference(record['asked'], asked)}); use another --out"
-        )
+        raise UsageError(f"{out}: holds another training ({_difference(record['asked'], asked)}); use another --out")
     if base.gguf and not (out / GGUF).is_file() and versions("gguf")["gguf"] is not None:
         to_gguf(out, base.path, base.sha256, settings.shape.alpha)
         (out / PARITY).unlink(missing_ok=True)
         did.append("converted")
-    if (
-        (out / GGUF).is_file()
-        and not (out / PARITY).is_file()
-        and versions("xllamacpp")["xllamacpp"] is not None
-    ):
+    if (out / GGUF).is_file() and not (out / PARITY).is_file() and versions("xllamacpp")["xllamacpp"] is not None:
         compared = asdict(parity(out, out / GGUF, base.path))
         write_whole(out / PARITY, (json.dumps(compared, indent=1) + "\n").encode())
         did.append("compared")

@@ -97,9 +97,7 @@ def tallies(
         for row in (*ends, *decisions)
         for measure, times, occasions in _occasions(row, facts.get(row["match"], {}))
     )
-    return {
-        measure: {place: _summed(own) for place, own in grouped(of).items()} for measure, of in counts.items()
-    }
+    return {measure: {place: _summed(own) for place, own in grouped(of).items()} for measure, of in counts.items()}
 
 
 def _summed(tallies: Iterable[Sequence[int]]) -> list[int]:
@@ -173,9 +171,7 @@ def action_shares(data: RunData) -> list[ActionShare]:
     return [share for key, of in cells.items() for share in _shares(data, key, of)]
 
 
-def _shares(
-    data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]]
-) -> Iterator[ActionShare]:
+def _shares(data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]]) -> Iterator[ActionShare]:
     """The choices of one cell and type."""
     chosen, stated = dict[str, int](), dict[str, float]()
     for row in rows:

@@ -82,9 +82,7 @@ def analyses(
         except StatisticsError as problem:
             undefined[str(problem)] += 1
             continue
-        lines += [
-            [*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources
-        ]
+        lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources]
         pairs += [[*key, c.key["comparison"], c.value, c.low, c.high, c.p] for c in one.comparisons]
     without = "".join(f" Groups without one: {n} ({why})." for why, n in undefined.items())
     return Analyses(lines, pairs, without)

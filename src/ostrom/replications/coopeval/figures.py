@@ -65,9 +65,7 @@ def placed(data: RunData) -> Placed:
     """All matches by published cell, unfinished ones among the rows alone."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
-    for row in data.records(
-        "SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"
-    ):
+    for row in data.records("SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"):
         unit = data.unit(row["match"])
         where, known = mechanism_at(row["match"]), GAMES.get(unit.game.name)
         if where is None or known is None:
@@ -104,9 +102,7 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     A setting reads as the paper's ablations do: ``continuation 0.7`` or ``window 2``.
     """
     rules = unit.mechanism
-    facts: Mapping[str, Any] = (
-        getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
-    )
+    facts: Mapping[str, Any] = getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
     if rules.name == "none":
         return "NoMechanism", ""
     if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
@@ -305,11 +301,7 @@ def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
 
 
 def _mean_of(
-    cell: tuple[str, ...],
-    agent: str | None,
-    values: Sequence[float],
-    games: Sequence[list[_RunValue]],
-    measure: str,
+    cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
 ) -> Own:
     """The mean of some values with the runs that they rest on."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
@@ -321,11 +313,7 @@ def _mean_of(
 def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
     """The mean over the four games of what the runs of each give; fitness on the games' common scale."""
     for mechanism, measure, agent in dict.fromkeys((m, what, who) for m, _, what, who in figures):
-        of = {
-            g: figures[mechanism, g, measure, agent]
-            for g in FOUR
-            if (mechanism, g, measure, agent) in figures
-        }
+        of = {g: figures[mechanism, g, measure, agent] for g in FOUR if (mechanism, g, measure, agent) in figures}
         if set(of) != FOUR:
             continue
         name, setting = apart(mechanism)
@@ -360,8 +348,7 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
     """Shares over the designs of each game first, then over the four games, as the paper's table does."""
     verdicts: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
     for row in data.records(
-        "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' "
-        "ORDER BY match"
+        "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' ORDER BY match"
     ):
         unit = data.unit(row["match"])
         known = GAMES.get(unit.game.name)
@@ -378,9 +365,7 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
-            shares = [
-                share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()
-            ]
+            shares = [share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()]
             of_share = combined([(100 / len(shares), one) for one in shares]).limits()
             yield Own(
                 (mechanism, ALL_FOUR, "", measure), agent, share,

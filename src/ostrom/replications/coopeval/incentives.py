@@ -104,9 +104,7 @@ def continuations(data: RunData) -> list[NeededContinuation]:
     """One line per game and mechanism of the run."""
     by = ", ".join(f'"{name}"' for name in data.factors)
     per_cell = f" GROUP BY {by}" if by else ""
-    firsts = data.records(
-        f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{per_cell} ORDER BY 1"
-    )
+    firsts = data.records(f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{per_cell} ORDER BY 1")
     return list(dict.fromkeys(continuation_of(data.unit(row["first"])) for row in firsts))
 
 

@@ -52,11 +52,7 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
         return (
             "SUSPICIOUS: depends on the solver; 20 of the 48 released rating files are not the lexicographic optimum",
         )
-    if (
-        row["mechanism"] == "Contracting"
-        and row["metric"] in MEANS
-        and row["game"] in ("all_four", "public_goods")
-    ):
+    if row["mechanism"] == "Contracting" and row["metric"] in MEANS and row["game"] in ("all_four", "public_goods"):
         model = row["model"]
         if model in OUTLIERS:
             without = OUTLIERS[model]
@@ -122,9 +118,7 @@ def _missing(found: Placed) -> Iterator[str]:
     elif types:
         yield "Not compared: the mean of all ranks, which is (types + 1) / 2 whatever happens."
     if played & {"Reputation-", "Reputation+"}:
-        yield (
-            "The paper has no fitness and no ranks for reputation: there are no payoffs against single opponents."
-        )
+        yield ("The paper has no fitness and no ranks for reputation: there are no payoffs against single opponents.")
     if "Contracting" in played:
         yield "Contracting: amounts are bounded here; in the paper they are not."
     if not {apart(p.mechanism)[1] for p in found.points} - {""}:

@@ -167,9 +167,7 @@ def nothing_yet(data: RunData) -> str:
     return "" if done[0]["n"] else why_nothing(data, "score")
 
 
-def score_points(
-    rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit], *, expected: bool = False
-) -> Points:
+def score_points(rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit], *, expected: bool = False) -> Points:
     """Every seat of every finished match on the scale of its game; ``rows`` are those of the matches table.
 
     With ``expected`` the exact expectation is taken where the odds are known; other seats are left out and
@@ -248,9 +246,7 @@ def _bounded(points: Sequence[Point]) -> list[Point]:
 
     added = {(p.mechanism, p.game) for p in points if not within(p)}
     none: Bounds = (None, None)
-    return [
-        replace(p, bounds=none, score_bounds=none) if (p.mechanism, p.game) in added else p for p in points
-    ]
+    return [replace(p, bounds=none, score_bounds=none) if (p.mechanism, p.game) in added else p for p in points]
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:

@@ -62,9 +62,7 @@ class MechanismEvolution(Panel):
         if max(len(t.types) for t, _ in evolved) < 2:
             return Drawn([], [table], [*notes, "There is one type only: its population cannot change."])
         if len(evolved) > MOST_PANELS:
-            notes.append(
-                f"The charts show the first {MOST_PANELS} of {len(evolved)} cells; the table has all."
-            )
+            notes.append(f"The charts show the first {MOST_PANELS} of {len(evolved)} cells; the table has all.")
         shown = evolved[:MOST_PANELS]
         figures = [_streams(shown, self.settings)]
         if all(len(t.types) == 3 for t, _ in shown) and len({t.types for t, _ in shown}) == 1:
@@ -102,9 +100,7 @@ def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionS
         f"Shares of types under the discrete exponential replicator (eta {settings.eta:g}, at most "
         f"{settings.steps} steps, equal shares at the start) on mean scores of all runs."
     )
-    return Figure(
-        "mechanisms_streams", streams(rows, facets, palette), caption, "Stacked areas of population shares."
-    )
+    return Figure("mechanisms_streams", streams(rows, facets, palette), caption, "Stacked areas of population shares.")
 
 
 def _sampled(count: int) -> list[int]:
@@ -121,10 +117,7 @@ def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionS
     paths = {}
     for tournament, _ in evolved:
         states = replicator_paths(
-            tournament.tensor().values,
-            np.array(STARTS),
-            eta=settings.eta or 0.1,
-            steps=settings.steps or 1000,
+            tournament.tensor().values, np.array(STARTS), eta=settings.eta or 0.1, steps=settings.steps or 1000
         )
         drawn = states[_sampled(len(states))]
         paths[_called(tournament)] = [drawn[:, start].tolist() for start in range(len(STARTS))]

@@ -11,13 +11,7 @@ from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.ground.values import grouped
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
-from ostrom.replications.memory_curse.played import (
-    BY_POLICY,
-    WINDOW,
-    played,
-    sd_over_rounds,
-    silent,
-)
+from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, played, sd_over_rounds, silent
 from ostrom.replications.memory_curse.regimes import regimes
 from ostrom.replications.memory_curse.results import COMPANY, LENGTH, companies, penalties
 
@@ -40,10 +34,7 @@ WORDS: Mapping[str, dict[str, str]] = {
     "cooperation_words_per_1k": {"name": "word_rate", "words": "cooperation"},
     "paranoia_ratio": {"name": "word_ratio", "ratio": "paranoia_ratio", "each": "trace"},
 }
-QUOTIENTS = {
-    "paranoia_per_1k": "paranoia_80_over_2",
-    "cooperation_words_per_1k": "cooperation_words_80_over_2",
-}
+QUOTIENTS = {"paranoia_per_1k": "paranoia_80_over_2", "cooperation_words_per_1k": "cooperation_words_80_over_2"}
 ENDS = (LENGTH, 2)
 TRAINED = "trained"
 NAMED = {"labels": "{} labels", "training_seed": "training seed {}"}
@@ -109,13 +100,9 @@ class MemoryCurse(DeclaredReference):
         names = _named(games)
         for label, (printed, same) in names.items():
             if not same:
-                lines.append(
-                    f"{label}: played with other payoffs than the paper's, so rewards are not compared."
-                )
+                lines.append(f"{label}: played with other payoffs than the paper's, so rewards are not compared.")
             elif label not in GAMES:
-                lines.append(
-                    f"{label} pays as the paper's {printed.replace('_', ' ')} and is compared with it."
-                )
+                lines.append(f"{label} pays as the paper's {printed.replace('_', ' ')} and is compared with it.")
         for label in games.labelled:
             if label not in names and (other := _pays_as(label, games)):
                 lines.append(
@@ -142,11 +129,7 @@ def _named(games: Games) -> Named:
         if printed is not None and (printed, True) not in found.values():
             found[label] = printed, True
     for label in games.labelled:
-        if (
-            label in GAMES
-            and label not in found
-            and GAMES[label][0] not in {name for name, _ in found.values()}
-        ):
+        if label in GAMES and label not in found and GAMES[label][0] not in {name for name, _ in found.values()}:
             found[label] = GAMES[label][0], False
     return found
 
@@ -161,18 +144,14 @@ def _regimes(data: RunData, names: Named) -> Iterator[Own]:
     """Appendix Table 7: the regime by the observed rates, as the paper judges; the code is 1 for immune."""
     found = regimes(data)
     by = ("game", "style", "agent")
-    matches = {
-        key: one.n for key, one in keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by).items()
-    }
+    matches = {key: one.n for key, one in keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by).items()}
     for key, name in found.decided.items():
         game, style, agent = key
         if game in names and style == "reasoned":
             rule = found.by_rates[key]
             told = f"the paper's rule: {rule.printed or 'open'}; where intervals decide: {name}"
             cell = (names[game][0], "reasoning", "", "", "", "regime")
-            yield Own(
-                cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name
-            )
+            yield Own(cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name)
 
 
 def _sweep(data: RunData, names: Named) -> Iterator[Own]:
@@ -259,9 +238,7 @@ def _penalty(data: RunData, named: Named) -> Iterator[Own]:
                 "deliberation_penalty_pp",
             )  # fmt: skip
             # The paper prints reasoning minus no reasoning.
-            own = own_figure(
-                cell, found.cost, -100.0, doubts=doubts.get((found.game, found.agent, LENGTH), ())
-            )
+            own = own_figure(cell, found.cost, -100.0, doubts=doubts.get((found.game, found.agent, LENGTH), ()))
             yield replace(own, matches=found.matches)
 
 
@@ -316,9 +293,7 @@ def _forward(data: RunData, named: Named) -> Iterator[Own]:
             yield own_figure(cell, found[name,])
 
 
-def _doubts(
-    data: RunData, by: Sequence[str], where: Mapping[str, Any]
-) -> dict[tuple[Any, ...], tuple[str, ...]]:
+def _doubts(data: RunData, by: Sequence[str], where: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, ...]]:
     """Where a notable share of the actions was not the agent's own."""
     return {
         key: (f"{100 * one.value:.0f} % of the actions were given by the policy",)

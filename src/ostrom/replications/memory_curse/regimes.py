@@ -92,9 +92,7 @@ def _sign(change: float) -> int | None:
     return 0 if abs(change) <= STEP + 1e-9 else 1 if change > 0 else -1
 
 
-def _shape(
-    rates: Mapping[int, float], counted: tuple[int, ...], change: Callable[[int, int], int | None]
-) -> str:
+def _shape(rates: Mapping[int, float], counted: tuple[int, ...], change: Callable[[int, int], int | None]) -> str:
     """The regime of a pair below the border; ``change(a, b)`` is the sign of rate(a) - rate(b), None if unknown."""
     if len(counted) < 2:
         return "undecided"
@@ -127,9 +125,7 @@ class Regimes:
     @property
     def by_papers_rule(self) -> list[str]:
         """Immune or cursed, by the observed rates of every pair that reasons: the paper classifies no others."""
-        return [
-            one.printed for (_, style, _), one in self.by_rates.items() if style == "reasoned" and one.printed
-        ]
+        return [one.printed for (_, style, _), one in self.by_rates.items() if style == "reasoned" and one.printed]
 
 
 def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
@@ -165,9 +161,7 @@ def regimes(data: RunData) -> Regimes:
         )
         if decided[pair] == "undecided":
             border = [_seeds(v.estimate.at(level), BORDER) for v in own]
-            below = [
-                n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER
-            ]
+            below = [n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER]
             # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
             if needed and None not in needed:

@@ -75,9 +75,7 @@ def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> lis
     made = []
     for agent in dict.fromkeys(one.agent for one in penalties):
         of = {
-            one.game: (one.cost, answer)
-            for one, answer in zip(penalties, answers, strict=True)
-            if one.agent == agent
+            one.game: (one.cost, answer) for one, answer in zip(penalties, answers, strict=True) if one.agent == agent
         }
         worst = largest({game: cost.value for game, (cost, _) in of.items()})
         if worst is not None and worst[1] > 0:
@@ -270,9 +268,7 @@ def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float |
     (0.97, 4)
     """
     pairs = [
-        (ratio, rate)
-        for key, ratio in ratios.items()
-        if ratio is not None and (rate := rates.get(key)) is not None
+        (ratio, rate) for key, ratio in ratios.items() if ratio is not None and (rate := rates.get(key)) is not None
     ]
     try:
         found = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
@@ -305,13 +301,9 @@ class TracedCells(NamedTuple):
 def traced_cells(data: RunData) -> TracedCells:
     """Ratios and rates of every cell; matches that were asked for an answer alone have no trace and are left out."""
     ratios = keyed(estimate(data, "word_ratio", TRACED), TRACED)
-    counted = {
-        row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(trace_table(data))}")
-    }
+    counted = {row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(trace_table(data))}")}
     rates = keyed(estimate(data, "memory_cooperation", TRACED, where={"match": counted}), TRACED)
-    link = forward_link(
-        {key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()}
-    )
+    link = forward_link({key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()})
     both = [
         TracedCell(agent, style, game, length, one.value, rates[key].value)
         for key, one in ratios.items()

@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, exactly, paired_difference_of
-from ostrom.analysis.statistics import (
-    FittedRegression,
-    StatisticsError,
-    gee_logistic,
-    without_rounding,
-)
+from ostrom.analysis.statistics import FittedRegression, StatisticsError, gee_logistic, without_rounding
 from ostrom.replications.personas.profiles import Played, of_type, split, types_in
 from ostrom.replications.personas.rates import measure_of
 
@@ -107,9 +102,7 @@ def _rows(profiles: Sequence[Played], ask: Callable[[Played], bool | None]) -> l
     ]
 
 
-def logistic(
-    profiles: Sequence[Played], measure: str = "nash_rate", scenario_type: str = "all"
-) -> FittedRegression:
+def logistic(profiles: Sequence[Played], measure: str = "nash_rate", scenario_type: str = "all") -> FittedRegression:
     """Persona, visibility and their interaction in a logistic model clustered by scenario.
 
     The reference is a neutral player with hidden payoffs. Raises a StatisticsError where there is no

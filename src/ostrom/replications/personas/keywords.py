@@ -104,9 +104,7 @@ def other_arm(row: Mapping[str, Any]) -> list[str]:
     """In what a match differs from the paper's arm with the same persona and payoffs; the scenario does not count."""
     usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
-        f"{pretty(name)} {pretty(row[name])}"
-        for name, level in usual.items()
-        if name in row and row[name] != level
+        f"{pretty(name)} {pretty(row[name])}" for name, level in usual.items() if name in row and row[name] != level
     ]
 
 
@@ -143,9 +141,7 @@ def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
     """
     return Measure(
         name="keyword_rate",
-        title="Keywords per 1,000 rationales"
-        if len(sets(words)) > 1
-        else f"{words.replace('_', ' ')} words per 1,000",
+        title="Keywords per 1,000 rationales" if len(sets(words)) > 1 else f"{words.replace('_', ' ')} words per 1,000",
         scale="number",
         definition=(
             f"Occurrences of keywords per 1,000 rationales, by category ({words.replace('_', ' ')}); matched: {match}. "
@@ -186,11 +182,7 @@ def reasoning_index(match: str = MATCH) -> Measure:
         for key, counts in keyword_counts(data, match):
             payoff, identity = (sum(counts[part] for part in parts) for parts in (PAYOFF, IDENTITY))
             if payoff + identity:
-                yield {
-                    **key,
-                    "value": (payoff - identity) / (payoff + identity),
-                    "weight": float(payoff + identity),
-                }
+                yield {**key, "value": (payoff - identity) / (payoff + identity), "weight": float(payoff + identity)}
 
     return Measure(
         name="reasoning_index",

@@ -142,10 +142,7 @@ def regret(game: Game, seat: int, profile: Profile) -> float:
     >>> regret(build_game("prisoners_dilemma"), 0, (0, 0))
     2.0
     """
-    paid = [
-        game.payoff((*profile[:seat], own, *profile[seat + 1 :]))[seat]
-        for own in range(len(game.actions[seat]))
-    ]
+    paid = [game.payoff((*profile[:seat], own, *profile[seat + 1 :]))[seat] for own in range(len(game.actions[seat]))]
     return max(paid) - paid[profile[seat]]
 
 
@@ -235,8 +232,7 @@ def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:
     """One scenario of each type, of a subtype that the paper prints where there is one (Table 7)."""
     ranked = sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     kinds = grouped(
-        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match)
-        for p in ranked
+        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match) for p in ranked
     )
     return [(kind, data.game(matches[0])) for kind, matches in sorted(kinds.items())]
 
@@ -267,7 +263,6 @@ def played_rows(found: Sequence[Played], own: Sequence[Played], by: Sequence[str
     """What was played in a scenario: agent, condition, profile, whether it is an equilibrium, and how often."""
     names = labels(p.agent for p in found)
     counts = Counter(
-        (names[p.agent], condition_label({n: p[n] for n in by}, by), " / ".join(p.actions), p.nash)
-        for p in own
+        (names[p.agent], condition_label({n: p[n] for n in by}, by), " / ".join(p.actions), p.nash) for p in own
     )
     return [[*words, "yes" if nash else "", str(n)] for (*words, nash), n in counts.items()]

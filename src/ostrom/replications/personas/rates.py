@@ -85,9 +85,7 @@ def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
 
 
 def role_shares(
-    profiles: Sequence[Played],
-    by: Sequence[str] = ("agent", "persona", "payoffs"),
-    types: Sequence[str] | None = None,
+    profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
 ) -> list[Rate]:
     """The share of green actions of every role."""
     return [
@@ -97,10 +95,7 @@ def role_shares(
 
 
 def _by_role(
-    profiles: Sequence[Played],
-    by: Sequence[str],
-    types: Sequence[str] | None,
-    of: Callable[[Played], Iterable[Any]],
+    profiles: Sequence[Played], by: Sequence[str], types: Sequence[str] | None, of: Callable[[Played], Iterable[Any]]
 ) -> Iterator[tuple[str, dict[str, Any], str, list[tuple[Played, Any]]]]:
     """What a profile says of each role, by type of scenario, group and role."""
     for kind in types_in(profiles) if types is None else types:
@@ -171,9 +166,7 @@ class Distances:
 
 
 def regrets(
-    profiles: Sequence[Played],
-    by: Sequence[str] = ("agent", "persona", "payoffs"),
-    types: Sequence[str] | None = None,
+    profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
 ) -> list[Regret]:
     """The regret of every role against what the others actually did."""
     return [
@@ -185,20 +178,14 @@ def regrets(
 
 
 def distances(
-    profiles: Sequence[Played],
-    by: Sequence[str] = ("agent", "persona", "payoffs"),
-    types: Sequence[str] | None = None,
+    profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
 ) -> list[Distances]:
     """How far the profiles of every group lie from the nearest equilibrium."""
     return [
         Distances(
             kind,
             dict(zip(by, key, strict=True)),
-            dict(
-                sorted(
-                    Counter(p.distance for p in own).items(), key=lambda item: (item[0] is None, item[0] or 0)
-                )
-            ),
+            dict(sorted(Counter(p.distance for p in own).items(), key=lambda item: (item[0] is None, item[0] or 0))),
         )
         for kind, key, own in split(profiles, by, types)
     ]
@@ -245,9 +232,7 @@ def per_player(
             yield key, p, float(value)
 
 
-def averaged(
-    values: Iterable[tuple[Mapping[str, Any], Played, float]],
-) -> Iterator[Mapping[str, Any]]:
+def averaged(values: Iterable[tuple[Mapping[str, Any], Played, float]]) -> Iterator[Mapping[str, Any]]:
     """One row per match (or player): the mean over its rounds, weighted by their number."""
     groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], Played, list[float]]] = {}
     for key, profile, value in values:

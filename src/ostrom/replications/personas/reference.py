@@ -27,16 +27,12 @@ def contradictions() -> tuple[dict[str, Any], ...]:
     >>> [c["figures"][0]["implied"] for c in contradictions() if c["id"] == "table-12-mistral"]
     [-40.0]
     """
-    return tuple(
-        yaml.safe_load(files(__package__).joinpath("contradictions.yaml").read_text(encoding="utf-8"))
-    )
+    return tuple(yaml.safe_load(files(__package__).joinpath("contradictions.yaml").read_text(encoding="utf-8")))
 
 
 def disputed(row: Mapping[str, Any]) -> list[str]:
     """The ids of the contradictions by which a published figure cannot be taken at face value."""
-    return [
-        item["id"] for item in contradictions() if any(selects(rule, row) for rule in item.get("doubted", ()))
-    ]
+    return [item["id"] for item in contradictions() if any(selects(rule, row) for rule in item.get("doubted", ()))]
 
 
 def selects(rule: Mapping[str, str], row: Mapping[str, Any]) -> bool:
@@ -128,9 +124,7 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     for measure, suffix, scale in (("keyword_rate", "per_1000", 1.0), ("keyword_share", "share", 100.0)):
         for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(TYPES[1:])}):
             cell = (str(e.key["payoffs"]), str(e.key["persona"]), "all", f"{e.key['category']}_{suffix}")
-            yield replace(
-                own_figure(cell, e, scale), matches=played_of[tuple(str(e.key[name]) for name in by)]
-            )
+            yield replace(own_figure(cell, e, scale), matches=played_of[tuple(str(e.key[name]) for name in by)])
     mentions: Counter[tuple[str, ...]] = Counter()
     rationales: Counter[tuple[str, ...]] = Counter()
     for key, counts in keyword_counts(data):

@@ -125,7 +125,5 @@ def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:
     own = rows["agent"] == agent
     ours, others = (rows.filter(which)["payoff"].to_list() for which in (own, ~own))
     return AgainstAll(
-        welch_t(ours, others, unit=unit),
-        cohens_d(ours, others, unit=unit),
-        jzs_two_sample(ours, others, unit=unit),
+        welch_t(ours, others, unit=unit), cohens_d(ours, others, unit=unit), jzs_two_sample(ours, others, unit=unit)
     )

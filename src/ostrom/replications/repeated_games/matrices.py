@@ -33,9 +33,7 @@ class GamesMatrices(Panel):
         """The same picture for every run: it is about the games."""
         figure = Figure(
             "games_matrices",
-            import_altair().concat(
-                *map(_matrix, (game.number for game in self.games)), columns=COLUMNS, spacing=24
-            ),
+            import_altair().concat(*map(_matrix, (game.number for game in self.games)), columns=COLUMNS, spacing=24),
             "One game of each family: ranks from 4, the best, to 1, of player 1 (rows) and player 2 (columns). Pure "
             "equilibria are shaded; a cyclic game has none.",
             "Payoff matrices of " + ", ".join(f"{game.name} ({game.family})" for game in self.games) + ".",
@@ -57,9 +55,7 @@ def _matrix(number: int) -> Any:
         for profile in game.profiles()
     ]
     base = alt.Chart(inline(cells)).encode(
-        x=alt.X(
-            "column:N", sort=list(LABELS), title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)
-        ),
+        x=alt.X("column:N", sort=list(LABELS), title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
         y=alt.Y("row:N", sort=list(LABELS), title=None, axis=alt.Axis(ticks=False)),
     )
     shade = alt.condition("datum.stable", alt.value(SEQUENCE[0]), alt.value("white"))

@@ -80,9 +80,7 @@ def decisions(data: RunData) -> dict[str, Any]:
         f"AND game IN ({', '.join('?' for _ in labels) or 'NULL'}) ORDER BY match, step, player",
         *labels,
     )
-    numbers = grouped(
-        (printed_as(data.game(match)), match) for match in rows["match"].unique(maintain_order=True)
-    )
+    numbers = grouped((printed_as(data.game(match)), match) for match in rows["match"].unique(maintain_order=True))
     return {name: rows.filter(pl.col("match").is_in(numbers[name])) for name in PRINTED if name in numbers}
 
 

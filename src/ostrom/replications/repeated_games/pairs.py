@@ -34,9 +34,7 @@ class GamesPairs(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One map per measure and block of the study: a combination of game and varied factors."""
-        seats = data.records(
-            f"SELECT max(seat) AS n, count(DISTINCT game) AS games FROM matches WHERE {DONE}"
-        )[0]
+        seats = data.records(f"SELECT max(seat) AS n, count(DISTINCT game) AS games FROM matches WHERE {DONE}")[0]
         if seats["n"] is None or seats["n"] != 2:
             return Drawn(notes=["Nothing to show: it needs finished matches between two players."])
         factors = varied(data)
@@ -106,11 +104,7 @@ def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legen
 
 def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
     rows = [
-        [
-            *pair,
-            max(one.n for one in found.values()),
-            *(part for c in COLUMNS for part in triple(found.get(c))),
-        ]
+        [*pair, max(one.n for one in found.values()), *(part for c in COLUMNS for part in triple(found.get(c)))]
         for block in blocks.values()
         for pair, found in block.items()
     ]

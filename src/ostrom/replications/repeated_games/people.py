@@ -53,9 +53,7 @@ def persons(data: RunData) -> set[str]:
     """The names of the types that are people, in the browser or in imported data."""
     if not data.rows.get("matches"):
         return set()
-    first = data.records(
-        "SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game"
-    )
+    first = data.records("SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game")
     return {
         seated.name
         for row in first
@@ -97,25 +95,20 @@ def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -
             )
 
 
-def _tested(
-    guesses: Sequence[Observation], plain: str, name: str, data: RunData
-) -> tuple[Any, tuple[str, ...]]:
+def _tested(guesses: Sequence[Observation], plain: str, name: str, data: RunData) -> tuple[Any, tuple[str, ...]]:
     from ostrom.analysis.statistics import gee_logistic, linear_mixed_model, logistic_regression
 
     rows = guesses
     if name == "guess_human":  # as published: each guess counts once per round
         rounds = {
-            r["match"]: r["n"]
-            for r in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY 1")
+            r["match"]: r["n"] for r in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY 1")
         }
         rows = [row for row in rows for _ in range(rounds[row["match"]])]
     y, columns = [row.value for row in rows], {FACTOR: [str(row[FACTOR]) for row in rows]}
     groups = [(row["run"], row["match"]) for row in rows]
     reference = {FACTOR: plain}
     if name.endswith("_score"):
-        return linear_mixed_model(y, columns, groups=groups, unit="match", reference=reference).coefficients[
-            1
-        ], ()
+        return linear_mixed_model(y, columns, groups=groups, unit="match", reference=reference).coefficients[1], ()
     coefficient = logistic_regression(y, columns, unit="round", reference=reference).coefficients[1]
     try:
         if name == "guess_human":

@@ -7,14 +7,7 @@ from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.references import AGAINST, Games, Own
 from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.contests import contests
-from ostrom.replications.repeated_games.figures import (
-    ALL_GAMES,
-    VARIANTS,
-    claims,
-    families,
-    pairs,
-    predictions,
-)
+from ostrom.replications.repeated_games.figures import ALL_GAMES, VARIANTS, claims, families, pairs, predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 from ostrom.replications.repeated_games.people import people, persons
 
@@ -61,11 +54,7 @@ def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] |
         return (row["family"], "", row["statistic"]), row["model"]
     if row["test_id"] in CONTESTS:
         name = row["statistic"]
-        return (
-            "",
-            row["game"],
-            f"{'d_' if name.startswith('ci_') else ''}{name}_against_all_others",
-        ), "GPT-4"
+        return ("", row["game"], f"{'d_' if name.startswith('ci_') else ''}{name}_against_all_others"), "GPT-4"
     if row["test_id"].startswith(PAIRS):
         name = f"{'d_' if row['statistic'].startswith('ci_') else ''}{row['statistic']}"
         return ("", ALL_GAMES, f"{name}_against_one_model"), row["comparison"].replace(" vs ", AGAINST)
@@ -87,12 +76,8 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
         what = "give it only in part" if row["reproduced"] == "partly" else "do not give it"
         doubts.append(f"CONFLICT: the released data {what}{given if what.startswith('do') else ''}")
     if row["test_id"] in CONTESTS:
-        doubts.append(
-            f"SUSPICIOUS: rounds are taken for independent observations; of {row['note'].split('; ')[-1]}"
-        )
-        doubts.append(
-            f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}"
-        )
+        doubts.append(f"SUSPICIOUS: rounds are taken for independent observations; of {row['note'].split('; ')[-1]}")
+        doubts.append(f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}")
     elif row["test_id"].startswith(PAIRS):
         doubts.append(
             "CONFLICT: an error of the released script mixes structural zeros or recycled vectors into the test; "
@@ -104,9 +89,7 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
     elif row["note"] and (doubts or row["family"] == "overall" or row["kind"] == "claim"):
         doubts.append(f"CONFLICT: {row['note']}")
     if row["id"] == "claim.pd_robustness":
-        doubts.append(
-            "CONFLICT: the two exceptions are labels R/H with points and with dollars, not coins as stated"
-        )
+        doubts.append("CONFLICT: the two exceptions are labels R/H with points and with dollars, not coins as stated")
     return tuple(doubts)
 
 
@@ -149,14 +132,7 @@ class RepeatedGames(DeclaredReference):
             moves, found = decisions(data), matches(data)
             tested, why = contests(moves, data)
             ours, missing = people(data)
-            own = [
-                *families(data),
-                *pairs(data),
-                *tested,
-                *claims(found, data),
-                *predictions(data, found),
-                *ours,
-            ]
+            own = [*families(data), *pairs(data), *tested, *claims(found, data), *predictions(data, found), *ours]
             self._of = data, own, [*why, *missing, *_missing(own, moves)]
         return self._of[1:]
 
@@ -179,11 +155,7 @@ NEEDS = (
     (PD, "cooperations_after_first_defection", "a model against a script that defects once"),
     (PD, "n_variants_above_0.1", f"a model against a script that defects once in {VARIANTS} framings"),
     (BOS, "coordination_rate", "a model against a script that alternates"),
-    (
-        BOS,
-        "first_alternating_round",
-        "a model of style social in seat 1 that gets in step with an alternating script",
-    ),
+    (BOS, "first_alternating_round", "a model of style social in seat 1 that gets in step with an alternating script"),
     (BOS, "first_correct_round_as_player", "a model that predicts an alternating script rightly in the end"),
     (BOS, "first_correct_round_as_observer", "a model that observes an alternating script and gets it right"),
 )

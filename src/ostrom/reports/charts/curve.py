@@ -47,9 +47,7 @@ class Curve(Chart):
         across = labels(levels_met(data, x, found))
         beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
         if len(beside) > MOST_FACETS:
-            raise UsageError(
-                f"facet {self.facet}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn"
-            )
+            raise UsageError(f"facet {self.facet}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn")
         values = levels_met(data, self.colour, found) if self.colour else [None]
         ordered = self.colour is not None and all(is_bare(v) for v in values)
         if len(values) > MOST_COLOURS and not ordered:

@@ -33,9 +33,7 @@ class Dots(Chart):
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Rows of dots; of very many the first."""
         layout = (
-            lay_out(data, self.block)
-            if not self.used and self.contrast is self.trend is None
-            else self._layout(found)
+            lay_out(data, self.block) if not self.used and self.contrast is self.trend is None else self._layout(found)
         )
         axis = self.measure.title.lower()
         if self.contrast is not None:

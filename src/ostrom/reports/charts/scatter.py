@@ -31,8 +31,7 @@ class Scatter(Chart):
         by = list(self.y)
         found = self.estimates(data)
         across = {
-            tuple(e.key.values()): e
-            for e in estimate(data, self.against, by, where=self.where, balance=self.balance)
+            tuple(e.key.values()): e for e in estimate(data, self.against, by, where=self.where, balance=self.balance)
         }
         both = [(e, across[tuple(e.key.values())]) for e in found if tuple(e.key.values()) in across]
         if not both:

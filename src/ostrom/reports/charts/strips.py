@@ -100,13 +100,9 @@ class Strips(Panel):
             f"FROM matches WHERE {DONE} GROUP BY match) "
             f"SELECT min(match) AS match, who FROM seated GROUP BY {by}who ORDER BY 1"
         )
-        models = {
-            row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")
-        }
+        models = {row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")}
         wanted = [_pattern(pair) for pair in self.pairs]
-        found = [
-            row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)
-        ]
+        found = [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)]
         return spread(found, self.matches)
 
 
@@ -157,20 +153,14 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         )
 
     charts: list[Any] = []
-    amounts = grouped(
-        (heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None
-    )
+    amounts = grouped((heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None)
     for match in chosen:
         own = [row for row in rows if row["match"] == match]
         strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
         head = heads[match]
-        title = JOINT.join(
-            filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
-        )
+        title = JOINT.join(filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"]))
         parts = _amounts(
-            [row for row in own if row.get("amount") is not None],
-            names,
-            max(amounts.get(head["game"], [0.0])),
+            [row for row in own if row.get("amount") is not None], names, max(amounts.get(head["game"], [0.0]))
         )
         drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
         if strips:
@@ -227,13 +217,7 @@ def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
     """The amounts of one player as bars from zero."""
     alt = import_altair()
     top = rows[0]["top"] or 1.0
-    lane = {
-        "titleAngle": 0,
-        "titleAlign": "right",
-        "titleBaseline": "middle",
-        "titlePadding": 10,
-        "titleLimit": 170,
-    }
+    lane = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "middle", "titlePadding": 10, "titleLimit": 170}
     up = alt.Y(
         "amount:Q",
         title=rows[0]["lane"],
@@ -241,9 +225,7 @@ def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
         axis=dict(values=[0, top], format=",.2~f", **lane),
     )
     base = alt.Chart(inline(rows)).encode(y=up)
-    bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(
-        x=across(last), x2="end:Q", y2=alt.datum(0)
-    )
+    bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(x=across(last), x2="end:Q", y2=alt.datum(0))
     marks = base.transform_filter("datum.invalid").mark_point(filled=True, size=16, color=INK, opacity=1)
     return alt.layer(bars, marks.encode(x=alt.X("middle:Q"))).properties(height=24)
 
@@ -275,9 +257,7 @@ def _stretches(rows: list[dict[str, Any]], longest: int, names: Mapping[str, str
         if last is not None and same and longest > SQUARES and last["end"] == at - 0.5:
             last["end"], last["middle"] = at + 0.5, (last["start"] + at + 0.5) / 2
             continue
-        made.append(
-            {"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at}
-        )
+        made.append({"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at})
     return made
 
 
@@ -297,9 +277,7 @@ def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
         free = [tone for tone in PALETTE if tone not in tones.values()]
         return tones | dict(zip(others, free, strict=False))
     # Too many actions for colours of their own: their order becomes a tone from light to dark.
-    return tones | {
-        did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)
-    }
+    return tones | {did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)}
 
 
 def _natural(text: str) -> tuple[int, float, str]:

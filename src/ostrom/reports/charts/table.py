@@ -27,9 +27,7 @@ class EstimateTable(Chart):
         if show not in ("sd", "interval"):
             raise ValueError(f"show must be sd or interval (found {show!r})")
         if show == "sd" and (self.contrast or self.trend):
-            raise ValueError(
-                "a difference or slope has no standard deviation over matches; write show: interval"
-            )
+            raise ValueError("a difference or slope has no standard deviation over matches; write show: interval")
         self.show, self.scale, self.digits = show, scale, digits
 
     def by(self, data: RunData) -> list[str]:
@@ -55,9 +53,7 @@ class EstimateTable(Chart):
         across = levels_met(data, x, found)
         pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in found)
         cells = {key: dict(of) for key, of in pairs.items()}
-        what = (
-            "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
-        )
+        what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(
             name,
             [*rows, *(pretty(level) for level in across)],

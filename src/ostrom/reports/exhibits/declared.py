@@ -82,9 +82,7 @@ class Exhibit(BaseModel):
         if bool(self.rows) != bool(self.columns):
             raise ValueError("a table needs both rows and columns")
         if not (self.rows or self.panels or self.without):
-            raise ValueError(
-                "needs rows and columns (a table), panels (a figure), or without (the reason why not)"
-            )
+            raise ValueError("needs rows and columns (a table), panels (a figure), or without (the reason why not)")
         if self.rows and (self.rows + self.columns).count(MODEL) != 1:
             raise ValueError(f"{MODEL} must stand once among rows and columns")
         if (self.rows or self.panels) and not (self.study or self.without):
@@ -133,8 +131,6 @@ def check_exhibits(found: tuple[Exhibit, ...], reference: Reference, place: str)
     for one in found:
         for column in (*one.rows, *one.columns, *one.where):
             if column not in known:
-                raise UsageError(
-                    f"{place}: {one.name}: unknown column {column!r} (allowed: {', '.join(known)})"
-                )
+                raise UsageError(f"{place}: {one.name}: unknown column {column!r} (allowed: {', '.join(known)})")
         for panel in one.panels:
             panel_of(panel, key=f"{one.name}.panels", file=place)

@@ -113,9 +113,7 @@ def entries(
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
     """Whether a cell has what a condition of an exhibit wants."""
-    return all(
-        cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items()
-    )
+    return all(cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items())
 
 
 def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> Table:
@@ -132,10 +130,7 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> T
         if (text := f"{e.text(one.digits)}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
     rows = [
-        [
-            *(_label(one, part) for part in key),
-            *(" / ".join(cells.get((key, level), ())) or None for level in across),
-        ]
+        [*(_label(one, part) for part in key), *(" / ".join(cells.get((key, level), ())) or None for level in across)]
         for key in down
     ]
     heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
@@ -185,26 +180,20 @@ def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Exhibit
          e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in found
     ]  # fmt: skip
-    return Table(
-        f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0
-    )
+    return Table(f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0)
 
 
 def _ranked(one: Exhibit, found: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
     """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    places = {
-        name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in found]))} for name in keys
-    }
+    places = {name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in found]))} for name in keys}
     models = list(dict.fromkeys(e.model for e in found if not e.ours))
 
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
         row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]
-        across = [
-            (place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns
-        ]
+        across = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns]
         return (*row, *across)
 
     return sorted(found, key=rank)

@@ -24,6 +24,4 @@ class Entry:
     """More columns of the tables that follow from the level, such as the class of a scenario."""
 
 
-sources: Registry[Sequence[Entry]] = Registry(
-    "source of levels", "ostrom.studies.sources", "SOURCE", "ostrom.sources"
-)
+sources: Registry[Sequence[Entry]] = Registry("source of levels", "ostrom.studies.sources", "SOURCE", "ostrom.sources")

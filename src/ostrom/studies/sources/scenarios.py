@@ -55,9 +55,7 @@ def build(
         if class_names is None or scenario.scenario_class in class_names
     ]
     if not entries:
-        raise StudyError(
-            "source scenarios: there is no scenario of these classes and names", found=class_names
-        )
+        raise StudyError("source scenarios: there is no scenario of these classes and names", found=class_names)
     return entries
 
 

@@ -20,15 +20,7 @@ STUDY, RUNS, *MODE = sys.argv[1:]
 @contextmanager
 def served(*options: str, password: str | None = None) -> Iterator[str]:
     """The address of a server."""
-    command = [
-        str(Path(sys.executable).with_name("ostrom")),
-        "more",
-        "openenv",
-        STUDY,
-        "--port",
-        "0",
-        *options,
-    ]
+    command = [str(Path(sys.executable).with_name("ostrom")), "more", "openenv", STUDY, "--port", "0", *options]
     more = {} if password is None else {"OSTROM_ENVIRONMENT_PASSWORD": password}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **more}) as server:
         try:
@@ -53,9 +45,7 @@ def play() -> dict[str, object]:
                     result = client.step({"text": text})
                 got = result.observation["rewards"]
                 assert result.reward == sum(got.values()) / 2
-                rewards += [
-                    [result.observation["match"], int(player), score] for player, score in got.items()
-                ]
+                rewards += [[result.observation["match"], int(player), score] for player, score in got.items()]
     return {"rewards": rewards, "tasks": len(tasks), "first": tasks[0]}
 
 

@@ -14,9 +14,7 @@ async def main() -> None:
     taskset = {"id": "ostrom-verifiers", "study": STUDY, "models": [], "run": "outside", "runs": RUNS}
     env = load_environment(resolve_env_config({"taskset": taskset}))
     model = vf.ModelContext(
-        model="policy",
-        client=vf.EvalClientConfig(base_url=SERVER, api_key_var="NONE"),
-        sampling=vf.SamplingConfig(),
+        model="policy", client=vf.EvalClientConfig(base_url=SERVER, api_key_var="NONE"), sampling=vf.SamplingConfig()
     )
     async with env.serving():
         slots = [slot for task in env.taskset for slot in env.slots(task)]

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.features.words.lexicons import (
-    LexiconWarning,
-    defection,
-    load_lexicons,
-    memory_curse,
-    persona_keywords,
-)
+from ostrom.features.words.lexicons import LexiconWarning, defection, load_lexicons, memory_curse, persona_keywords
 from ostrom.ground.errors import StudyError
 
 
@@ -46,9 +40,7 @@ def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
 
 def test_repeated_terms_are_told_and_counted_once(tmp_path: Path) -> None:
     path = write(tmp_path, "lexicons: {hope: [Long-term, fair, long term]}")
-    with pytest.warns(
-        LexiconWarning, match=r"own.yaml: lexicons.hope.terms: repeats 'long term'; counted once"
-    ):
+    with pytest.warns(LexiconWarning, match=r"own.yaml: lexicons.hope.terms: repeats 'long term'; counted once"):
         (lexicon,) = load_lexicons(path)
     assert lexicon.terms == ("Long-term", "fair")
 
@@ -96,15 +88,9 @@ TEXT = "a term must be text; put it in quotes"
             "lexicons: {hope: {terms: [a], moed: word}}",
             "lexicons.hope: unknown key (found 'moed'; allowed: terms, labels, mode, source)",
         ),
-        (
-            "lexicons: {hope: [a], hope: [b]}",
-            "line 1, column 23: is not valid YAML: the key 'hope' is given twice",
-        ),
+        ("lexicons: {hope: [a], hope: [b]}", "line 1, column 23: is not valid YAML: the key 'hope' is given twice"),
         ("lexicons: {1: [a]}", "lexicons: a name must be text; put it in quotes (found 1)"),
-        (
-            "lexicons: {hope: [a",
-            "line 1, column 20: is not valid YAML: expected ',' or ']', but got '<stream end>'",
-        ),
+        ("lexicons: {hope: [a", "line 1, column 20: is not valid YAML: expected ',' or ']', but got '<stream end>'"),
         (
             "lexicons: !!python/name:os.system x",
             "line 1, column 11: is not valid YAML: could not determine a constructor for the tag",
@@ -122,9 +108,7 @@ def test_wrong_files_are_refused_with_file_key_and_reason(tmp_path: Path, text: 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"none\.yaml: cannot be read: No such file"):
         load_lexicons(tmp_path / "none.yaml")
-    with pytest.raises(
-        StudyError, match=r"list\.txt: unknown kind of lexicon file \(found '.txt'; allowed: .json"
-    ):
+    with pytest.raises(StudyError, match=r"list\.txt: unknown kind of lexicon file \(found '.txt'; allowed: .json"):
         load_lexicons(write(tmp_path, "a", "list.txt"))
     with pytest.raises(StudyError, match=r"bad\.json: line 1: is not JSON"):
         load_lexicons(write(tmp_path, "{", "bad.json"))

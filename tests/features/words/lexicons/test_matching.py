@@ -36,13 +36,9 @@ def lexicon_lists(draw: st.DrawFn) -> list[Lexicon]:
     modes: list[Mode] = ["prefix", "word", "inflected", "substring"]
     lists = []
     for number in range(draw(st.integers(1, 3))):
-        terms = draw(
-            st.lists(st.one_of(pieces, st.tuples(pieces, pieces).map(" ".join)), min_size=1, max_size=6)
-        )
+        terms = draw(st.lists(st.one_of(pieces, st.tuples(pieces, pieces).map(" ".join)), min_size=1, max_size=6))
         labels = {normal_form(label): label for label in draw(st.lists(pieces, max_size=2))}
-        lists.append(
-            Lexicon(f"list {number}", tuple(terms), draw(st.sampled_from(modes)), "", tuple(labels.values()))
-        )
+        lists.append(Lexicon(f"list {number}", tuple(terms), draw(st.sampled_from(modes)), "", tuple(labels.values())))
     return lists
 
 
@@ -56,8 +52,7 @@ def test_every_span_is_the_one_of_the_regular_expressions(
     joint = st.sampled_from(["", " ", "-", "\n\n", "x", "."])
     batch = data.draw(
         st.lists(
-            st.lists(st.one_of(planted, planted.map(str.upper), joint, texts), max_size=8).map("".join),
-            max_size=4,
+            st.lists(st.one_of(planted, planted.map(str.upper), joint, texts), max_size=8).map("".join), max_size=4
         )
     )
     words, counts = Matcher(lists, overlap).count(batch)
@@ -73,11 +68,7 @@ def test_folding_keeps_one_character_one_character_and_agrees_with_ignoring_case
     for point in range(0x20000):
         char = chr(point)
         folded = fold(char)
-        assert (
-            len(folded) == 1
-            and fold(folded) == folded
-            and is_word_character(folded) == is_word_character(char)
-        )
+        assert len(folded) == 1 and fold(folded) == folded and is_word_character(folded) == is_word_character(char)
         if folded != char and char != "\u2019":
             assert re.fullmatch(re.escape(folded), char, re.IGNORECASE), hex(point)
         for other in {char.lower(), char.upper(), char.casefold()} - {char}:
@@ -122,11 +113,7 @@ def test_parts_of_a_term_are_not_joined_by_anything_else(text: str) -> None:
 
 
 def test_whole_words_do_not_match_inside_others() -> None:
-    assert spans_of("Just adjust justice, just-in-time. JUST", "just", mode="word") == [
-        "Just",
-        "just",
-        "JUST",
-    ]
+    assert spans_of("Just adjust justice, just-in-time. JUST", "just", mode="word") == ["Just", "just", "JUST"]
 
 
 def test_inflections_are_regular_forms_of_whole_words() -> None:
@@ -135,9 +122,7 @@ def test_inflections_are_regular_forms_of_whole_words() -> None:
     assert spans_of(text, *terms, mode="inflected") == [
         "payoffs", "strategies", "cooperating", "trapped", "equilibria", "matrices",
     ]  # fmt: skip
-    found = highlight(
-        "Best responses pay; we benefitted", [Lexicon("l", ("best response", "benefit"), "inflected")]
-    )
+    found = highlight("Best responses pay; we benefitted", [Lexicon("l", ("best response", "benefit"), "inflected")])
     assert [span.term for span in found] == ["best response", "benefit"]
 
 
@@ -152,10 +137,7 @@ def test_a_longer_whole_word_term_that_fails_leaves_the_shorter_one() -> None:
 
 
 def test_a_stretch_of_text_counts_once_per_list_unless_all_are_wanted() -> None:
-    assert spans_of("risky: cannot trust", "risk", "risky", "cannot trust", "trust") == [
-        "risky",
-        "cannot trust",
-    ]
+    assert spans_of("risky: cannot trust", "risk", "risky", "cannot trust", "trust") == ["risky", "cannot trust"]
     every = spans_of("risky: cannot trust", "risk", "risky", "cannot trust", "trust", overlap="all")
     assert every == ["risk", "risky", "cannot trust", "trust"]
 

@@ -134,18 +134,14 @@ def test_notes_and_forced_ends_are_no_traces(tmp_path: Path) -> None:
         asked = {row["part"] for row in data.records("SELECT DISTINCT part FROM calls")}
         assert {"try0", "try0.end", "note.try0"} <= asked
         table = trace_table(data)
-        counted = {
-            row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")
-        }
+        counted = {row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")}
         assert counted == {"try0"}
 
 
 def test_unreadable_replies_are_traces_too(tmp_path: Path) -> None:
     with told(tmp_path, REASON) as data:
         table = trace_table(data)
-        parts = {
-            row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")
-        }
+        parts = {row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")}
         assert parts == {"try0", "try1"}
         assert table.rows == table.replies == 24
 
@@ -184,9 +180,7 @@ def test_wrong_columns_and_clashing_lists_are_refused_by_name(tmp_path: Path) ->
     with told(tmp_path, by_style) as data:
         with pytest.raises(UnknownName, match=r"gme.*did you mean game"):
             trace_summary(data, trace_table(data), ["gme"])
-        with pytest.raises(
-            UsageError, match=r"lexicons\.style: the table of traces has a column of this name"
-        ):
+        with pytest.raises(UsageError, match=r"lexicons\.style: the table of traces has a column of this name"):
             trace_table(data, [Lexicon("style", ("word",))])
 
 
@@ -205,9 +199,7 @@ def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
         assert [per_trace["paranoia", rule] for rule in rules] == [2, 3, 4, 4]
         assert [per_trace["cooperation", rule] for rule in rules] == [1, 1, 1, 1]
         assert found["paranoia", "prefix"].share_of_traces == 1.0
-        rate = {
-            rule: estimate(data, {"name": "word_rate", "words": "paranoia", "match": rule}) for rule in rules
-        }
+        rate = {rule: estimate(data, {"name": "word_rate", "words": "paranoia", "match": rule}) for rule in rules}
         assert [round(rate[rule][0].value * 10 / 1000, 6) for rule in rules] == [2, 3, 4, 4]
         assert estimate(data, {"name": "word_rate", "words": "paranoia"}) == rate["word"]
         assert "matched as prefix" in measures.named({"name": "word_rate", "match": "prefix"}).definition

@@ -130,9 +130,7 @@ class StudyEnvironment(OpenEnvironment):
     def get_metadata(self) -> EnvironmentMetadata:
         """The study."""
         study = self._order.environment.plan.study
-        return EnvironmentMetadata(
-            name=study.name, description=study.title or study.name, version=__version__
-        )
+        return EnvironmentMetadata(name=study.name, description=study.title or study.name, version=__version__)
 
     # -- tasks ---------------------------------------------------------------------------------------
 
@@ -154,13 +152,9 @@ class StudyEnvironment(OpenEnvironment):
         """The first matches."""
         return self.get_task_range(split)
 
-    def get_task_range(
-        self, split: str, start: int | None = None, stop: int | None = None
-    ) -> list[dict[str, Any]]:
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """The matches of a range of indices, at most 1,000 of them."""
-        return [
-            self.get_task(split, index) for index in range(self.num_tasks(split))[start:stop][:MOST_LISTED]
-        ]
+        return [self.get_task(split, index) for index in range(self.num_tasks(split))[start:stop][:MOST_LISTED]]
 
     def _of(self, split: str) -> tuple[int, ...]:
         if split != SPLIT:
@@ -194,9 +188,7 @@ class StudyEnvironment(OpenEnvironment):
             )  # fmt: skip
         rewards = episode.rewards
         mean = sum(rewards.values()) / len(rewards) if rewards else None
-        return QuestionObservation(
-            match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason
-        )
+        return QuestionObservation(match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason)
 
 
 class RequestGuard:
@@ -220,9 +212,7 @@ class RequestGuard:
         if b"origin" in told or (self.hosts is not None and told.get(b"host", "").lower() not in self.hosts):
             return False
         wanted = f"Bearer {self.password}"
-        return self.password is None or hmac.compare_digest(
-            told.get(b"authorization", "").encode(), wanted.encode()
-        )
+        return self.password is None or hmac.compare_digest(told.get(b"authorization", "").encode(), wanted.encode())
 
 
 def application(

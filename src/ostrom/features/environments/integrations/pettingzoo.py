@@ -69,13 +69,9 @@ class StudyAEC(AECEnv):
             self._space.seed(seed)
         match = (options or {}).get("match")
         if match is not None and match not in matches:
-            raise UsageError(
-                f"match {match}: nobody answers from outside in it (such matches: {_some(matches)})"
-            )
+            raise UsageError(f"match {match}: nobody answers from outside in it (such matches: {_some(matches)})")
         self.close()
-        self._episode = self.environment.episode(
-            matches[next(self._order) % len(matches)] if match is None else match
-        )
+        self._episode = self.environment.episode(matches[next(self._order) % len(matches)] if match is None else match)
         self.agents = [_name(number) for number in self._episode.players]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

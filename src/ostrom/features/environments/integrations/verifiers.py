@@ -62,9 +62,7 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
         config = self.config
         if not config.study:
             raise UsageError("--env.taskset.study: give a study file or the name of a built-in study")
-        return study(
-            config.study, preset=config.preset, models=config.models, set=config.set, seeds=config.seeds
-        )
+        return study(config.study, preset=config.preset, models=config.models, set=config.set, seeds=config.seeds)
 
     def load(self) -> Iterator[StudyTask]:
         """One task for every match."""
@@ -128,9 +126,7 @@ class StudyEnv(vf.Env[StudyEnvConfig]):
     async def start(self) -> None:
         """Open the study."""
         config = self.taskset.config
-        self.environment = await asyncio.to_thread(
-            Environment, self.taskset.study, name=config.run, runs=config.runs
-        )
+        self.environment = await asyncio.to_thread(Environment, self.taskset.study, name=config.run, runs=config.runs)
 
     async def stop(self) -> None:
         """Close the study, if it was opened."""

@@ -19,10 +19,7 @@ def _facts(file: Path) -> dict[str, Any]:
 
 def _shipped() -> list[dict[str, Any]]:
     rules = {name: load_mapping(name)[0] for name in mapping_names()}
-    rows = [
-        {"name": name, "of": "rounds", "title": rule.title, "after": rule.citation}
-        for name, rule in rules.items()
-    ]
+    rows = [{"name": name, "of": "rounds", "title": rule.title, "after": rule.citation} for name, rule in rules.items()]
     return [*rows, *(row for name in importers for row in importers.part(name, Importer).mappings())]
 
 

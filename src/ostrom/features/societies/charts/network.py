@@ -82,18 +82,13 @@ class NetworkOverTime(Panel):
             "Single matches: the first of cells that are spread evenly over the study."
         )
         figure = Figure(
-            f"network_{self.colour}",
-            chart,
-            caption,
-            f"Networks of {len(chosen)} matches in {len(rows)} rounds.",
+            f"network_{self.colour}", chart, caption, f"Networks of {len(chosen)} matches in {len(rows)} rounds."
         )
         table = Table(
             f"network_{self.colour}", ["match", "cell", "round", "members", "links", "cooperation"], rows,
             "What the circles show.",
         )  # fmt: skip
-        return Drawn(
-            [figure], [table], ["Links are left out where there are too many to tell apart."] * crowded
-        )
+        return Drawn([figure], [table], ["Links are left out where there are too many to tell apart."] * crowded)
 
     def _choose(self, data: RunData, known: Sequence[int]) -> list[int]:
         by = ", ".join(f'"{name}"' for name in data.factors)
@@ -113,8 +108,7 @@ class NetworkOverTime(Panel):
         }
         degree = Counter(end for pair in seen.links for end in pair)
         dots = [
-            {"x": x, "y": y, "is": self._is(seen, player), "links": degree[player]}
-            for player, (x, y) in place.items()
+            {"x": x, "y": y, "is": self._is(seen, player), "links": degree[player]} for player, (x, y) in place.items()
         ]
         lines = [
             {"x": place[one][0], "y": place[one][1], "x2": place[other][0], "y2": place[other][1]}

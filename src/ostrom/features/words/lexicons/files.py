@@ -89,9 +89,7 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
             filled.append(term)
             continue
         if roles is None:
-            raise StudyError(
-                "needs role names to stand for [X]", file=file, key=f"{key}.terms[{index}]", found=term
-            )
+            raise StudyError("needs role names to stand for [X]", file=file, key=f"{key}.terms[{index}]", found=term)
         for role in roles:
             forms = [term.replace("an [X]", f"{article} {role}") for article in ("a", "an")]
             filled.extend(forms if "an [X]" in term else [term.replace(_TEMPLATE, role)])
@@ -101,10 +99,7 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
 def _read(path: Path) -> object:
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
         raise StudyError(
-            "unknown kind of lexicon file",
-            file=str(path),
-            found=path.suffix,
-            allowed=(".json", ".yaml", ".yml"),
+            "unknown kind of lexicon file", file=str(path), found=path.suffix, allowed=(".json", ".yaml", ".yml")
         )
     from ostrom.ground.yaml import read_json, read_yaml  # heavy: only where a file is read
 
@@ -132,11 +127,7 @@ def _known_keys(mapping: dict[str, Any], allowed: tuple[str, ...], file: str, ke
 def _mode(value: object, file: str, key: str) -> str:
     if not isinstance(value, str) or value not in MODES:
         raise StudyError(
-            "unknown match mode",
-            file=file,
-            key=key,
-            found="nothing" if value is None else value,
-            allowed=MODES,
+            "unknown match mode", file=file, key=key, found="nothing" if value is None else value, allowed=MODES
         )
     return value
 

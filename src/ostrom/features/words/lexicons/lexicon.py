@@ -173,9 +173,7 @@ class Lexicon:
         inflected = self.terms if self.mode == "inflected" else ()
         pairs = [(term, term) for term in self.terms]
         pairs += [(form, term) for term in inflected for form in inflections(term)]
-        return tuple(
-            same[0] for same in grouped((normal_form(form), (form, term)) for form, term in pairs).values()
-        )
+        return tuple(same[0] for same in grouped((normal_form(form), (form, term)) for form, term in pairs).values())
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -190,9 +188,7 @@ class Lexicon:
         object.__setattr__(self, "terms", tuple(same[0] for same in distinct.values()))
         # A label that is also a form of a term adds nothing: the term matches in any case.
         known = {normal_form(form) for form, _ in self.forms()}
-        object.__setattr__(
-            self, "labels", tuple(l for l in dict.fromkeys(labels) if normal_form(l) not in known)
-        )
+        object.__setattr__(self, "labels", tuple(l for l in dict.fromkeys(labels) if normal_form(l) not in known))
         clash = [text for text, n in Counter(map(normal_form, self.labels)).items() if n > 1]
         if clash:
             raise StudyError("labels differ only by case", key=f"{self.name}.labels", found=clash[0])

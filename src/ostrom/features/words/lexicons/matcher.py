@@ -91,9 +91,7 @@ class Alphabet:
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             other = np.flatnonzero(points > 127)
             distinct, which = np.unique(points[other], return_inverse=True)
-            codes[other] = np.array([self._classify(chr(point)) for point in distinct], dtype=self.dtype)[
-                which
-            ]
+            codes[other] = np.array([self._classify(chr(point)) for point in distinct], dtype=self.dtype)[which]
         return codes
 
     def _classify(self, char: str) -> int:
@@ -201,9 +199,7 @@ class Matcher:
         pattern, start, end = self._search(codes)
         # The codes just outside each match decide whether it starts and ends a word.
         inner_start = (start > 0) & is_word[codes[np.maximum(start - 1, 0)]] if len(start) else start > 0
-        inner_end = (
-            (end < len(codes)) & is_word[codes[np.minimum(end, len(codes) - 1)]] if len(end) else end > 0
-        )
+        inner_end = (end < len(codes)) & is_word[codes[np.minimum(end, len(codes) - 1)]] if len(end) else end > 0
         for column, rules in enumerate(self._rules):
             term = rules.term[pattern]
             good = term != _ABSENT

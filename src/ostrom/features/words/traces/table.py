@@ -204,9 +204,7 @@ def trace_lexicons(file: str | Path | None = None) -> tuple[Lexicon, ...]:
     return tuple(known.values())
 
 
-def trace_table(
-    data: RunData, lexicons: Sequence[Lexicon] | None = None, match: Mode | None = None
-) -> TraceTable:
+def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match: Mode | None = None) -> TraceTable:
     """The counted traces of a run: the table on disk where it is still right, else made anew.
 
     With ``match`` all lists are counted under that rule, in a table of its own (``traces-word.parquet``).
@@ -217,9 +215,7 @@ def trace_table(
     taken = {*key_columns(data), *FIGURES, *(r.name for r in RATIOS), *(f"{name}_per_1000" for name in names)}
     for name in names:
         if name in taken:
-            raise UsageError(
-                f"lexicons.{name}: the table of traces has a column of this name; choose another"
-            )
+            raise UsageError(f"lexicons.{name}: the table of traces has a column of this name; choose another")
     path = data.folder / f"{TABLE}{f'-{match}' if match else ''}.parquet"
     beside, state = path.with_suffix(".json"), _state(data, lists)
     record = _recorded(beside)
@@ -238,9 +234,7 @@ def key_columns(data: RunData) -> list[str]:
     return list(dict.fromkeys([*OWN, *data.factors, "agent_memory", "agent_style"]))
 
 
-def trace_texts(
-    data: RunData, where: str = "", params: Sequence[Any] = ()
-) -> Iterator[tuple[tuple[Any, ...], str]]:
+def trace_texts(data: RunData, where: str = "", params: Sequence[Any] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Every reply to a decision's own question: key columns, then what it reasons in, and the text.
 
     Both are empty where the reply does not reason.
@@ -264,9 +258,7 @@ def trace_texts(
         cursor.close()
 
 
-def _write(
-    data: RunData, lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...], path: Path
-) -> dict[str, int]:
+def _write(data: RunData, lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...], path: Path) -> dict[str, int]:
     seen = 0
 
     def reasoned() -> Iterator[tuple[tuple[Any, ...], str]]:
@@ -307,9 +299,7 @@ def _listed(paths: Sequence[Path]) -> str:
 
 def _figures(lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> str:
     """Frequencies and ratios of single traces, for SQL; nothing where they are undefined."""
-    figures = [
-        f"1000.0 * {quoted(x.name)} / nullif(words, 0) AS {quoted(x.name + '_per_1000')}" for x in lexicons
-    ]
+    figures = [f"1000.0 * {quoted(x.name)} / nullif(words, 0) AS {quoted(x.name + '_per_1000')}" for x in lexicons]
     for ratio in ratios:
         part, other = quoted(ratio.part), quoted(ratio.other)
         figures.append(f"{part} / nullif({part} + {other}, 0)::DOUBLE AS {quoted(ratio.name)}")
@@ -350,10 +340,7 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
     tables = orjson.loads(read_plain(data.folder / FRESHNESS))
-    for name in (
-        "result",
-        "rows",
-    ):  # the first is made from the tables, the second says which were asked for so far
+    for name in ("result", "rows"):  # the first is made from the tables, the second says which were asked for so far
         tables.pop(name, None)
     return {
         "ostrom": __version__,
@@ -416,8 +403,7 @@ def trace_summary(data: RunData, table: TraceTable, by: Sequence[str]) -> list[d
     keys = "".join(f"{quoted(name)}, " for name in by)
     groups = f" GROUP BY {', '.join(str(i + 1) for i in range(len(by)))}" if by else " HAVING count(*) > 0"
     return data.records(
-        f"SELECT {keys}{', '.join(figures)} FROM {source(table)} WHERE {DONE}{groups} "
-        "ORDER BY min(match), min(id)"
+        f"SELECT {keys}{', '.join(figures)} FROM {source(table)} WHERE {DONE}{groups} ORDER BY min(match), min(id)"
     )
 
 
@@ -538,9 +524,7 @@ def word_ratio(
         raise ValueError(f"each must be word or trace (found {each!r})")
     rules = [known_words(name, match) for name in ratios_by_name[ratio][1:]]
     part, other = quoted(ratios_by_name[ratio].part), quoted(ratios_by_name[ratio].other)
-    sums = (
-        (part, f"{part} + {other}") if each == "word" else (quoted(ratio), f"({part} + {other} > 0)::INTEGER")
-    )
+    sums = (part, f"{part} + {other}") if each == "word" else (quoted(ratio), f"({part} + {other} > 0)::INTEGER")
     return Measure(
         name="word_ratio",
         title=ratio.replace("_", " ").capitalize(),

@@ -67,9 +67,7 @@ def import_tournaments(
     """
     policy = bad_rows or "refuse"
     if policy not in ("refuse", "skip"):
-        raise StudyError(
-            "no such policy for tournaments", key="bad_rows", found=policy, allowed=("refuse", "skip")
-        )
+        raise StudyError("no such policy for tournaments", key="bad_rows", found=policy, allowed=("refuse", "skip"))
     rule, mapping_file = load_tournament_mapping(mapping)
     folder = new_folder(runs, name)
     parsed, others = parsed_files(paths, discount, seats)
@@ -266,9 +264,7 @@ def about(path: Path, mapping: TournamentMapping) -> About:
             )  # fmt: skip
         facts[key] = name
     words = set(re.split(r"[^a-z0-9]+", f"{path.parent.name} {path.stem}".lower()))
-    changes = {
-        key: of for word, settings in mapping.words.items() if word in words for key, of in settings.items()
-    }
+    changes = {key: of for word, settings in mapping.words.items() if word in words for key, of in settings.items()}
     kwargs = _inside(config, "mechanism", "kwargs")
     for name, ours in mapping.config.items():
         if isinstance(kwargs, Mapping) and isinstance(kwargs.get(name), int | float):
@@ -331,8 +327,7 @@ def _reads(file: Path, mapping: str) -> bool:
 def _mappings() -> list[dict[str, Any]]:
     rules = {name: load_tournament_mapping(name)[0] for name in tournament_names()}
     return [
-        {"name": name, "of": "tournaments", "title": rule.title, "after": rule.citation}
-        for name, rule in rules.items()
+        {"name": name, "of": "tournaments", "title": rule.title, "after": rule.citation} for name, rule in rules.items()
     ]
 
 

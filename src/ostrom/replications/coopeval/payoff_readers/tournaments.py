@@ -141,9 +141,7 @@ def parse_tournament(
     if society:
         profiles = [_society(profiles, source)]
         seats = "listed"
-    rate: Rate = (
-        "none" if discount == "none" else _discount(stated if discount == "file" else discount, source)
-    )
+    rate: Rate = "none" if discount == "none" else _discount(stated if discount == "file" else discount, source)
     players = [_players(profile, source, number) for number, profile in enumerate(profiles)]
     orders = seat_orders([[p.get("player_id") for p in listed] for listed in players], source, seats)
     configurations: dict[str, Configuration] = {}
@@ -157,9 +155,7 @@ def parse_tournament(
             configurations.setdefault(key, configuration)
         played = _played(profile, source, number, len(listed))
         where = f"profile[{number}].payoffs"
-        rows += [
-            (keys, _score(rounds, rate, source, f"{where}[match {m}]")) for m, rounds in enumerate(played)
-        ]
+        rows += [(keys, _score(rounds, rate, source, f"{where}[match {m}]")) for m, rounds in enumerate(played)]
         tables += played
         unplayed += [] if played else [number]
     if not rows:
@@ -189,16 +185,10 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
             )
         stated, content = content.get("discount"), content["profile"]
     if not isinstance(content, list) or not content:
-        raise StudyError(
-            "must be a list of at least one profile", file=source, key="profile", found=_kind(content)
-        )
+        raise StudyError("must be a list of at least one profile", file=source, key="profile", found=_kind(content))
     for number, profile in enumerate(content):
         if not isinstance(profile, dict) or not any(shape <= set(profile) for shape in SHAPES):
-            has = (
-                f"it has {', '.join(profile) or 'no keys'}"
-                if isinstance(profile, dict)
-                else "it is no object"
-            )
+            has = f"it has {', '.join(profile) or 'no keys'}" if isinstance(profile, dict) else "it is no object"
             raise StudyError(
                 f"must be an object with players and payoffs, or with player and points ({has})",
                 file=source,
@@ -273,12 +263,8 @@ def _played(profile: Mapping[str, object], source: str, number: int, seats: int)
     for m, rounds in enumerate(matches):
         where = f"{key}[match {m}]"
         if not isinstance(rounds, list) or not rounds:
-            raise StudyError(
-                "must be a list of at least one round", file=source, key=where, found=_kind(rounds)
-            )
-        played.append(
-            tuple(_round(row, source, f"{where}[round {r}]", seats) for r, row in enumerate(rounds))
-        )
+            raise StudyError("must be a list of at least one round", file=source, key=where, found=_kind(rounds))
+        played.append(tuple(_round(row, source, f"{where}[round {r}]", seats) for r, row in enumerate(rounds)))
     return played
 
 
@@ -304,9 +290,7 @@ def _round(row: object, source: str, where: str, seats: int) -> tuple[float, ...
         raise StudyError(f"has {len(row)} payoffs for {seats} players", file=source, key=where)
     for s, payoff in enumerate(row):
         if isinstance(payoff, bool) or not isinstance(payoff, int | float) or not abs(payoff) < _LARGEST:
-            raise StudyError(
-                "must be a finite number", file=source, key=f"{where}[seat {s}]", found=_kind(payoff)
-            )
+            raise StudyError("must be a finite number", file=source, key=f"{where}[seat {s}]", found=_kind(payoff))
     return tuple(float(payoff) for payoff in row)
 
 
@@ -319,10 +303,7 @@ def _kind(value: object) -> object:
 
 Configuration = Mapping[str, object]
 
-_NAMING = (
-    ("model", "model_name", "model_id", "llm", "name"),
-    ("type", "agent_type", "kind", "class", "strategy"),
-)
+_NAMING = (("model", "model_name", "model_id", "llm", "name"), ("type", "agent_type", "kind", "class", "strategy"))
 
 
 def identity(configuration: Configuration) -> str:
@@ -389,9 +370,7 @@ def _flat(value: object, prefix: str = "") -> dict[str, str]:
 Discount = float | Literal["file", "none"]
 
 
-def read_payoff_files(
-    paths: Sequence[Path], *, discount: Discount = "file", seats: Seats = "auto"
-) -> PayoffFiles:
+def read_payoff_files(paths: Sequence[Path], *, discount: Discount = "file", seats: Seats = "auto") -> PayoffFiles:
     """Read payoff files; a folder is searched for them at any depth and its files go by their relative paths.
 
     A file that is named must be right. In a folder, JSON files of another shape are listed as others, and one
@@ -402,9 +381,7 @@ def read_payoff_files(
     for path in paths:
         if path in wrong:
             raise wrong[path]
-    tournaments = (
-        foreign_tournament(read, name) for path, name, read in files if not isinstance(read, StudyError)
-    )
+    tournaments = (foreign_tournament(read, name) for path, name, read in files if not isinstance(read, StudyError))
     return PayoffFiles(tuple(tournaments), tuple(others), tuple(map(str, wrong.values())))
 
 

@@ -43,13 +43,7 @@ def build(
     )  # fmt: skip
     top, by = (round(number * market.scale, 9) for number in (float(ceiling), float(step)))
     found = f"{shown(float(ceiling))}, where that price is {market.monopoly / market.scale:.4g}"
-    require(
-        "logit_pricing",
-        market.monopoly <= top,
-        "ceiling must be at least a monopoly's price",
-        found,
-        lifted=False,
-    )
+    require("logit_pricing", market.monopoly <= top, "ceiling must be at least a monopoly's price", found, lifted=False)
     gap = (market.monopoly - market.nash) / market.scale
     found = f"{shown(float(step))}, where these are {gap:.4g} apart"
     require(
