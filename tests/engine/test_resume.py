@@ -104,7 +104,7 @@ def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
             runs = tmp_path / str(connections)
             play(load_study(study), name="run", runs=runs, options=PlayOptions(max_connections=connections))
             found.append(tables(runs / "run", tmp_path / f"t{connections}"))
-    assert found[0] == found[1] == found[2] and set(found[0]) == {"matches", "decisions"}
+    assert found[0] == found[1] == found[2] and set(found[0]) == {"matches", "decisions", "rounds"}
 
 
 @pytest.mark.parametrize("limit", [1, 5])
