@@ -127,7 +127,7 @@ def test_sides_that_differ_in_more_than_the_factor_say_so(play_run: PlayedRun) -
     run = play_run()
     where = "(game = 'stag_hunt' AND k IN (1, 4)) OR (game = 'prisoners_dilemma' AND k = 16)"
     one = contrast(run, "cooperation", "game", ("stag_hunt", "prisoners_dilemma"), ["agent"], where=where)[1]
-    assert one.note == "the sides also differ in k"
+    assert one.note == "caution: 3 matches; the sides also differ in k"
     assert one.method.startswith("Welch's t")
 
 

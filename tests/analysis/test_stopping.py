@@ -148,8 +148,8 @@ LOOK = Look(6, 4, 0.5, 0.25, 0.75, 0.5, False, "", "betting")
         ({"value": None}, False),
         ({"n": 5}, False),
         ({"high": 0.8}, False),
-        ({"method": "", "high": 0.8}, True),  # of a time with another interval
-        ({"method": "", "seeds": 7}, False),
+        ({"version": 1, "method": "", "high": 0.8}, True),  # of a time with another interval
+        ({"version": 1, "seeds": 7}, False),
         ({"method": "usual"}, False),
     ],
 )
@@ -166,7 +166,7 @@ def test_the_record_of_looks_in_words(tmp_path: Path) -> None:
     file = tmp_path / "looks.json"
     row = '{"seeds":6,"n":4,"value":0.5,"low":0.25,"high":0.75,"criterion":0.5,"stop":false,"why":""}'
     file.write_text(f"[{row}]")
-    assert read_looks(tmp_path) == [replace(LOOK, method="")]
+    assert read_looks(tmp_path) == [replace(LOOK, method="", version=1)]
     assert " 1 look, 6 seeds so far. " in stopping(study, tmp_path)
     ended = row.replace("false", "true").replace('""', '"it is enough"')
     file.write_text(f"[{row},{ended}]")
