@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.replications.fifth_paper import install
+from tests.replications.packages import install
 
 ROOT = Path(__file__).parents[2]
 GAME = """\
