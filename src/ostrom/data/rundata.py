@@ -33,7 +33,7 @@ from ostrom.data.tables import (
     table_names,
 )
 from ostrom.engine.folder import Folder
-from ostrom.engine.plan import Plan, Unit
+from ostrom.engine.plan import Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
