@@ -401,7 +401,8 @@ class Folder:
         if manifest.get("shared") is not None:
             if create:
                 raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")
-            return cast("Journal", SharedJournal(self.path))
+            played_by = manifest["shared"].get("versions") or [manifest["versions"]["ostrom"]]
+            return cast("Journal", SharedJournal(self.path, played_by))
         if manifest.get("joined") is None:
             shard = Shard.of_manifest(manifest)
             return Journal(
