@@ -52,8 +52,8 @@ class Question(Query):
     agents: Literal["studied", "all"] | tuple[str, ...] = Field(
         default="studied", description="who is asked, one by one: studied, all, or a list of agents"
     )
-    yes: str = Field(default="", max_length=100, description="what yes means")
-    no: str = Field(default="", max_length=100, description="what no means")
+    if_yes: str = Field(default="", max_length=100, description="what yes means")
+    if_no: str = Field(default="", max_length=100, description="what no means")
 
     @model_validator(mode="after")
     def _one_answer(self) -> Question:
@@ -104,7 +104,7 @@ class Question(Query):
         """What is asked, in words: ``Cooperation, talk: talk - silence, above 0; game trust``."""
         what = f"{self.part.title}{self.words.removeprefix(self.part.name)}"
         if self.range:
-            what += f", largest - smallest over {', '.join(self.range)}, at most {self.margin:g}"
+            what += f", largest - smallest, at most {self.margin:g}"
         elif self.order:
             factor, levels = self.ordered
             what += f", order of {factor}" + (f": {' > '.join(levels)}" if levels else "")
@@ -179,7 +179,7 @@ def _figures_or_none(question: Question, data: RunData) -> list[QuestionFigure]:
 
 def _values(question: Question, data: RunData) -> Observations:
     values = observations(data, question.part, question.condition(data))
-    values.need(name for name in question.named if name not in question.pools)
+    values.need(name for name in question.named if name not in (*question.pools, *question.range))
     return values
 
 
@@ -219,12 +219,13 @@ def _follows(values: Observations, name: str, apart: Iterable[str]) -> bool:
 
 def _range(question: Question, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
     """The largest difference between two combinations of levels, with all of them behind it."""
-    cells = values.groups(question.range)
+    factors = [name for name in question.range if name in values.columns]
+    cells = values.groups(factors)
     if not 1 < len(cells) <= MOST_LEVELS:
         return None
     pairs = []
     for one, two in combinations(cells, 2):
-        made = comparison(values, cells[one], cells[two], question.range[0], (*question.range, *question.by))
+        made = comparison(values, cells[one], cells[two], factors[0], (*factors, *question.by))
         named = {**key, "range": f"{_joined(one)} - {_joined(two)}"}
         pairs.append(estimated(named, made.inference(), made.n, made.unit, made.note, compares=True))
     pairs = [pair if pair.value >= 0 else _turned(pair) for pair in pairs]
@@ -340,7 +341,7 @@ def _way(question: Question, high: bool) -> str:
 
 
 def _said(question: Question, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
-    meaning = {YES: question.yes, NO: question.no}.get(word, "")
+    meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
     return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
 
 

@@ -4,6 +4,7 @@ A preset or a change may take out a factor or a level that a question names: the
 the file has is a mistake, and so is a factor that a question neither fixes, shows, contrasts nor names.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -29,7 +30,7 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
     for place, question in enumerate(study.answers):
         key = f"answers.{place}"
         try:
-            columns = {*COLUMNS, *question.part.columns, *_attributes(study)}
+            columns = {*COLUMNS, *question.part.columns, *_attributes(study), *_in_sql(question)}
         except OstromError as error:
             raise StudyError(str(error), file=file, key=f"{key}.measure") from None
         if question.part.scale != "share" and question.d is None and question.judged:
@@ -42,6 +43,9 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
             levels.setdefault(factor.name, set()).update(str(level.label) for level in factor.levels)
             columns |= {factor.name, *factor.traits}
         _check_names(question, columns, levels, file, key)
+        absent = {*levels} - {factor.name for factor in factors}
+        if absent & {name for name in question.named if name not in (*question.pools, *question.range)}:
+            continue  # this design does not have what it asks about
         own = {factor.name for factor in _written(raw, file)}
         if silent := [name for name in pooled(question, factors, grid) if name in own]:
             raise StudyError(
@@ -62,6 +66,12 @@ def _written(raw: Mapping[str, Any], file: str) -> list[Factor]:
             with suppress(OstromError):  # a design that cannot be read is refused when it is asked for
                 factors += read_factors({name: of for name, of in vary.items() if of is not None}, file)
     return factors
+
+
+def _in_sql(question: Question) -> set[str]:
+    """The words of a measure's SQL, of which some are columns of its rows."""
+    values = question.part.values
+    return set(re.findall(r"\w+", values)) if isinstance(values, str) else set()
 
 
 def _attributes(study: StudyFile) -> Iterator[str]:
