@@ -8,20 +8,23 @@ matters. Studied agents are asked one by one; what is averaged over is named.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, model_validator
 
-from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, trend
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs, trend
+from ostrom.analysis.intervals import exactly
+from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents, studied_agents
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import DONE, NoSuchLevel, Observations, as_text, comparison, observations
+from ostrom.analysis.units import NoSuchLevel, Observation, Observations, as_text, comparison
 from ostrom.analysis.verdicts import p_value
 from ostrom.data.rundata import RunData
 from ostrom.ground.validation import validate
+from ostrom.ground.values import grouped
 
 MARGIN = 0.05
 """Shares that surely differ by less do not differ in any way that matters."""
@@ -49,9 +52,6 @@ class Question(Query):
     )
     d: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="the smallest effect that matters")
     pools: tuple[str, ...] = Field(default=(), description="factors that the answer averages over")
-    agents: Literal["studied", "all"] | tuple[str, ...] = Field(
-        default="studied", description="who is asked, one by one: studied, all, or a list of agents"
-    )
     if_yes: str = Field(default="", max_length=100, description="what yes means")
     if_no: str = Field(default="", max_length=100, description="what no means")
 
@@ -129,8 +129,6 @@ class QuestionFigure:
     estimate: Estimate
     parts: tuple[Estimate, ...] = ()
     """Of a range: all pairs of levels; of an order: all neighbours."""
-    pooled: tuple[tuple[str, int], ...] = ()
-    """What is averaged over, with the number of levels."""
     text: str = ""
     """An order in words."""
 
@@ -138,38 +136,47 @@ class QuestionFigure:
     def of(self) -> str:
         """Which group and whom: ``game trust, alpha``."""
         question = self.question
-        plain = {*question.by, "agent"} | ({question.pair[0]} if "*" in question.contrast else set())
-        groups = [f"{name} {as_text(level)}" for name, level in self.estimate.key.items() if name in plain]
+        plain = {*question.by} | ({question.pair[0]} if "*" in question.contrast else set())
+        groups = [
+            as_text(level) if name == "agent" else f"{name} {as_text(level)}"
+            for name, level in self.estimate.key.items()
+            if name in plain
+        ]
         return ", ".join([*groups, *filter(None, [self.agent])])
 
     @property
     def how(self) -> str:
         """What is asked, and what is averaged over."""
-        over = ", ".join(f"{name} ({n})" for name, n in self.pooled)
+        over = averaged_words(self.estimate.averaged_over)
         largest = f"largest: {self.estimate.key['range']}" if self.question.range else ""
-        return "; ".join(filter(None, (self.question.how, largest, f"averaged over {over}" if over else "")))
+        return "; ".join(filter(None, (self.question.how, largest, over)))
 
 
-def figures(question: Question, data: RunData, agents: Sequence[str], everyone: Sequence[str]) -> list[QuestionFigure]:
+def figures(question: Question, data: RunData) -> list[QuestionFigure]:
     """What a run says to a question: one figure for each agent that it is about and each group.
 
-    ``agents`` are those that are studied. A value of a match counts for every agent that has a seat in it.
+    A value of a match counts for every agent that has a seat in it.
     """
     if MODEL in question.contrast or MODEL in str(question.where):
-        models = [one for name in agents for one in [question.of(name)]]
-        return [figure for one in models for figure in _figures_or_none(one, data)]
-    if "agent" in question.named:
-        return _figures(question, _values(question, data), "")
-    chosen = {"studied": agents, "all": everyone}.get(str(question.agents), question.agents)
+        return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
     values = _values(question, data)
+    if names_agents(question.where, *question.named):
+        return _figures(question, values, "")
+    everyone = list(kinds_of(data))
+    chosen = studied_agents(data) if not question.agents else everyone if ALL in question.agents else question.agents
     made = []
     for agent in chosen:
-        rows = tuple(row for row in values.rows if agent in (row["agent"], *str(row["agent"]).split(" + ")))
+        rows = tuple(row for row in values.rows if agent in _seated(row))
         made += _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "") if rows else []
     return made
 
 
-def _figures_or_none(question: Question, data: RunData) -> list[QuestionFigure]:
+def _seated(row: Observation) -> Sequence[str]:
+    """Whom a value is about: a player, or all players of a match."""
+    return str(row["agent"]).split(" + ") if row.whole else [str(row["agent"])]
+
+
+def _of_model(question: Question, data: RunData) -> list[QuestionFigure]:
     """The figures of a question that names the levels of a model; none where the model has no such level."""
     try:
         return _figures(question, _values(question, data), "")
@@ -178,7 +185,7 @@ def _figures_or_none(question: Question, data: RunData) -> list[QuestionFigure]:
 
 
 def _values(question: Question, data: RunData) -> Observations:
-    values = observations(data, question.part, question.condition(data))
+    values = question.values(data)
     values.need(name for name in question.named if name not in (*question.pools, *question.range))
     return values
 
@@ -190,8 +197,8 @@ def _figures(question: Question, values: Observations, agent: str) -> list[Quest
         for key, rows in values.groups(question.by).items():
             group = replace(values, rows=tuple(rows))
             figure = kind(question, group, dict(zip(question.by, key, strict=True)))
-            made += [] if figure is None else [replace(figure, agent=agent, pooled=_pooled(question, group))]
-        return made
+            made += [] if figure is None else [figure]
+        return [_shown(question, values, agent, figure) for figure in made]
     part, by, balance = question.part, question.by, question.balance
     if question.contrast:
         estimates = contrast(values, part, *question.pair, by, balance=balance)
@@ -199,22 +206,48 @@ def _figures(question: Question, values: Observations, agent: str) -> list[Quest
         estimates = trend(values, part, question.over, by, log=question.log)
     else:
         estimates = estimate(values, part, by, balance=balance)
-    return [QuestionFigure(question, agent, one, pooled=_pooled(question, values)) for one in estimates]
+    return [_shown(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
 
 
-def _pooled(question: Question, values: Observations) -> tuple[tuple[str, int], ...]:
-    """The factors that the question averages over, with the number of levels that occur in each."""
-    apart = {*question.by, *question.range, question.over, question.ordered[0]}
-    apart |= {question.pair[0]} if question.contrast else set()
-    counts = {name: len({row[name] for row in values.rows}) for name in values.factors if name not in apart}
-    return tuple((name, n) for name, n in counts.items() if n > 1 and not _follows(values, name, apart))
+def _shown(question: Question, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
+    """A figure with the agent that it is about, and what it averages over."""
+    apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
+    rows = _behind(question, values, figure.estimate)
+    over = values.averaged(rows, [name for name in apart if name])
+    key = {**({"agent": agent} if agent else {}), **figure.estimate.key}
+    one = replace(figure.estimate, key=key, averaged_over=over)
+    parts = figure.parts
+    if _repeat_themselves(question, rows):
+        one, parts = _exact(one), tuple(map(_exact, parts))
+    return replace(figure, agent=agent, estimate=one, parts=parts)
 
 
-def _follows(values: Observations, name: str, apart: Iterable[str]) -> bool:
-    """Whether a factor has one level wherever those are fixed that are kept apart."""
-    columns = [column for column in apart if column in values.columns]
-    pairs = {(tuple(row[column] for column in columns), row[name]) for row in values.rows}
-    return bool(columns) and len(pairs) == len({key for key, _ in pairs})
+def _behind(question: Question, values: Observations, one: Estimate) -> list[Observation]:
+    """The values that an estimate is made of."""
+    factor, levels = question.pair
+    rows = [row for row in values.rows if all(row[name] == one.key[name] for name in question.by)]
+    pairs = level_pairs(values, factor, levels) if factor else []
+    sides = next((pair for pair in pairs if one.key.get(factor) == f"{pair[0]} - {pair[1]}"), None)
+    return rows if sides is None else [row for row in rows if row[factor] in sides]
+
+
+def _repeat_themselves(question: Question, rows: Sequence[Observation]) -> bool:
+    """Whether every match was played several times, could not differ (temperature 0, nothing drawn) and did not.
+
+    Two matches never decide.
+    """
+    if question.part.unit not in ("match", "decision"):
+        return False
+    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
+    return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
+
+
+def _exact(one: Estimate) -> Estimate:
+    """A figure of matches that repeat themselves: it has no sampling error."""
+    made = estimated(one.key, exactly(one.value), one.n, one.unit, compares=one.p_value is not None)
+    return replace(
+        made, note="exact at temperature 0, in these words alone", rows=one.rows, averaged_over=one.averaged_over
+    )
 
 
 def _range(question: Question, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
@@ -359,15 +392,3 @@ def _surely(one: Estimate, low: float, high: float, level: float) -> bool:
     if not low - slack <= one.value <= high + slack or not one.inference.decides:
         return False
     return all(p_value(one, edge) <= 1 - level for edge in (low, high) if math.isfinite(edge))
-
-
-def studied(data: RunData) -> list[str]:
-    """The agents that a run is about: models and people; all of them where there are only scripts."""
-    rows = data.records(
-        f"SELECT agent, bool_or(model IS NOT NULL) AS model, min(match) AS first FROM matches WHERE {DONE} "
-        "GROUP BY agent ORDER BY first, min(player)"
-    )
-    people = {name for name, spec in (data.study.get("types") or {}).items()
-              if isinstance(spec, Mapping) and spec.get("person")}  # fmt: skip
-    own = [row["agent"] for row in rows if row["model"] or row["agent"] in people]
-    return own or [row["agent"] for row in rows]

@@ -7,30 +7,21 @@ varies nothing answers with its level against the natural reference of its measu
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis import looks
 from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, trend
+from ostrom.analysis.interaction import between_agents
 from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.questions import (
-    MARGIN,
-    NO,
-    OPEN,
-    YES,
-    Question,
-    QuestionFigure,
-    figures,
-    questions_of,
-    studied,
-    verdicts,
-)
+from ostrom.analysis.population import averaged_words
+from ostrom.analysis.questions import MARGIN, NO, OPEN, YES, Question, QuestionFigure, figures, questions_of, verdicts
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.stopping import StopRule
-from ostrom.analysis.units import NoSuchLevel
+from ostrom.analysis.units import NoSuchLevel, observations
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
@@ -126,6 +117,8 @@ class ReportAnswers:
     """Whether the study says which questions these are."""
     left_out: tuple[str, ...] = ()
     """Declared questions that this run cannot answer, each with the reason."""
+    between: tuple[str, ...] = ()
+    """Whether agents differ, a line for each question that several of them answer."""
 
     @property
     def brief(self) -> str:
@@ -269,17 +262,17 @@ def answers(data: RunData) -> ReportAnswers | None:
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
-    return ReportAnswers(measure, tuple(made), control)
+    kept = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
+    return ReportAnswers(measure, tuple(made), control, between=tuple(_between(kept)))
 
 
 def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | None:
     """The answers to the questions that the study declares; None where the run has no value for any of them."""
-    who, everyone = studied(data), agents(data)
     answered: list[QuestionFigure] = []
     left_out = []
     for question in questions:
         try:
-            found = figures(question, data, who, everyone)
+            found = figures(question, data)
         except OstromError as error:
             left_out.append(f"{question.name} ({_why_not(data, question, error)})")
             continue
@@ -310,7 +303,22 @@ def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | N
             )
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
-    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out))
+    between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
+    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between)
+
+
+def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
+    """Whether agents differ, a line for each question and group that several of them answer."""
+    groups: dict[tuple[str, str], list[Estimate]] = {}
+    for name, one in answered:
+        if "agent" in one.key and one.key["agent"] is not None:
+            rest = ", ".join(
+                f"{column} {level}" for column, level in one.key.items() if column not in ("agent", "over")
+            )
+            groups.setdefault((name, rest), []).append(one)
+    for (name, rest), of in groups.items():
+        if (difference := between_agents(of)) is not None:
+            yield f"{name}{f' ({rest})' if rest else ''}: {difference.words}"
 
 
 def _why_not(data: RunData, question: Question, error: OstromError) -> str:
@@ -356,18 +364,26 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
     if len(known) < 2:
         return []
     try:
+        values = observations(data, measure)
+        by = values.by_agent((), factor)
         if len(known) > 2 and all(is_bare(level) for level in known):
-            return _trend(data, measure, factor, [float(level) for level in known])
+            return _trend(data, measure, factor, [float(level) for level in known], by)
         if len(known) > MOST_LEVELS:
             return []
         names = labels(known)
         return [
-            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}", e, "difference")
+            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}{_whose(e)}", e, "difference")
             for level in known[1:]
-            for e in contrast(data, measure, factor, (level, known[0]))
+            for e in contrast(data, measure, factor, (level, known[0]), by)
         ]
     except OstromError:
         return []
+
+
+def _whose(one: Estimate) -> str:
+    """Whom a line is about, and what it averages over."""
+    over = averaged_words(one.averaged_over)
+    return "".join(f", {part}" for part in (one.key.get("agent") or "", over) if part and " - " not in part)
 
 
 def _titled(data: RunData, factor: str) -> str:
@@ -382,7 +398,7 @@ def tied(data: RunData, one: str, two: str) -> bool:
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
 
 
-def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float]) -> list[Line]:
+def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
     """The change along a fitted line from the lowest to the highest level."""
     low, high = min(known), max(known)
     log: Log = False
@@ -391,13 +407,16 @@ def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float])
     scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
     reach = scale(high) - scale(low)
     what = f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
-    return [(factor, what, _times(e, reach), "trend") for e in trend(data, measure, factor, log=log)]
+    return [
+        (factor, f"{what}{_whose(e)}", _times(e, reach), "trend") for e in trend(data, measure, factor, by, log=log)
+    ]
 
 
 def _times(e: Estimate, factor: float) -> Estimate:
     """An estimate of a multiple."""
     assert e.inference is not None
-    return estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
+    made = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
+    return replace(made, averaged_over=e.averaged_over)
 
 
 def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:

@@ -12,7 +12,9 @@ from typing import Any
 
 from ostrom.analysis.counting import says_what_counts
 from ostrom.analysis.estimate import MODEL
+from ostrom.analysis.population import averaged_over
 from ostrom.analysis.questions import Question
+from ostrom.analysis.units import as_text
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.studies.factors import RESERVED, Factor, Grid, read_factors
 from ostrom.studies.schema import StudyFile
@@ -40,7 +42,7 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
             )  # fmt: skip
         levels: dict[str, set[str]] = {}
         for factor in written:
-            levels.setdefault(factor.name, set()).update(str(level.label) for level in factor.levels)
+            levels.setdefault(factor.name, set()).update(as_text(level.label) for level in factor.levels)
             columns |= {factor.name, *factor.traits}
         _check_names(question, columns, levels, file, key)
         absent = {*levels} - {factor.name for factor in factors}
@@ -104,47 +106,38 @@ def _check_names(question: Question, columns: set[str], levels: Mapping[str, set
 
 
 def _check_level(level: Any, name: str, levels: Mapping[str, set[str]], file: str, key: str) -> None:
-    text = str(level)
-    if (
-        name in levels
-        and MODEL not in text
-        and text not in levels[name]
-        and not (text == "none" and "None" in levels[name])
-    ):
+    text = as_text(level)
+    if name in levels and MODEL not in text and text not in levels[name]:
         raise UnknownName("level", text, sorted(levels[name])).at(file, key)
 
 
 def _pair(wanted: str, levels: set[str]) -> bool:
     """Whether a contrast names two levels, which may hold hyphens."""
-    texts = {*levels, *(["none"] if "None" in levels else [])}
     pieces = wanted.split("-")
     sides = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
-    return any(second in texts and (first in texts or first == "*") for first, second in sides)
+    return any(second in levels and (first in levels or first == "*") for first, second in sides)
 
 
 def pooled(question: Question, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
     """The factors that vary within what a question compares, and that it does not name."""
     where = {} if isinstance(question.where, str) else question.where
     wanted = {
-        name: {str(one) for one in (level if isinstance(level, list) else [level])} for name, level in where.items()
+        name: {as_text(one) for one in (level if isinstance(level, list) else [level])} for name, level in where.items()
     }
-    shown = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0], *wanted}
-    met: dict[tuple[Any, ...], list[set[int]]] = {}
-    for cell in islice(grid, MOST_CELLS):
-        labels = {factor.name: factor.levels[at] for factor, at in zip(factors, cell, strict=True)}
-        traits = {name: value for level in labels.values() for name, value in level.traits.items()}
-        texts = {name: str(level.label) for name, level in labels.items()} | {n: str(v) for n, v in traits.items()}
-        if all(
-            texts[name] in of or (texts[name] == "None" and "none" in of)
-            for name, of in wanted.items()
-            if name in texts
-        ):
-            group = tuple(texts[name] for name in shown if name in texts)
-            for levels, at in zip(met.setdefault(group, [set() for _ in factors]), cell, strict=True):
-                levels.add(at)
-    named = {*shown, *question.balance, *question.pools}
-    return [
-        factor.name
-        for place, factor in enumerate(factors)
-        if factor.name not in named and any(len(levels[place]) > 1 for levels in met.values())
-    ]
+    cells = [cell for cell in islice(_cells(factors, grid), MOST_CELLS) if _meets(cell, wanted)]
+    columns = set(cells[0]) if cells else set()
+    shown = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0], *wanted} & columns
+    return [*averaged_over(cells, [factor.name for factor in factors], shown, (*question.balance, *question.pools))]
+
+
+def _cells(factors: tuple[Factor, ...], grid: Grid) -> Iterator[dict[str, str]]:
+    """Every cell as the columns of the tables have it."""
+    traits = {name for factor in factors for name in factor.traits}
+    for cell in grid:
+        levels = {factor.name: factor.levels[at] for factor, at in zip(factors, cell, strict=True)}
+        own = {name: value for level in levels.values() for name, value in level.traits.items()}
+        yield {name: as_text(level.label) for name, level in levels.items()} | {n: as_text(own.get(n)) for n in traits}
+
+
+def _meets(cell: Mapping[str, str], wanted: Mapping[str, set[str]]) -> bool:
+    return all(cell[name] in levels for name, levels in wanted.items() if name in cell)

@@ -63,7 +63,12 @@ def report(
 
 def _answers(page: Report) -> dict[str, Any]:
     """The first screen as plain data; nothing where a page has none."""
-    return {} if page.answers is None else {"answers": [line.as_dict() for line in page.answers.lines]}
+    if (found := page.answers) is None:
+        return {}
+    return {
+        "answers": [line.as_dict() for line in found.lines], "between_agents": list(found.between),
+        "not_asked": list(found.left_out),
+    }  # fmt: skip
 
 
 def write_report(
