@@ -81,6 +81,8 @@ class Estimate:
     """The same, corrected for the comparisons that were made with it."""
     rows: int | None = field(default=None, repr=False, compare=False)
     """Of a mean: how many values of players it rests on."""
+    averaged_over: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """Varied factors that it neither fixes nor shows, with the number of their levels."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""
@@ -152,6 +154,7 @@ class Estimate:
             "p_value": self.p_value,
             "p_holm": self.p_holm,
             "rows": self.rows,
+            "averaged_over": dict(self.averaged_over),
         }
 
 
