@@ -99,6 +99,7 @@ class Observations:
 
         Nothing is added where these tell the agents apart, or where values belong to matches.
         """
+        self.need([*by, *compared])
         split = ("agent", *by)
         if {*NAMING} & {*by, *compared} or "agent" not in self.averaged(self.rows, [*by, *compared]):
             return tuple(by)

@@ -42,6 +42,7 @@ class PaperClaim(Query):
     """A claim of the paper as a question to a run, and the answer that the paper gives."""
 
     claim: str = Field(min_length=1, max_length=200)
+    mean_over_agents: bool = True  # its condition says which agents it is about
     run: str
     expect: Literal["below", "above", "equal"]
     threshold: float = Field(default=0.0, allow_inf_nan=False)
