@@ -133,7 +133,7 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> T
         [*(_label(one, part) for part in key), *(" / ".join(cells.get((key, level), ())) or None for level in across)]
         for key in down
     ]
-    heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
+    heads = [" ".join(text for part in level if (text := _label(one, part))) or "overall" for level in across]
     spreads = [
         f"{whose} {what}"
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
@@ -176,7 +176,7 @@ def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Exhibit
     used = [name for name in columns if any(e.cell[name] for e in found)]
     heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
-        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.value, e.spread,
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value, e.spread,
          e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in found
     ]  # fmt: skip
