@@ -99,9 +99,7 @@ def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequenc
             undefined[str(problem)] += 1
             continue
         lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in made.sources]
-        pairs += [
-            [*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in made.comparisons
-        ]
+        pairs += [[*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in made.comparisons]
     return Analyses(lines, pairs, _without(undefined))
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ostrom.analysis.claims import own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import partly_exact_mean
 from ostrom.analysis.intervals import combined, share_of
@@ -22,6 +23,7 @@ from ostrom.analysis.references import Own
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.features.evolution.evolution import Tournament, evolve, run_tournaments
+from ostrom.features.judging.judgements import NONE, judged_corpora, motive_shares
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
@@ -406,3 +408,13 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
                 (mechanism, ALL_FOUR, "", measure), agent, share,
                 of_share.low, of_share.high, None, count, doubts,
             )  # fmt: skip
+
+
+def motives(data: RunData) -> Iterator[Own]:
+    """Shares of judged replies that show a motive, by mechanism and over all agents; nothing where nobody judged."""
+    names = {"none": "NoMechanism", "reputation_first": "Reputation-", "reputation_higher": "Reputation+"}
+    for corpus in judged_corpora(data.folder):
+        for one in motive_shares(corpus, "mechanism") if corpus.judged() else ():
+            if one.motive != NONE:
+                name = names.get(one.level, one.level.capitalize())
+                yield own_figure((name, ALL_FOUR, "", f"motive_{one.motive}_pct"), one.estimate, 100)
