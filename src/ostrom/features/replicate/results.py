@@ -289,7 +289,7 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
         span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
         return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}.")
     if run.released is not None and not own.word:
-        verdict = recomputed_verdict(own.value, printed, max(p.digits for p in line.figures))
+        verdict = recomputed_verdict(own.value, printed, max(p.digits or 0 for p in line.figures))
         if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):
             return verdict
         if not line.doubts:
