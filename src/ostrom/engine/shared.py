@@ -18,7 +18,8 @@ class SharedJournal:
     questions: tuple[str, ...] = ()
 
     def __init__(self, path: Path, versions: Sequence[str] = ()) -> None:
-        self.path, self.versions = path, list(versions)
+        self.path = path
+        self.versions = tuple(versions)
 
     def close(self) -> None:
         """Nothing is open."""
