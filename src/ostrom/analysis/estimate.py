@@ -20,6 +20,7 @@ from ostrom.analysis import intervals
 from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.missing import with_failed
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
     DONE,
@@ -200,7 +201,8 @@ def estimate(
         one = estimated(dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level)
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
-        made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows)))
+        one = replace(one, sd=deviation(values), values=shown, rows=len(rows))
+        made.append(with_failed(one, found, made_of, [one.key]))
     return made
 
 
@@ -263,8 +265,11 @@ def contrast(
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
-                named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-                estimates.append(estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True))
+                group = dict(zip(by, key, strict=True))
+                named = {**group, factor: f"{first} - {second}"}
+                one = estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
+                ways = [{**group, factor: side} for side in (first, second)]
+                estimates.append(with_failed(one, found, made, ways))
     return with_holm(estimates)
 
 

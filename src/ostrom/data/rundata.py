@@ -155,6 +155,7 @@ class RunData:
         """The levels of every factor, in the order of the study."""
         self.planned = planned
         self.twins: dict[int, int] | None = None
+        self.failed: list[dict[str, Any]] | None = None
         """How many units of work the study has."""
         self.rows = rows
         """How many rows each table has; a table is made when that is first asked."""

@@ -72,8 +72,8 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """What else differs between the two sides; other notes are in the table."""
-        return "; ".join(part for part in self.note.split("; ") if "also differ" in part)
+        """What else differs between the two sides, and what failed matches could change; other notes are in the table."""
+        return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
     def sentence(self) -> str:

@@ -81,6 +81,8 @@ class Estimate:
     """The same, corrected for the comparisons that were made with it."""
     rows: int | None = field(default=None, repr=False, compare=False)
     """Of a mean: how many values of players it rests on."""
+    failed: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    """The value with all failed matches at either end of the range; None where there are few of them."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""
@@ -152,6 +154,7 @@ class Estimate:
             "p_value": self.p_value,
             "p_holm": self.p_holm,
             "rows": self.rows,
+            **(dict(zip(("failed_low", "failed_high"), map(_tidy, self.failed), strict=True)) if self.failed else {}),
         }
 
 
