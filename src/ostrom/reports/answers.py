@@ -72,7 +72,7 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """What else differs between the two sides, and what failed matches could change; other notes are in the table."""
+        """What else differs between the sides, and what failed matches could change; other notes are in the table."""
         return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
@@ -212,9 +212,9 @@ def answers(data: RunData) -> ReportAnswers | None:
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
-    look, recorded = looks.look_of(data, measure.name), looks.recorded(data, measure.name)
+    look, looked = looks.look_at([data], measure.name, dict.fromkeys(line[0] for lines in families for line in lines))
     made = [
-        _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
+        _answer(data, measure, line, verdict, Family(len(lines), look, looked))
         for lines in families
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
@@ -232,7 +232,7 @@ class Family:
 
     many: int
     look: int = 1
-    recorded: bool = True
+    looked: str = ""
 
 
 Line = tuple[str, str, Estimate, str]
@@ -317,9 +317,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
     if data.so_far:  # a run that is not at its end has no words yet, and this is no look
         word = direction = sure = needs = ""
-    looked = f"look {family.look}" if family.look > 1 else ""
-    looked = looked if family.recorded else looks.NOT_RECORDED
-    note = "; ".join(filter(None, (difference.note, looked)))
+    note = "; ".join(filter(None, (difference.note, family.looked)))
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
         ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,

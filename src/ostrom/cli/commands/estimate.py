@@ -50,6 +50,7 @@ def estimate(
     The mean by default, a difference with --contrast, a slope with --over, each with its interval.
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
+    from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
     from ostrom.analysis.registered import AskedContrast
     from ostrom.analysis.stopping import stopping
@@ -79,18 +80,21 @@ def estimate(
         estimates = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
         asked = AskedContrast(measure, contrast, picked, level) if contrast and not (by or balance) else None
         registered = standing(data, asked)
+        look, looked = look_at(data, part.name, filter(None, (contrast.partition("=")[0].strip() or over,)))
     rows = [
         {name: _clean(value) if name in ("value", "low", "high") else value for name, value in one.as_dict().items()}
         | ({"label": registered.label} if registered.bound else {})
         for one in estimates
     ]
-    for row in rows if far else ():  # a figure that is taken out of its table says it too
-        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
+    for row in rows if far or looked else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far, looked)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
+    if contrast or over:
+        document["look"] = look
     document |= {
         **({"stopping": stopped} if stopped else {}),
         **({"so_far": far} if far else {}),
@@ -99,7 +103,7 @@ def estimate(
     }
     if csv:
         return Output(document, [Csv(rows, safe)], source=estimates)
-    lines = [part.definition, *stopped, far or None]
+    lines = [part.definition, *stopped, far or None, looked or None]
     return Output(document, [_table(part, estimates, level), *lines], standing=registered, source=estimates)
 
 
@@ -194,6 +198,7 @@ def test(
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
+    from ostrom.analysis.looks import look_at
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
@@ -209,8 +214,9 @@ def test(
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
         registered = standing(data)
+        look, looked = look_at(data, part.name, filter(None, (factor, second)))
     return Output(
-        {"runs": names, **registered.document, **made.as_dict()},
+        {"runs": names, "look": look, **registered.document, **made.as_dict()},
         [
             f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}",
             *(_table_of(name, rows) for name, rows in (("groups", made.groups), *made.results.items())),
@@ -218,6 +224,7 @@ def test(
             f"design: {made.design}",
             f"assumptions: {'; '.join(made.assumptions)}",
             *(f"warning: {warning}" for warning in made.warnings),
+            *filter(None, [looked]),
         ],
         standing=registered,
         source=made,
