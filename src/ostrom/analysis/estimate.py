@@ -28,6 +28,7 @@ from ostrom.analysis import intervals
 from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.missing import with_failed
 from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
@@ -245,7 +246,8 @@ def estimate(
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
         over = found.averaged(rows, by, balance)
-        made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over))
+        one = replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over)
+        made.append(with_failed(one, found, made_of, [one.key]))
     return made
 
 
@@ -309,10 +311,12 @@ def contrast(
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
-                named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
+                group = dict(zip(by, key, strict=True))
+                named = {**group, factor: f"{first} - {second}"}
                 one = estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
                 over = found.averaged([row for side in sides for row in side], [*by, factor], balance)
-                estimates.append(replace(one, averaged_over=over))
+                ways = [{**group, factor: side} for side in (first, second)]
+                estimates.append(with_failed(replace(one, averaged_over=over), found, made, ways))
     return with_holm(estimates)
 
 

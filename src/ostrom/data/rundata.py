@@ -156,6 +156,7 @@ class RunData:
         self.planned = planned
         """How many units of work the study has."""
         self.twins: dict[int, int] | None = None
+        self.failed: list[dict[str, Any]] | None = None
         self.agent_kinds: dict[str, bool] | None = None
         """Its agents, once they were asked for; True: a model or a person, False: a script."""
         self.undivided: RunData = self

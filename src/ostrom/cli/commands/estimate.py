@@ -54,6 +54,7 @@ def estimate(
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.estimate import split_by
+    from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import asked_agents, averaged_words, population_words
     from ostrom.analysis.registered import AskedContrast
@@ -90,18 +91,21 @@ def estimate(
         asked = AskedContrast(measure, contrast, picked, level) if plain else None
         whose = population_words(data, chosen, picked)
         registered = standing(data, asked)
+        look, looked = look_at(data, part.name, filter(None, (contrast.partition("=")[0].strip() or over,)))
     rows = [
         {name: _clean(value) if name in ("value", "low", "high") else value for name, value in one.as_dict().items()}
         | ({"label": registered.label} if registered.bound else {})
         for one in estimates
     ]
-    for row in rows if far else ():  # a figure that is taken out of its table says it too
-        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
+    for row in rows if far or looked else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far, looked)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
+    if contrast or over:
+        document["look"] = look
     document |= {
         **({"stopping": stopped} if stopped else {}),
         **({"so_far": far} if far else {}),
@@ -113,7 +117,7 @@ def estimate(
     if csv:
         flat = [row | {"averaged_over": averaged_words(row["averaged_over"])} for row in rows]
         return Output(document, [Csv(flat, safe)], source=estimates)
-    lines = [*averaged, f"population: {whose}", part.definition, *stopped, far]
+    lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]
     lines = [line for line in lines if line]
     return Output(document, [_table(part, estimates, level), *lines], standing=registered, source=estimates)
 
@@ -210,6 +214,7 @@ def test(
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
+    from ostrom.analysis.looks import look_at
     from ostrom.analysis.population import asked_agents, averaged_words, population_words
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
@@ -227,9 +232,10 @@ def test(
             agents=agents, mean_over_agents=mean_over_agents,
         )  # fmt: skip
         registered = standing(data)
+        look, looked = look_at(data, part.name, filter(None, (factor, second)))
         whose = population_words(data, asked_agents(agents, (), [factor, second or ""]), picked)
     return Output(
-        {"runs": names, **registered.document, **made.as_dict(), "population": whose},
+        {"runs": names, "look": look, **registered.document, **made.as_dict(), "population": whose},
         [
             f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}",
             *(_table_of(name, rows) for name, rows in (("groups", made.groups), *made.results.items())),
@@ -239,6 +245,7 @@ def test(
             f"design: {made.design}",
             f"assumptions: {'; '.join(made.assumptions)}",
             *(f"warning: {warning}" for warning in made.warnings),
+            *filter(None, [looked]),
         ],
         standing=registered,
         source=made,
