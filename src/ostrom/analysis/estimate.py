@@ -154,7 +154,13 @@ class Query(BaseModel):
 
     def split(self, found: Observations) -> tuple[str, ...]:
         """The columns that its answers are split by."""
-        return split_by(found, self.by, [self.pair[0], self.over], self.agents or None, mean=self.mean_over_agents)
+        return split_by(
+            found,
+            self.by,
+            [self.pair[0], self.over],
+            self.agents or None,
+            mean=self.mean_over_agents or "agent" in self.balance,
+        )
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every agent and combination of the columns ``by``."""

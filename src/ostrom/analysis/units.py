@@ -15,7 +15,16 @@ from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
-from ostrom.analysis.population import ALL, NAMING, Agents, averaged_over, check_agents, chosen_agents
+from ostrom.analysis.population import (
+    ALL,
+    NAMING,
+    Agents,
+    averaged_over,
+    check_agents,
+    chosen_agents,
+    kinds_of,
+    names_agents,
+)
 from ostrom.analysis.replicates import distinct_words, twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
@@ -70,6 +79,8 @@ class Observations:
     runs: tuple[RunData, ...] = ()
     failed: tuple[Mapping[str, Any], ...] = ()
     """The rows of matches that meet the condition and failed, or were skipped."""
+    studied: bool = False
+    """Whether nobody said whose values they are: those of the studied agents."""
 
     @cached_property
     def paired_runs(self) -> bool:
@@ -99,12 +110,17 @@ class Observations:
     def by_agent(self, by: Sequence[str], *compared: str) -> tuple[str, ...]:
         """Columns that split these values into one row per agent, beside others and the column that is compared.
 
-        Nothing is added where these tell the agents apart, or where values belong to matches.
+        Nothing is added where these tell the agents apart, where values belong to matches, or where an agent was named;
+        the only studied agent is named where others play too.
         """
         self.need([*by, *compared])
         split = ("agent", *by)
-        if {*NAMING} & {*by, *compared} or "agent" not in self.averaged(self.rows, [*by, *compared]):
+        if {*NAMING} & {*by, *compared}:
             return tuple(by)
+        if "agent" not in self.averaged(self.rows, [*by, *compared]):
+            names = {row["agent"] for row in self.rows if not row.whole}
+            company = any(len(kinds_of(run)) > 1 for run in self.runs)
+            return split if self.studied and len(names) == 1 and company else tuple(by)
         # Where no agent has two levels of what is compared, the comparison is one of agents.
         return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
@@ -217,18 +233,20 @@ def observations(
             levels.setdefault(name, {}).update(dict.fromkeys(of))
         mark = str(number) if _twice(runs, run) else None
         rows = _of_run(run, measure, where, mark)
-        failed += _failed(run, measure, where, mark)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
         chosen = chosen_agents(run, agents, where)
         found += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
+        everybody = chosen is None or any(row.whole for row in rows)
+        failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
     for at, row in enumerate(found):  # a column that only another run has is empty
         if len(row.columns) < len(columns):
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
+    studied = agents is None and not names_agents(where)
     return Observations(
-        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed)
+        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
     )
 
 

@@ -450,7 +450,9 @@ class Run:
         by: str | None = None,
         where: Sequence[str] | None = None,
         margin: float | None = None,
-        lower_is_better: bool = False,
+        better: str = "",
+        agents: str | None = None,
+        mean_over_agents: bool = False,
         level: float = 0.95,
         as_: Sequence[str] | None = None,
         reference: str | None = None,
@@ -459,8 +461,8 @@ class Run:
         from ostrom.api import commands
 
         options = {
-            "measure": measure, "by": by, "where": where, "margin": margin, "lower_is_better": lower_is_better,
-            "level": level, "as_": as_, "reference": reference,
+            "measure": measure, "by": by, "where": where, "margin": margin, "better": better,
+            "agents": agents, "mean_over_agents": mean_over_agents, "level": level, "as_": as_, "reference": reference,
         }  # fmt: skip
         return commands.compare(self.path, old and str(old), **options).source
 

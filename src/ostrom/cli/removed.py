@@ -7,6 +7,7 @@ from ostrom.ground.commands import spoken
 VERSION = "2.0"
 LM_EVAL = "`ostrom more regress ADAPTER --task humaneval_instruct --allow-code-execution` asks lm-eval"
 REMOVED = {
+    "compare --lower-is-better": "`ostrom compare NEW OLD --better lower` says it",
     "completion": "`ostrom --install-completion` sets up your shell, `ostrom --show-completion` prints the script",
     "export --format registry": "`ostrom estimate FOLDER MEASURE` reads a shared run, `ostrom pool FOLDER ...` several",
     "pilot --browser": "`ostrom pilot` without it tries the study, `ostrom serve STUDY --test` shows its pages",

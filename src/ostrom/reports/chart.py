@@ -145,7 +145,7 @@ class Chart(Panel):
         by = self.by(data)
         values = self.values(data)
         free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
-        plain = not values.rows or not {*by, *self.compared, *self.balance} <= values.columns
+        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared} <= values.columns
         if plain or free is None or "agent" in self.balance:
             return self
         if split_by(values, by, self.compared, self.agents, mean=self.mean_over_agents) == tuple(by):

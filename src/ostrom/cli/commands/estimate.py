@@ -85,7 +85,8 @@ def estimate(
         compared = [contrast.partition("=")[0].strip(), over]
         chosen = asked_agents(agents, columns, compared)
         values = observations(data, part, picked, chosen)
-        split = split_by(values, columns, compared, agents, mean=mean_over_agents)
+        mean = mean_over_agents or "agent" in _columns(balance)
+        split = split_by(values, columns, compared, agents, mean=mean)
         estimates = _estimates(values, data, part, split, contrast, over, log, _columns(balance), level)
         plain = contrast and not (by or balance or agents or mean_over_agents)
         asked = AskedContrast(measure, contrast, picked, level) if plain else None
