@@ -14,13 +14,22 @@ from functools import cached_property
 from statistics import stdev
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ostrom.analysis import intervals
 from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import Agents, names_in, population_words, refuse_mixed_people
+from ostrom.analysis.missing import with_failed
+from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
     DONE,
@@ -75,6 +84,14 @@ class Query(BaseModel):
     def _one_agent(cls, value: Any) -> Any:
         return names_in(value) if isinstance(value, str) else value
 
+    @model_serializer(mode="wrap")
+    def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = dump(self)
+        for name in ("agents", "mean_over_agents"):  # rules of earlier runs stay as they were kept
+            if data.get(name) == type(self).model_fields[name].default or not data.get(name):
+                data.pop(name, None)
+        return data
+
     @model_validator(mode="after")
     def _one_kind(self) -> Query:
         if self.over and (self.contrast or self.balance):
@@ -126,18 +143,18 @@ class Query(BaseModel):
         """The condition with the values that the tables hold."""
         return select(data, self.part, self.where)
 
+    @property
+    def whose(self) -> Agents:
+        """The agents that it is about; None: the studied ones."""
+        return asked_agents(self.agents or None, self.by, (self.pair[0],))
+
     def values(self, data: Runs | Observations) -> Observations:
         """The values that it is about."""
-        return observations(data, self.part, self.condition(data), self.agents or None)
+        return observations(data, self.part, self.condition(data), self.whose)
 
     def split(self, found: Observations) -> tuple[str, ...]:
-        """The columns that its answers are split by: one row per agent, unless their mean is asked for."""
-        compared = [name for name in (self.pair[0], self.over) if name]
-        if self.mean_over_agents:
-            refuse_mixed_people(found.runs, {row["agent"] for row in found.rows if not row.whole})
-        elif self.agents or not any(run.manifest.get("registered") for run in found.runs):
-            return found.by_agent(self.by, *compared)
-        return self.by
+        """The columns that its answers are split by."""
+        return split_by(found, self.by, [self.pair[0], self.over], self.agents or None, mean=self.mean_over_agents)
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every agent and combination of the columns ``by``."""
@@ -151,14 +168,27 @@ class Query(BaseModel):
 
     def population(self, runs: Sequence[RunData]) -> str:
         """Whose values it is about, in words."""
-        naming = {self.pair[0]: None} if self.contrast else None
-        return population_words(runs, self.agents or None, self.where, naming)
+        return population_words(runs, self.whose, self.where)
 
     def levels(self, data: RunData) -> set[float] | None:
         """The levels that a slope is taken over; None where none is."""
         if not self.over:
             return None
         return {float(row[self.over]) for row in self.values(data).rows if row[self.over] is not None}
+
+
+def split_by(
+    found: Observations, by: Sequence[str], compared: Iterable[str], agents: Agents = None, *, mean: bool = False
+) -> tuple[str, ...]:
+    """The columns that answers are split by: one row per agent, unless the ``mean`` over agents is asked for.
+
+    A run that is bound to a registration keeps the mean over all agents where nobody is named.
+    """
+    if mean:
+        refuse_mixed_people(found.runs, {row["agent"] for row in found.rows if not row.whole})
+    elif agents is not None or not any(run.manifest.get("registered") for run in found.runs):
+        return found.by_agent(by, *filter(None, compared))
+    return tuple(by)
 
 
 def _named(level: Any, model: str) -> Any:
@@ -216,7 +246,8 @@ def estimate(
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
         over = found.averaged(rows, by, balance)
-        made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over))
+        one = replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over)
+        made.append(with_failed(one, found, made_of, [one.key]))
     return made
 
 
@@ -280,10 +311,12 @@ def contrast(
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
-                named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
+                group = dict(zip(by, key, strict=True))
+                named = {**group, factor: f"{first} - {second}"}
                 one = estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
                 over = found.averaged([row for side in sides for row in side], [*by, factor], balance)
-                estimates.append(replace(one, averaged_over=over))
+                ways = [{**group, factor: side} for side in (first, second)]
+                estimates.append(with_failed(replace(one, averaged_over=over), found, made, ways))
     return with_holm(estimates)
 
 

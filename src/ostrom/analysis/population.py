@@ -84,16 +84,22 @@ def names_agents(where: Any, *columns: str) -> bool:
     return any(name in NAMING for name in (*(where or ()), *columns))
 
 
-def population_words(runs: Sequence[RunData], agents: Agents = None, *naming: Any) -> str:
-    """Whose values a command shows, in words; ``naming`` are conditions and columns that may name agents."""
+def asked_agents(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
+    """Whom a question is about: who compares agents, or splits by strategies, asks for all of them."""
+    naming = [*compared, *(name for name in by if name == "strategy")]
+    return ALL if agents is None and names_agents(None, *naming) else agents
+
+
+def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any = None, *, gates: bool = False) -> str:
+    """Whose values a command shows, in words; gate files of any age may have been written for all agents."""
     if agents is not None:
         names = names_in(agents)
         return "all agents" if ALL in names else f"agents {', '.join(names)}"
     if any(run.manifest.get("registered") for run in runs):
         return "all agents (registered)"
-    if any(names_agents(one) for one in naming):
+    if names_agents(where):
         return "agents as asked for"
-    return EARLIER if any(made_before_2(run.manifest) for run in runs) else "studied agents"
+    return EARLIER if gates or any(made_before_2(run.manifest) for run in runs) else "studied agents"
 
 
 def averaged_over(

@@ -75,6 +75,11 @@ class Question(Query):
         return self.d or (MARGIN if self.part.scale == "share" else 0.0)
 
     @property
+    def compares(self) -> str:
+        """The column whose levels it compares: that of its contrast, slope, range or order; ``level`` of none."""
+        return (self.contrast or self.over or ", ".join(self.range) or self.order or "level").partition("=")[0].strip()
+
+    @property
     def reference(self) -> float:
         """What the value is held against."""
         return next((bound for name in BOUNDS if (bound := getattr(self, name)) is not None), 0.0)

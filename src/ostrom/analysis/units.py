@@ -68,6 +68,8 @@ class Observations:
     shared: bool = False
     """Whether a seed fixes something that two cells share: then the seed is the unit."""
     runs: tuple[RunData, ...] = ()
+    failed: tuple[Mapping[str, Any], ...] = ()
+    """The rows of matches that meet the condition and failed, or were skipped."""
 
     @cached_property
     def paired_runs(self) -> bool:
@@ -99,6 +101,7 @@ class Observations:
 
         Nothing is added where these tell the agents apart, or where values belong to matches.
         """
+        self.need([*by, *compared])
         split = ("agent", *by)
         if {*NAMING} & {*by, *compared} or "agent" not in self.averaged(self.rows, [*by, *compared]):
             return tuple(by)
@@ -204,6 +207,7 @@ def observations(
         raise UsageError("there is no run to take values from")
     check_agents(runs, agents)
     found: list[Observation] = []
+    failed: list[dict[str, Any]] = []
     factors: dict[str, None] = {}
     levels: dict[str, dict[Any, None]] = {}
     columns: set[str] = set(measure.columns)
@@ -211,7 +215,9 @@ def observations(
         factors.update(dict.fromkeys(run.factors))
         for name, of in run.levels.items():
             levels.setdefault(name, {}).update(dict.fromkeys(of))
-        rows = _of_run(run, measure, where, str(number) if _twice(runs, run) else None)
+        mark = str(number) if _twice(runs, run) else None
+        rows = _of_run(run, measure, where, mark)
+        failed += _failed(run, measure, where, mark)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
         chosen = chosen_agents(run, agents, where)
@@ -221,7 +227,23 @@ def observations(
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
-    return Observations(measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs))
+    return Observations(
+        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed)
+    )
+
+
+def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[dict[str, Any]]:
+    """The rows of matches that meet a condition and failed, or were skipped because a reply could not be read."""
+    lost = "state IN ('failed', 'skipped') AND unit = 'match'"
+    if run.failed is None:
+        run.failed = run.records(f"SELECT * FROM matches WHERE {lost} ORDER BY match, player")
+    rows = run.failed
+    if rows and isinstance(where, str) and where.strip():
+        rows = run.picked(f"({where}) AND {lost}")
+    if isinstance(where, Mapping):
+        known = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
+        rows = [row for row in rows if _meets(row, known)]
+    return [{**row, "run": f"{row['run']} ({mark})"} for row in rows] if mark is not None else rows
 
 
 def _twice(runs: Sequence[RunData], run: RunData) -> bool:

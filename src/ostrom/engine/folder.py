@@ -401,7 +401,7 @@ class Folder:
         if manifest.get("shared") is not None:
             if create:
                 raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")
-            return cast("Journal", SharedJournal(self.path))
+            return cast("Journal", SharedJournal(self.path, manifest["shared"].get("versions") or ()))
         if manifest.get("joined") is None:
             shard = Shard.of_manifest(manifest)
             return Journal(

@@ -83,8 +83,8 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """What else differs between the two sides; other notes are in the table."""
-        return "; ".join(part for part in self.note.split("; ") if "also differ" in part)
+        """What else differs between the sides, and what failed matches could change; other notes are in the table."""
+        return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
     def sentence(self) -> str:
@@ -251,9 +251,9 @@ def answers(data: RunData) -> ReportAnswers | None:
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
-    look, recorded = looks.look_of(data, measure.name), looks.recorded(data, measure.name)
+    look, looked = looks.look_at([data], measure.name, dict.fromkeys(line[0] for lines in families for line in lines))
     made = [
-        _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
+        _answer(data, measure, line, verdict, Family(len(lines), look, looked))
         for lines in families
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
@@ -280,11 +280,11 @@ def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | N
         left_out += [] if found else [f"{question.name} (no finished match has a value)"]
     if not answered:
         return None
-    names = dict.fromkeys(one.question.part.name for one in answered)
-    look = max(looks.look_of(data, name) for name in names)
-    family = Family(
-        sum(one.question.judged for one in answered) or 1, look, all(looks.recorded(data, name) for name in names)
-    )
+    compared: dict[str, dict[str, None]] = {}
+    for one in answered:
+        compared.setdefault(one.question.part.name, {})[one.question.compares] = None
+    look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
+    family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
     judged = verdicts(answered, looks.alpha(look))
     lines = []
     for one, verdict in zip(answered, judged, strict=True):
@@ -298,7 +298,7 @@ def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | N
             AnswerLine(
                 "difference" if compares else "", ": ".join(filter(None, (one.of, question.name))),
                 "" if blank else verdict.word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
-                "" if blank else words, "" if blank else needs, _noted(difference.note, family), one.agent, one.how,
+                "" if blank else words, "" if blank else needs, _noted(difference, family), one.agent, one.how,
                 one.text,
             )
         )  # fmt: skip
@@ -329,9 +329,8 @@ def _why_not(data: RunData, question: Question, error: OstromError) -> str:
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
-def _noted(note: str, family: "Family") -> str:
-    looked = f"look {family.look}" if family.look > 1 else ""
-    return "; ".join(filter(None, (note, looked if family.recorded else looks.NOT_RECORDED)))
+def _noted(difference: Estimate, family: "Family") -> str:
+    return "; ".join(filter(None, (difference.note, family.looked)))
 
 
 @dataclass(frozen=True)
@@ -340,7 +339,7 @@ class Family:
 
     many: int
     look: int = 1
-    recorded: bool = True
+    looked: str = ""
 
 
 Line = tuple[str, str, Estimate, str]
@@ -436,7 +435,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
     if data.so_far:  # a run that is not at its end has no words yet, and this is no look
         word = direction = sure = needs = ""
-    note = _noted(difference.note, family)
+    note = _noted(difference, family)
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
         ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,

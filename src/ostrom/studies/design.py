@@ -105,7 +105,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
             if all(as_text(own[column]) in levels for column, levels in wanted.items()):
                 found.append(Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own, whole=whole))
     data.agent_kinds = kinds
-    chosen = chosen_agents(data, query.agents or None, query.where)
+    chosen = chosen_agents(data, query.whose, query.where)
     found = [row for row in found if chosen is None or row.whole or row["agent"] in chosen]
     if not found:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
@@ -193,7 +193,7 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:
-        agents = ALL if made_before_2(data.manifest) else rule.agents or None  # looks on record stand
+        agents = ALL if made_before_2(data.manifest) else rule.whose  # looks on record stand
         found = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
         found.need([factor])
         ((one, two),) = level_pairs(found, factor, levels)
