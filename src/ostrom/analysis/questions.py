@@ -134,8 +134,20 @@ class QuestionFigure:
     estimate: Estimate
     parts: tuple[Estimate, ...] = ()
     """Of a range: all pairs of levels; of an order: all neighbours."""
-    text: str = ""
-    """An order in words."""
+    levels: tuple[str, ...] = ()
+    """Of an order: its levels."""
+
+    @property
+    def text(self) -> str:
+        """An order in words, where two levels that cannot be told apart are joined by ≈; else empty."""
+        if not self.question.order:
+            return ""
+        adjusted = holm([p_value(one, 0.0) for one in self.parts])
+        words = self.levels[0]
+        for level, one, p in zip(self.levels[1:], self.parts, adjusted, strict=True):
+            apart = p <= 1 - one.level and one.inference is not None and one.inference.decides
+            words += f" {('>' if one.value > 0 else '<') if apart else '≈'} {level}"
+        return words
 
     @property
     def of(self) -> str:
@@ -165,7 +177,7 @@ def figures(question: Question, data: RunData) -> list[QuestionFigure]:
     if MODEL in question.contrast or MODEL in str(question.where):
         return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
     values = _values(question, data)
-    if names_agents(question.where, *question.named):
+    if question.mean_over_agents or names_agents(question.where, *question.named):
         return _figures(question, values, "")
     everyone = list(kinds_of(data))
     chosen = studied_agents(data) if not question.agents else everyone if ALL in question.agents else question.agents
@@ -299,12 +311,8 @@ def _order(question: Question, values: Observations, key: Mapping[str, Any]) -> 
     if not neighbours:
         return None
     least = min(neighbours, key=lambda one: one.value)
-    words = levels[0]
-    tested = list(holm([p_value(one, 0.0) for one in neighbours]))
-    for level, one, p in zip(levels[1:], neighbours, tested, strict=True):
-        apart = p <= 1 - one.level and one.inference is not None and one.inference.decides
-        words += f" {'>' if apart else '≈'} {level}"
-    return QuestionFigure(question, "", replace(least, key={**key, **least.key}), tuple(neighbours), text=words)
+    least = replace(least, key={**key, **least.key})
+    return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
 
 
 @dataclass(frozen=True)
