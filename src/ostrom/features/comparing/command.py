@@ -96,9 +96,12 @@ def compare(
     }  # fmt: skip
     if name := next((name for name, value in single.items() if value not in (None, "", False, [])), None):
         raise UsageError(f"--{name} needs a second run: ostrom compare NEW OLD")
+    from ostrom.analysis.claims import named_reference
     from ostrom.features.comparing import compare_run
+    from ostrom.studies.pooled import check_replication
 
     with opened_runs([run], runs) as [data]:
+        check_replication(named_reference(data, reference).name)
         comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
     document = {

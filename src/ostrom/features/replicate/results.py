@@ -427,8 +427,8 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
     claim, run = asked.claim, asked.run
     if not asked.estimates:
-        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent)
-    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent, None, asked.published)
+        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent or None)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent or None, None, asked.published)
     judged = [
         (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
         for several in asked.estimates
@@ -443,9 +443,9 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     verdict, one = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
-    if run.released:  # the data of the paper itself have no other error than that of the paper
-        one = replace(one, low=None, high=None)
-    return replace(line, verdict=verdict, estimate=one)
+    # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
+    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (None, None)
+    return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
 def _several_alike(made: Inference) -> bool:
@@ -490,7 +490,12 @@ def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
-    """The agents that a claim is judged for; of released data only the models that it speaks of."""
+    """The agents that a claim is judged for; of released data only the models that it speaks of.
+
+    A claim that names no model is asked once, of nobody.
+    """
+    if run.agents and not claim.names_model:
+        return [""]
     if run.released is None or not claim.about:
         return run.models
     return [agent for agent in run.agents if run.released.agents.get(agent, agent) in claim.about]
