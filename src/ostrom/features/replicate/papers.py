@@ -204,11 +204,12 @@ class Released(BaseModel):
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
     levels: dict[str, str] = Field(default_factory=dict, description="levels of a claim, with their names in the data")
-    measure: str | None = Field(
-        default=None, description="what claims are judged by where the data lack the actions; all in one unit"
+    measures: dict[str, str] = Field(
+        default_factory=dict, description="measures of claims that the data cannot give, with those that stand for them"
     )
+    unknown: tuple[str, ...] = Field(default=(), description="columns of claims that the data do not record")
     published: dict[str, str] = Field(
-        default_factory=dict, description="columns of the printed figures of that measure"
+        default_factory=dict, description="columns of the printed figures of those measures"
     )
 
 

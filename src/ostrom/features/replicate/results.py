@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.claims import games_of, read_mapping, references
 from ostrom.analysis.comparison import Line, compare
-from ostrom.analysis.estimate import Estimate, Query
+from ostrom.analysis.estimate import MODEL, Estimate, Query
 from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.moderated import NONE, Prior, prior_of
 from ostrom.analysis.measure import measures
@@ -239,8 +239,8 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
-        if run.released is not None and run.released.measure is not None:
-            title = measures.named(run.released.measure).title
+        for measure in run.released.measures.values() if run.released is not None else ():
+            title = measures.named(measure).title
             remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(judged_claims(plan, runs, reference, chosen))
@@ -479,45 +479,58 @@ def _claimed(
 
 
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
-    """The claim by the measure that released data have in place of its own."""
-    if run.released is None or run.released.measure is None:
+    """The claim by the measure that released data have in place of its own, in the unit of that measure."""
+    instead = run.released.measures.get(str(claim.measure)) if run.released is not None else None
+    if run.released is None or instead is None:
         return claim
     fields = claim.model_dump()
     if fields["published"] is not None:
         fields["published"]["where"] |= run.released.published
         fields["published"]["scale"] = 1.0
-    return PaperClaim(**{**fields, "measure": run.released.measure})
+    return PaperClaim(**{**fields, "measure": instead, "scale": 1.0, "unit": ""})
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
     """The agents that a claim is judged for; of released data only the models that it speaks of.
 
-    A claim that names no model is asked once, of nobody.
+    A claim that names no model is one about all players, or about people, and is judged once.
     """
     if run.agents and not claim.names_model:
-        return [""]
+        named = claim.where.get("agent") if isinstance(claim.where, Mapping) else None
+        return [str(named or "all agents")]
     if run.released is None or not claim.about:
         return run.models
     return [agent for agent in run.agents if run.released.agents.get(agent, agent) in claim.about]
 
 
 def _in_data(question: Query, run: PaperRun) -> Query:
-    """The question with the names that released data have for its levels."""
-    names = run.released.levels if run.released else {}
-    if not names or isinstance(question.where, str):
+    """The question with the names that released data have for its levels, without what they do not record."""
+    if run.released is None or isinstance(question.where, str):
         return question
-    where = {column: names.get(str(level), level) for column, level in question.where.items()}
+    names, unknown = run.released.levels, run.released.unknown
+
+    def renamed(level: Any) -> Any:
+        return [renamed(one) for one in level] if isinstance(level, list) else names.get(str(level), level)
+
+    where = {column: renamed(level) for column, level in question.where.items() if column not in unknown}
     factor, equals, pair = question.contrast.partition("=")
-    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"})
+    sides = " - ".join(names.get(side.strip(), side.strip()) for side in pair.split(" - "))
+    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{sides}"})
 
 
 def _within(question: Query, data: RunData) -> Query:
-    """The question about those of its levels that the run has: a smaller preset plays fewer."""
+    """The question about those of its levels that the run has: a smaller preset plays fewer.
+
+    A wording that the whole run has is no column of it and needs no condition.
+    """
     where = question.where
     if isinstance(where, str):
         return question
+    wording = (data.study.get("agent") or {}).get("framing") or {}
     kept = {}
     for column, wanted in where.items():
+        if column not in data.columns("matches") and column in wording and wording[column] == wanted:
+            continue
         known = [str(level) for level in data.levels.get(column, ())]
         kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
         if kept[column] == []:
