@@ -60,6 +60,7 @@ class Observation:
     """The first match of its cell that went the same way where nothing could differ; None where there is none."""
     whole: bool = False
     """Whether it is a value of the match, which has no agent."""
+    most_weight: float | None = None
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -304,7 +305,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
     bounds, exact, populations = measure.bounds_of(run), Determinism(run.unit), histories(run)
-    same = twins_in(run)
+    same, most = twins_in(run), measure.most_weight(run) if measure.most_weight else lambda match: None  # noqa: ARG005
     for row in measure.rows(run):
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
@@ -320,11 +321,12 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             float(value),
             None if weight is None else float(weight),
             bounds(match),
-            exact(match),
+            exact(match) or (measure.own_moves and "player" in row and exact.own_moves(match, row["player"])),
             columns,
             (players[0]["run"], populations[match]) if match in populations else None,
             same.get(match),
             "player" not in row,
+            most(match),
         )
 
 
@@ -490,6 +492,7 @@ class UnitFigure:
     """Whether units are people or scenarios, which conditions do not divide."""
     binary: bool = False
     ratio: bool = False
+    most_weight: float | None = None
 
     @property
     def n(self) -> int:
@@ -545,6 +548,7 @@ class UnitFigure:
             shared=self.shared,
             zero_one=self.binary,
             ratio=self.ratio,
+            most_weight=self.most_weight,
         )
         if not fixed:
             return made
@@ -576,11 +580,14 @@ def figure(
         side = UnitSide([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
+    tops = [[row.most_weight for row in unit.rows] for _, side in made for unit in side.units]
+    known = measured and not balance and all(top is not None for of in tops for top in of)
+    most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if known else None
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return UnitFigure(
         tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
-        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured,
+        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured, most,
     )  # fmt: skip
 
 

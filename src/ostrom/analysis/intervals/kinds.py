@@ -60,13 +60,15 @@ def mean_of(
     shared: bool = False,
     zero_one: bool = False,
     ratio: bool = False,
+    most_weight: float | None = None,
 ) -> Inference:
     """The weighted mean of values.
 
     ``clusters`` names the independent unit of every value. ``strata`` names conditions that the design fixes:
     differences between their means are no sampling error. ``shared`` says that units have values in several of them
     (seeds that fix what cells share): they are then added up within a unit first. ``ratio``: the weights came with the
-    values and are no part of the design. ``zero_one``: a value is the outcome of one trial.
+    values and are no part of the design; ``most_weight`` is the largest that one can be. ``zero_one``: a value is the
+    outcome of one trial.
 
     >>> mean_of([0.4, 0.5, 0.9, 0.7, 0.6], bounds=(0, 1)).limits().method
     "Student's t"
@@ -109,9 +111,11 @@ def mean_of(
         words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
-    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
+    top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
+    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
     counts: tuple[tuple[float, ...], ...] = ()
-    if zero_one and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
+    trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is no trial
+    if trials and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
         counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
     return Inference(
         value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
@@ -182,15 +186,19 @@ def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
 
 def _bets(
     data: Floats, share: Floats, labels: Sequence[Hashable] | None, codes: Ints, bounds: Bounds,
-    *, shared: bool, ratio: bool,
+    *, shared: bool, ratio: bool, top: float | None = None,
 ) -> tuple[tuple[Bet, ...], str]:  # fmt: skip
     """What is bet on: independent units, or units that have all conditions, or each condition by itself."""
     low, high = bounds
     if low is None or high is None:
         return (), "the measure has no declared bounds"
-    if ratio and np.ptp(share) > 1e-12:
-        return (), "its values weigh by what happened, so it is a ratio"
     values = np.clip((data - low) / (high - low), 0.0, 1.0)
+    if ratio and top is not None and (labels is None or len(set(labels)) == len(labels)):
+        if share.max() > top * (1 + 1e-9):
+            raise BadSample("weights: one of them is above the largest weight that is declared")
+        return (Bet(values, share, low, high, None if labels is None else tuple(labels), top=top),), ""
+    if ratio and np.ptp(share) > 1e-12:
+        return (), "it is a ratio whose largest weight is not declared"
     if labels is None:
         return (Bet(values, share, low, high),), ""
     places = {label: at for at, label in enumerate(dict.fromkeys(labels))}

@@ -77,6 +77,19 @@ def score_range(data: RunData) -> Callable[[int], Bounds]:
     return of_match
 
 
+def most_rounds(data: RunData) -> Callable[[int], float | None]:
+    """How many rounds a match can have at most, as its mechanism declares."""
+
+    @cache
+    def of_match(match: int) -> float | None:
+        try:
+            return float(data.unit(match).mechanism.rounds)  # type: ignore[attr-defined]
+        except (UsageError, AttributeError, TypeError):  # tables without a study, or a mechanism without rounds
+            return None
+
+    return of_match
+
+
 def totals(data: RunData) -> dict[int, dict[int, float]]:
     """The sum of payoffs over all rounds, by match and player."""
     paid: dict[int, dict[int, float]] = {}

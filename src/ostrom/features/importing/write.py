@@ -178,6 +178,7 @@ def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
         "types": {player: {"recorded": player} for player in names},
         "seating": "ordered",
         "report": rule.report,
+        **({"seeds_shared": True} if rule.shared else {}),
     }
     return validate(StudyFile, data, "mapping")
 
