@@ -336,6 +336,11 @@ class Plan(ABC):
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
 
     @property
+    def shapes(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
+        return {}
+
+    @property
     def hidden(self) -> Container[int]:
         """Units that no table shows: those of test visits."""
         return ()
