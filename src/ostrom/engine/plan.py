@@ -216,6 +216,8 @@ class Plan(ABC):
 
     shard: Shard | None = None
     """The part of the units that a run of this plan plays; None: all of them."""
+    shapes: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
     registered: Mapping[str, Any] | None = None
     """The registration that a run of this plan is bound to, as plain data."""
     base: Plan | None = None
@@ -334,11 +336,6 @@ class Plan(ABC):
     def games(self) -> Iterable[Game]:
         """The games that are played, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
-
-    @property
-    def shapes(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
-        return {}
 
     @property
     def hidden(self) -> Container[int]:

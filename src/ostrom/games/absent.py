@@ -6,6 +6,7 @@ The manifest of a run keeps the shape of every game that another package adds: i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +15,8 @@ from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.python_files import is_code
+from ostrom.ground.registry import parse_spec
 
 
 class AmountsShape(BaseModel):
@@ -50,6 +53,13 @@ class GameShape(BaseModel):
 
 SHAPES: dict[str, list[GameShape]] = {}
 """The shapes of games, by name, that runs opened in this process keep."""
+
+
+def shapes(spec: str | Mapping[str, Any], game: Game) -> dict[str, dict[str, Any]]:
+    """The shape of a game that somebody else wrote, by its specification; nothing for ours."""
+    name = spec.get("name") if isinstance(spec, Mapping) else parse_spec(spec)[0]
+    foreign = isinstance(name, str) and (import_module("ostrom.games").games.is_foreign(name) or is_code(name))
+    return {repr(spec): shape_of(str(name), game)} if foreign else {}
 
 
 def shape_of(known_as: str, game: Game) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ConfigDict
 
 from ostrom.games.game import Game
-from ostrom.ground.absent import from_code
 from ostrom.ground.errors import GameError
+from ostrom.ground.python_files import from_code
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 

@@ -1,7 +1,7 @@
 """Mechanisms by name; what wraps any of them is a key beside their own parameters."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ostrom.games.game import Game
@@ -72,18 +72,19 @@ class NamedMechanisms(Registry[Mechanism]):
                 raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
         return rules
 
-    def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The shapes of the mechanisms that a specification names, and those that they hold, if others wrote them."""
+    def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The shapes of mechanisms that somebody else wrote: that of a specification, and those that it holds."""
+        shapes: dict[str, dict[str, Any]] = {}
         for held in spec.values() if isinstance(spec, Mapping) else ():
-            if isinstance(held, Mapping):
-                yield from self.shapes(held, game, types)
-        if not isinstance(spec, str) and not isinstance(spec.get("name"), str):
-            return
-        name, args, params = parse_spec(spec)
-        if self.is_foreign(name) or is_code(name):
-            own = list(super().parameters(name))
-            stated = dict(zip(own, args, strict=False)) | {key: params[key] for key in params if key in own}
-            yield shape_of(name, stated, own, super().build({"name": name, **stated}), game, types)
+            shapes |= self.shapes(held, game, types) if isinstance(held, Mapping) else {}
+        if isinstance(spec, str) or isinstance(spec.get("name"), str):
+            name, args, params = parse_spec(spec)
+            if self.is_foreign(name) or is_code(name):
+                own = list(super().parameters(name))
+                stated = dict(zip(own, args, strict=False)) | {key: params[key] for key in params if key in own}
+                shape = shape_of(name, stated, own, super().build({"name": name, **stated}), game, types)
+                shapes[repr(shape)] = shape
+        return shapes
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters of a mechanism and the keys around it."""

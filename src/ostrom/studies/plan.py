@@ -27,12 +27,10 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
-from ostrom.games import build_game, check_game_files, game_files, game_hashes, games
-from ostrom.games.absent import keep_shapes, shape_of
+from ostrom.games import absent as games_absent
+from ostrom.games import build_game, check_game_files, game_files, game_hashes
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
-from ostrom.ground.python_files import is_code
-from ostrom.ground.registry import parse_spec
 from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism, absent, mechanisms
 from ostrom.mechanisms.controls import build_mechanism
@@ -106,7 +104,7 @@ class StudyPlan(Plan):
         self.grid = Grid(self.factors, study.only or (), self.file)
         self.cells = len(self.grid)
         self._base = study.model_dump(include={*VARIED, *(() if study.people is None else ("people",))})
-        self._shapes: dict[str, dict[str, Any]] = {"shapes": {}, "rules": {}}
+        self.shapes: dict[str, dict[str, Any]] = {"shapes": {}, "rules": {}}
         self._game = lru_cache(maxsize=4096)(self._build_game)
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
@@ -148,11 +146,6 @@ class StudyPlan(Plan):
     def games(self) -> tuple[Game, ...]:
         """The games that are played."""
         return tuple({id(cell.game): cell.game for _, cell in self._sample()}.values())
-
-    @property
-    def shapes(self) -> Mapping[str, Mapping[str, Any]]:
-        """Those of all cells that are looked at before play."""
-        return self._shapes if self.games else {}
 
     def tables(self) -> Iterator[Cell]:
         """Everything that is played: a cell, or one for each of several games in it."""
@@ -396,8 +389,7 @@ class StudyPlan(Plan):
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
-        for shape in mechanisms.shapes(data["mechanism"], game, list(types)):
-            self._shapes["rules"].setdefault(canonical(shape), shape)
+        self.shapes["rules"] |= mechanisms.shapes(data["mechanism"], game, list(types))
         cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
         seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
         if seats:
@@ -489,11 +481,8 @@ class StudyPlan(Plan):
     # -- parts ---------------------------------------------------------------------------------------
 
     def _build_game(self, spec: str) -> Game:
-        stated = orjson.loads(spec)
-        game = build_game(stated, key="game", file=self.file)
-        name = stated.get("name") if isinstance(stated, dict) else parse_spec(stated)[0]
-        if isinstance(name, str) and (games.is_foreign(name) or is_code(name)):
-            self._shapes["shapes"][spec] = shape_of(name, game)
+        game = build_game(orjson.loads(spec), key="game", file=self.file)
+        self.shapes["shapes"] |= games_absent.shapes(orjson.loads(spec), game)
         if game.formerly:
             self._renamed = (*self._renamed, game)
         return game.as_journaled(self._questions)
@@ -579,8 +568,8 @@ class StudyPlan(Plan):
 
 def read_plan(source: PlanSource) -> StudyPlan:
     """The plan that a run on disk was played by; refused where the run is none of a study."""
-    keep_shapes(source.manifest.get("shapes") or ())
-    absent.keep_shapes(source.manifest.get("rules") or ())
+    for kind, key in ((games_absent, "shapes"), (absent, "rules")):
+        kind.keep_shapes(source.manifest.get(key) or ())
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")

@@ -9,7 +9,7 @@ networks: Registry[Network] = Registry(
     "NETWORK",
     "ostrom.networks",
     folder="networks",
-    code="ostrom.ground.absent",
+    code="ostrom.ground.python_files",
 )
 
 __all__ = ["Links", "Network", "networks", "pairs_of"]
