@@ -337,6 +337,10 @@ class Plan(ABC):
         """The games that are played, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
 
+    def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:
+        """Take in shapes for the manifest."""
+        self.shapes = {**self.shapes, key: {**self.shapes.get(key, {}), **shapes}}
+
     @property
     def hidden(self) -> Container[int]:
         """Units that no table shows: those of test visits."""

@@ -104,7 +104,6 @@ class StudyPlan(Plan):
         self.grid = Grid(self.factors, study.only or (), self.file)
         self.cells = len(self.grid)
         self._base = study.model_dump(include={*VARIED, *(() if study.people is None else ("people",))})
-        self.shapes: dict[str, dict[str, Any]] = {"shapes": {}, "rules": {}}
         self._game = lru_cache(maxsize=4096)(self._build_game)
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
@@ -389,7 +388,7 @@ class StudyPlan(Plan):
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
-        self.shapes["rules"] |= mechanisms.shapes(data["mechanism"], game, list(types))
+        self.keep_shapes("rules", mechanisms.shapes(data["mechanism"], game, list(types)))
         cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
         seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
         if seats:
@@ -482,7 +481,7 @@ class StudyPlan(Plan):
 
     def _build_game(self, spec: str) -> Game:
         game = build_game(orjson.loads(spec), key="game", file=self.file)
-        self.shapes["shapes"] |= games_absent.shapes(orjson.loads(spec), game)
+        self.keep_shapes("shapes", games_absent.shapes(orjson.loads(spec), game))
         if game.formerly:
             self._renamed = (*self._renamed, game)
         return game.as_journaled(self._questions)
