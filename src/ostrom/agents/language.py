@@ -417,6 +417,7 @@ styles: Registry[Style] = Registry(
     "STYLE",
     "ostrom.styles",
     folder="styles",
+    code="ostrom.ground.python_files",
     table={
         "best_response": "ostrom.agents.styles.social:ComputedFirst",
         "direct": "ostrom.agents.language:Direct",

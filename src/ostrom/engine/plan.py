@@ -216,6 +216,8 @@ class Plan(ABC):
 
     shard: Shard | None = None
     """The part of the units that a run of this plan plays; None: all of them."""
+    shapes: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
     registered: Mapping[str, Any] | None = None
     """The registration that a run of this plan is bound to, as plain data."""
     base: Plan | None = None
@@ -334,6 +336,10 @@ class Plan(ABC):
     def games(self) -> Iterable[Game]:
         """The games that are played, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
+
+    def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:
+        """Take in shapes for the manifest."""
+        self.shapes = {**self.shapes, key: {**self.shapes.get(key, {}), **shapes}}
 
     @property
     def hidden(self) -> Container[int]:

@@ -35,7 +35,7 @@ from ostrom.studies.files import read_study
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan, plan_of
 from ostrom.studies.prompts import home_of, library_of_run, try_prompts
-from ostrom.studies.run import check_same, find_run
+from ostrom.studies.run import check_same, find_run, refuse_missing_packages
 from ostrom.studies.schema import ReportRule, StudyFile
 
 
@@ -86,6 +86,7 @@ def resolve_run(
     manifest, file = home.manifest(), str(home.path / "run.json")
     if elsewhere := plan_class(kind_of(manifest), file).gone_on_with(manifest):
         raise UsageError(f"{home.path}: {elsewhere}")
+    refuse_missing_packages(home.path, manifest)
     options = load_session(home.path, options)
     data = dict(manifest["study"])
     python_files.run_again(data, [Path(), Path(manifest.get("code_home") or "")], home.path, file)
