@@ -231,6 +231,39 @@ def test_unfinished_matches_do_not_count(play_run: PlayedRun) -> None:
     assert [(one.key["agent"], one.n) for one in found] == [("firm", states["done"])]
 
 
+def test_failed_and_unreadable_matches_name_the_value_at_either_end(play_run: PlayedRun) -> None:
+    """Most matches are skipped: the others say little about all of them."""
+    count = 0
+
+    def says(request: Request) -> str:
+        nonlocal count
+        count += 1
+        return "[A0]" if count % 3 == 0 else "Hard to say."
+
+    scripted.register("mumbles", says)
+    try:
+        run = play_run(
+            types={"weak": {"model": "scripted/mumbles", "constrain": "never"}},
+            vary={"game": ["prisoners_dilemma", "stag_hunt"]},
+            mechanism="none", seeds=12, invalid={"retries": 0, "policy": "skip-match"},
+        )  # fmt: skip
+    finally:
+        scripted.unregister("mumbles")
+    (one,) = estimate(run, "cooperation")
+    done = run.records("SELECT count(DISTINCT match) AS n FROM matches WHERE state = 'done'")[0]["n"]
+    every = run.records("SELECT count(DISTINCT match) AS n FROM matches")[0]["n"]
+    assert 0 < done < every == 24
+    low, high = one.value * done / every, (one.value * done + every - done) / every
+    assert one.failed == pytest.approx((low, high))
+    assert f"{every - done} of {every} matches failed or were skipped: {low:.3f} to {high:.3f} if all" in one.note
+    assert one.as_dict()["failed_low"] == pytest.approx(low)
+    both = {e.key["game"]: e for e in estimate(run, "cooperation", ["game"])}
+    (off,) = contrast(run, "cooperation", "game", "prisoners_dilemma - stag_hunt")
+    (a, b), (c, d) = (both[game].failed or () for game in ("prisoners_dilemma", "stag_hunt"))
+    assert off.failed == pytest.approx((a - d, b - c))
+    assert "failed_low" not in estimate(run, "cooperation", where="seed < 0 OR state = 'done'")[0].as_dict()
+
+
 def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun) -> None:
     other = play_run(name="other", vary={"game": ["prisoners_dilemma"]}, seeds=9)
     value = measure("SELECT match, (game = 'stag_hunt')::INTEGER AS value FROM matches GROUP BY match, game")
@@ -247,7 +280,7 @@ def test_balance_makes_levels_weigh_the_same_in_a_contrast(small: RunData, play_
     plain, even = (contrast([small, other], value, "k", "16 - 1", balance=of)[0] for of in ((), ("game",)))
     assert plain.value < 0.4 and even.value == pytest.approx(0.5) and plain.n == even.n
     assert even.low is None and "alike" in even.note  # the value is fixed by the condition
-    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",))
+    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",), mean_over_agents=True)
     wanted = contrast([small, other], "cooperation", "k", "16 - 1", balance=["game"])
     assert query.ask([small, other]) == wanted
     with pytest.raises(UsageError, match="nowhere"):

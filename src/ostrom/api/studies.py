@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
     from ostrom.analysis.registered import RegisteredRun, Standing
+    from ostrom.analysis.units import Observations
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,16 +324,20 @@ class Run:
         by: Sequence[str] = (),
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
-        """The mean of a measure with its interval, for every combination of the columns ``by``.
+        """The mean of a measure with its interval, for every studied agent and combination of the columns ``by``.
 
+        ``agents`` is ``all`` or names others; ``mean_over_agents`` gives one row for all of them.
         Raises an error, as the command does, if no finished match has a value of the measure.
         """
         from ostrom.analysis.estimate import estimate
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            found = estimate(data, measure, by, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents)
+            found = estimate(values, measure, split, level=level)
             return _frame(found, measure, data, standing([data]))
 
     def contrast(
@@ -344,6 +349,8 @@ class Run:
         by: Sequence[str] = (),
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
         from ostrom.analysis.estimate import contrast
@@ -351,10 +358,12 @@ class Run:
         from ostrom.analysis.units import select
 
         with self.data() as data:
-            found = contrast(data, measure, factor, levels, by, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents, factor)
+            found = contrast(values, measure, factor, levels, split, level=level)
             asked = None
             # A measure that is given as an object may be called like a registered one and be another.
-            if isinstance(measure, str) and not by and isinstance(where, str | Mapping | None):
+            plain = not (by or agents or mean_over_agents)
+            if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
                 picked = select(data, measure, where or {})
                 asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
             return _frame(found, measure, data, standing([data], asked), compared=True)
@@ -368,13 +377,16 @@ class Run:
         log: Any = False,
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The slope of a measure over a column of numbers."""
         from ostrom.analysis.estimate import trend
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            found = trend(data, measure, over, by, log=log, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents, over)
+            found = trend(values, measure, over, split, log=log, level=level)
             return _frame(found, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
@@ -555,6 +567,25 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
+def _values(
+    data: RunData,
+    measure: str | Mapping[str, Any] | Measure,
+    by: Sequence[str],
+    where: Any,
+    agents: str | Sequence[str] | None,
+    mean: bool,
+    compared: str = "",
+) -> tuple[Observations, tuple[str, ...]]:
+    """The values of the agents that are asked for, and the columns that split them."""
+    from ostrom.analysis.estimate import split_by
+    from ostrom.analysis.measure import measures
+    from ostrom.analysis.population import asked_agents
+    from ostrom.analysis.units import observations
+
+    values = observations(data, measures.named(measure), where, asked_agents(agents, by, [compared]))
+    return values, split_by(values, by, [compared], agents, mean=mean)
+
+
 def _frame(
     estimates: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
 ) -> pl.DataFrame:
@@ -566,10 +597,11 @@ def _frame(
 
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
+    from ostrom.analysis.population import averaged_words
 
     known = some(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
-    rows = [estimate.as_dict() | label for estimate in known]
+    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in known]
     for row in rows if data.so_far else ():
         row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
     return pl.DataFrame(rows, infer_schema_length=None)

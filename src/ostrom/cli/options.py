@@ -49,6 +49,13 @@ StudyName = Annotated[
 MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]
 NewRun = Annotated[str | None, typer.Option(help="The name of the new run.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]
+AgentNames = Annotated[
+    str | None,
+    typer.Option("--agents", help="Whose values: all, or names, separated by commas (default: studied agents)."),
+]
+MeanOverAgents = Annotated[
+    bool, typer.Option("--mean-over-agents", help="One mean over the agents, not one row for each.")
+]
 Safe = Annotated[
     bool, typer.Option("--safe", help="Put an apostrophe before texts in CSV files that a spreadsheet would run.")
 ]

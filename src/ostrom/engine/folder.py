@@ -33,7 +33,7 @@ from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
 
-FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
+FREE_TO_CHANGE = ("budget", "report", "answers", "title", "about", "citation")
 """Parts of a study that may change between sessions of one run: they change nothing that is played."""
 MAY_GROW = ("seeds", "samples")
 """Numbers that may grow between sessions: more of them only append matches."""

@@ -8,6 +8,7 @@ from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.python_files import bind
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
+from ostrom.studies.asked import check_answers
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, set_path
 from ostrom.studies.files import folder_of, mapping_at, read_study
@@ -31,7 +32,10 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    return with_files(validate(StudyFile, with_baselines(_with_game(data), file), file), folder_of(source), file)
+    study = validate(StudyFile, with_baselines(_with_game(data), file), file)
+    if study.answers:
+        check_answers(study, read_study(source)[0], file)
+    return with_files(study, folder_of(source), file)
 
 
 def _with_game(data: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,8 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     told = {one["gate"]: one for one in json.loads(done.out)["prices"]}
     # Nothing below log(.025) / log(.9) = 35.01 can do; matches against itself weigh two seats, which costs more.
     assert told["high"] == {"gate": "high", "least": 59, "seeds": 10, "planned": 36}
-    assert told["same"] == {"gate": "same", "least": 121, "seeds": 21, "planned": 36}
+    # tests/recomputed/test_gates.py finds these 23 seeds too.
+    assert told["same"] == {"gate": "same", "least": 134, "seeds": 23, "planned": 36}
     assert {told[name]["least"] for name in ("never", "sure", "sql")} == {None}
     assert "high: can pass with 59 matches or more (10 seeds); planned are 36 matches (6 seeds), so" in done.err
     assert "never: can never pass" in done.err and "sure: has no sampling error" in done.err

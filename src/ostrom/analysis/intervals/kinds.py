@@ -321,6 +321,7 @@ def slope_of(
                 least,
                 most,
                 None if labels is None else tuple(labels),
+                pull > 0,
             ),
         )
     ways = math.exp(

@@ -60,7 +60,7 @@ def compare(
 
     Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
 
-    Own intervals are 95 % intervals. Published figures in doubt are marked and never enter a range.
+    Own intervals are 95 % intervals. Published figures in doubt are marked.
     """
     if old is not None:
         if as_ or reference:
@@ -187,7 +187,7 @@ def _published(line: Line) -> str:
         return words[0] if len(words) == 1 else ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words))
     if line.value is not None:
         return f"{line.value:g}" + (f" ± {line.spread:g}" if line.spread is not None else "")
-    left_out = f" ({line.doubted} in doubt, left out)" if line.doubted else ""
+    doubt = f" ({line.doubted} in doubt)" if line.doubted else ""
     if line.low is None:
-        return f"none{left_out}"
-    return f"{line.low:g}{left_out}" if line.models == 1 else f"{line.low:g} to {line.high:g}{left_out}"
+        return "none"
+    return f"{line.low:g}{doubt}" if line.models == 1 else f"{line.low:g} to {line.high:g}{doubt}"

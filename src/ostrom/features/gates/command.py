@@ -73,7 +73,8 @@ def gate(
 ) -> Output:
     """Judge statements about a run: pass, fail or undecided.
 
-    The bounds hold for any distribution. A study is played first. One line says deploy, do not, or not yet.
+    The bounds hold for any distribution. A gate that names no agent is judged for each studied agent, and passes if
+    all pass. A study is played first. One line says deploy, do not, or not yet.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
@@ -147,7 +148,13 @@ def gate(
     stopped = Remark(f"stopped: {looks.why}") if looks is not None and looks.why != "decided" else None
     return Output(
         {"run": target, "gates": str(gates), **registered.document, **verdict.as_dict(), **taken},
-        [verdict.decision_line, table, Remark(verdict.control), stopped],
+        [
+            verdict.decision_line,
+            table,
+            f"population: {verdict.population}" if verdict.population else None,
+            Remark(verdict.control),
+            stopped,
+        ],
         code=130 if interrupted else CODES[verdict.answer],
         standing=registered,
         source=verdict,

@@ -19,10 +19,11 @@ from xml.etree import ElementTree as ET
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, against_all, key_words, level_pairs
+from ostrom.analysis.population import names_agents, population_words
 from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
-from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
+from ostrom.analysis.units import NoSuchLevel, Observations, as_text
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
@@ -71,6 +72,11 @@ class GateRule(Query):
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(f"between must be two numbers in order (found {low:g} and {high:g})")
         return self
+
+    @property
+    def names_agents(self) -> bool:
+        """Whether it says itself whose values it is about."""
+        return bool(self.agents or self.mean_over_agents) or names_agents(self.where, *self.by, self.pair[0])
 
     @property
     def allowed(self) -> tuple[float, float]:
@@ -165,7 +171,8 @@ class Judged:
     @property
     def name(self) -> str:
         """The name of the gate, with the group where it has several."""
-        more = key_words({k: v for k, v in self.key.items() if k in self.gate.by or "*" in self.gate.contrast})
+        columns = ("agent", *self.gate.by)
+        more = key_words({k: v for k, v in self.key.items() if k in columns or "*" in self.gate.contrast})
         return f"{self.gate.name} ({more})" if more else self.gate.name
 
     def as_dict(self) -> dict[str, Any]:
@@ -202,6 +209,8 @@ class Judgement:
     """How far the run is, in words; empty for one that is at its end."""
     price: SeedPrice | None = None
     """What one more seed takes; None where the run cannot go on."""
+    population: str = ""
+    """Whose values gates are about that name nobody, in words; empty where all of them name somebody."""
 
     @property
     def answer(self) -> Answer:
@@ -247,6 +256,7 @@ class Judgement:
             "more": self.price.times(wait).as_dict() if known and wait is not None and self.price else None,
             **({"so_far": self.so_far} if self.so_far else {}),
             "judged": [one.as_dict() for one in self.judged],
+            **({"population": self.population} if self.population else {}),
         }  # fmt: skip
 
 
@@ -300,7 +310,8 @@ def judge(
         ]
         verdicts += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
     undecided = any(one.more is not None for one in verdicts)
-    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None)
+    whose = "" if all(gate.names_agents for gate in gates.gates) else population_words([data], gates=True)
+    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None, whose)
 
 
 def _judged(
@@ -434,14 +445,14 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
 def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:
     """The estimates of a gate, and the groups that have none, with the reason."""
     try:
-        rows = observations(data, gate.part, gate.condition(data))
-        found = gate.ask(data) if rows.rows else []
+        rows = gate.values(data)
+        found = gate.ask(rows) if rows.rows else []
         _refuse_approximate(gate, found)
     except NoSuchLevel as error:
         return [], [({}, f"no finished match can be asked: {error}")]
     if not rows.rows:
         return [], [({}, "no finished match that is asked for has a value")]
-    lacking = list(_lacking(gate, data, rows, found))
+    lacking = list(_lacking(gate.model_copy(update={"by": gate.split(rows)}), data, rows, found))
     if not found and not lacking:
         lacking = [({}, "no group has two levels of the column")]
     return found, lacking

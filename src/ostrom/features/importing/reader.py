@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ostrom.features.importing.check import CheckedMatch, Checker, Disagreement
-from ostrom.features.importing.mapping import Mapping, Value, canonical
+from ostrom.features.importing.mapping import LevelsByFile, Mapping, Value, canonical
 from ostrom.features.importing.moves import MappedGames, Recorded, match_rows, number_in, put_together
 from ostrom.features.importing.plan import ImportedUnit
 from ostrom.features.importing.table import SourceRow, SourceTable
@@ -88,7 +88,9 @@ class MatchReader:
                 self._demoted[name] = self._demoted.get(name, 0) + 1
             value = canonical(match.first[column])
             values[name] = levels.get(value, value)
-        return values
+        file = Path(match.file).stem
+        by_file = {name: given for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)}
+        return {**values, **{name: given.file.get(file, file) for name, given in by_file.items()}}
 
     def finished(self) -> list[Ready]:
         """All matches, with lengths compared, factors settled and replicates numbered."""
@@ -107,13 +109,10 @@ class MatchReader:
         return numbered
 
     def _files(self) -> None:
-        """If every file holds one game of its own, drop the factor ``file``: the games say the same."""
-        games: dict[str, set[str]] = {}
-        for match in self.ready:
-            games.setdefault(match.unit.cell.get("file", ""), set()).add(match.unit.cell["game"])
-        if len({game for of in games.values() for game in of}) == len(games) and all(
-            len(of) == 1 for of in games.values()
-        ):
+        """Drop the factor ``file`` if every file holds a game, or a level of another factor, of its own."""
+        by_file = [name for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)]
+        cells = [match.unit.cell for match in self.ready]
+        if any(_one_to_one([(cell.get("file", ""), cell[name]) for cell in cells]) for name in ("game", *by_file)):
             for match in self.ready:
                 match.unit.cell.pop("file", None)
 
@@ -172,6 +171,15 @@ class MatchReader:
                 f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
             )
         yield from self.games.notes.values()
+
+
+def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether each says the same as the other.
+
+    >>> _one_to_one([("a", "1"), ("a", "1"), ("b", "2")]), _one_to_one([("a", "1"), ("b", "1")])
+    (True, False)
+    """
+    return len(set(pairs)) == len({one for one, _ in pairs}) == len({two for _, two in pairs})
 
 
 def _levels(framing: dict[str, Any]) -> dict[str, str]:

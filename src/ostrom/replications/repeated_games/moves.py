@@ -158,6 +158,13 @@ def forgiveness(data: RunData) -> Iterator[dict[str, Any]]:
         yield {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
 
 
+def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
+    """The same as a share of the rounds after the first."""
+    for match, me, _ in facing(matches(data), PD, Side.defects_once):
+        if len(me.cooperative) > 1:
+            yield {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
+
+
 def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
     """Every round but the first; how many those are is known once the match was played."""
     lengths = {

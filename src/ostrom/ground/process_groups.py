@@ -1,4 +1,4 @@
-"""The process that ends what the commands of a study started when Ostrom has died, however it died.
+"""The process that ends the programs that Ostrom started when Ostrom has died, however it died.
 
 It reads process groups from a pipe that Ostrom alone can write: ``+GROUP`` when one begins, ``-GROUP`` when it has
 ended. The kernel closes the pipe when Ostrom ends, and every group that is left is killed.
@@ -9,12 +9,15 @@ This file is run by its path, in isolated mode, and imports the standard library
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+
+PR_SET_PDEATHSIG = 1
 
 
 class GroupGuard:
@@ -74,8 +77,22 @@ def end_groups(lines: Iterable[bytes]) -> None:
     for line in lines:
         (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))
     for group in groups:
-        with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
-            os.killpg(group, signal.SIGKILL)
+        signal_group(group, signal.SIGKILL)
+
+
+def signal_group(group: int, number: int) -> None:
+    """Send a signal to all processes of a group, if there are any."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+        os.killpg(group, number)
+
+
+def parent_death_signal() -> Callable[[], object] | None:
+    """What a child calls so that the system kills it with the thread that started it; None where the system cannot."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):
+        return None
+    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 if __name__ == "__main__":
