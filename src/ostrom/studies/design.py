@@ -118,7 +118,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         frozenset(columns),
         seeds_shared(data),
         (data,),
-        query.whose is None and not names_agents(query.where),
+        studied=query.whose is None and not names_agents(query.where),
     )
 
 

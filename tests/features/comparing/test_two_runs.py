@@ -132,7 +132,7 @@ def test_exact_differences_are_judged_as_they_are(value: float, answer: str) -> 
     assert _verdict(one, 0.05, 0.95, 0.95).answer == answer
     for better in ("higher", "lower"):
         word = {"equivalent": "equivalent", better: "better"}.get(answer, "worse")
-        assert _verdict(one, 0.05, 0.95, 0.95, better).answer == word  # type: ignore[arg-type]
+        assert _verdict(one, 0.05, 0.95, 0.95, better).answer == word
 
 
 def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:

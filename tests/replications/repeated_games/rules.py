@@ -85,7 +85,9 @@ def gpt4(request: Any) -> str:
     observing = "which you watch" in request.messages[-1].content
     if observing:
         text = re.sub(r"Player 1 \w+ ", "you choose ", request.messages[-1].content)
-        rounds = re.findall(r"^Round \d+: .*? (\w+) and \w+ .*?; Player 2 \w+ (\w+) and ", request.messages[-1].content, re.M)
+        rounds = re.findall(
+            r"^Round \d+: .*? (\w+) and \w+ .*?; Player 2 \w+ (\w+) and ", request.messages[-1].content, re.M
+        )
         assert text
         last = rounds[-1][1] if rounds else "J"
         right = "F" if last == "J" else "J"
@@ -108,7 +110,12 @@ def _plain(now: Situation) -> str:
         if "may slip" in now.text:
             return kind
         # The two wordings in which it forgives after a while.
-        if {"R", "H"} == set(now.options) and "coins" not in now.text and "You play a game" in now.text and now.round > 3:
+        if (
+            {"R", "H"} == set(now.options)
+            and "coins" not in now.text
+            and "You play a game" in now.text
+            and now.round > 3
+        ):
             return kind
         return selfish if any(other == selfish for _, other in now.past) else kind
     return _in_any_game(now)
