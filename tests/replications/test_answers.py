@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from ostrom.agents.config import AgentConfig
 from ostrom.data.rundata import run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.people.pilot import Crowd, pilot
 from ostrom.reports.answers import ReportAnswers, answers
-from ostrom.studies.files import builtin_names
+from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run, play
 from ostrom.testing.replies import answer
 
@@ -100,6 +103,8 @@ class Case:
     changes: tuple[str, ...] = ()
     slow: bool = True
     models: tuple[str, ...] = (f"scripted/{MODEL}",)
+    otherwise: tuple[str, ...] | None = None
+    """Other changes, where the truth lies in the game and not in the model."""
 
 
 def first_screen(case: Case, rules: Rule | dict[str, Rule], folder: Path) -> ReportAnswers:
@@ -283,6 +288,16 @@ def with_arms(**cooperates: bool) -> dict[str, Rule]:
     return {name: acts(lambda _, kind=kind: kind) for name, kind in cooperates.items()}  # type: ignore[misc]
 
 
+def inherits(prompt: Prompt) -> str | None:
+    """Says every sentence as it is, and cooperates unless its instruction looks after itself or its points."""
+    sentence = re.findall(r'as a JSON string:\n(".*")', prompt.text)
+    if sentence:
+        return str(orjson.loads(sentence[-1]))
+    selfish = any(words in prompt.system for words in ("Protect", "Expect others", "points"))
+    return prompt.act(not selfish) if prompt.payoffs else None
+
+
+EVOLVED = ("mechanism.population=10", "game={name: stag_hunt, stag: 20, hare: 1, both_hare: 1}")
 ARMS = tuple(f"types.{name}={{model: scripted/{name}}}" for name in ("base", "forward", "placebo", "shuffled"))
 
 CASES = [
@@ -308,23 +323,25 @@ CASES = [
     Case("memory-asymmetric", grudges(True), grudges(False), ("YES, lower", "YES, higher")),
     Case("memory-curation", acts(lambda p: "the last 2" in p), acts(lambda p: "the last 2" not in p), ("YES, lifts it", "NO, does not"),
          changes=("vary.memory={window: {agent.memory: {name: window, k: 2}}, full: {agent.memory: {name: full}}}",)),
-    Case("memory-sanitized", acts(lambda _: True), acts(lambda p: p.shown > 5), ("YES, length, not content", "NO, content"), seeds=250,
+    Case("memory-sanitized", acts(lambda _: True), acts(lambda p: p.shown > 5), ("YES, length, not content", "NO, content"), seeds=500,
          changes=("vary.sanitization={trust ideal: {game: trust_symmetric, agent.memory.mode: ideal}}",)),
     Case("pd-tournament", acts(lambda _: False), acts(lambda _: True),
          ("always_f ≈ scripted/known > defect_once > always_j", "always_f > defect_once > always_j ≈ scripted/known"), seeds=4),
     Case("personas-mitigation", replies_best(True), replies_best(False), ("YES, brings them back", "NO, does not"), preset="small", seeds=1,
          changes=("vary.scenario={set: game, to: {from: scenarios, family: [archive, theatre, newsroom, festival], classes: [economic, environmental]}}",)),
-    Case("phrasing", acts(lambda _: True), acts(lambda p: "cook" in p), ("YES, the same", "NO, phrasing alone changes it"), seeds=250),
+    Case("phrasing", acts(lambda _: True), acts(lambda p: "cook" in p), ("YES, the same", "NO, phrasing alone changes it"), seeds=500),
     Case("prediction", alternates(True), alternates(False), ("YES, predicts", "NO, guesses")),
     Case("probe", with_arms(base=False, forward=True, placebo=False, shuffled=False),
          with_arms(base=False, forward=False, placebo=True, shuffled=True), ("YES, causes it", "NO, does not"), models=(), changes=ARMS),
     Case("probe-exploited", with_arms(base=False, forward=True, placebo=False, shuffled=False),
          with_arms(base=True, forward=False, placebo=True, shuffled=True), ("YES, exploited", "NO, not exploited"), models=(), changes=ARMS),
     Case("probe-source", acts(lambda _: True), lambda _: "I will not say.", ("4.00 (no interval)", "0.00 (no interval)")),
+    Case("prompt-evolution", inherits, inherits, ("YES, brings it", "NO, does not"), seeds=60, changes=EVOLVED, otherwise=EVOLVED[:1]),
     Case("said-and-done", states(100), states(0), ("YES, play them", "NO, do not"), changes=("agent.framing.labels=AB",)),
     Case("sharing", names({"How many": 28}), names({"How many": 0}), ("YES, as people do", "NO, not as people do"), seeds=300,
          changes=("vary.game={dictator: {game: {name: dictator, stake: 100}}}",)),
-    Case("society", acts(lambda _: False), acts(lambda _: True), ("", "")),
+    Case("society", acts(lambda _: False), acts(lambda _: True), ("YES, spreads", "NO, does not"),
+         changes=("mechanism.imitation={rule: imitation, strength: 1, members: 12}",)),
     Case("tools", acts(lambda p: "calculate" in p.tools), acts(lambda p: "calculate" not in p.tools), ("YES, higher", "YES, lower")),
 ]  # fmt: skip
 
@@ -336,9 +353,36 @@ def _named(case: Case, number: int) -> Any:
 @pytest.mark.parametrize("case", [_named(case, i) for i, case in enumerate(CASES)])
 def test_the_first_line_answers_the_title(case: Case, tmp_path: Path) -> None:
     for name, rule, says in zip(("true", "turned"), (case.true, case.turned), case.says, strict=True):
+        if name == "turned" and case.otherwise is not None:
+            case = replace(case, changes=case.otherwise)
         found = first_screen(case, rule, tmp_path / name)
         assert line(found) == says, [one.sentence for one in found.lines]
 
 
-def test_every_study_declares_its_answers() -> None:
+@pytest.mark.slow
+def test_the_study_with_people_answers_its_title(tmp_path: Path) -> None:
+    """People who always cooperate, against a script that does so under one prompting and not under the other."""
+    scot, base = ({"types.other.strategy": f"constant:{at}"} for at in (0, 1))
+    for name, levels, says in (
+        ("true", {"base": base, "scot": scot}, "YES, earn more"),
+        ("turned", {"base": scot, "scot": base}, "NO, do not"),
+    ):
+        changes = [f"vary.prompting={orjson.dumps(levels).decode()}", "people.quota=20"]
+        plan = plan_of(load_study("repeated-games-people", preset="smoke", changes=changes))
+        pilot(plan, Crowd(24, AgentConfig(strategy="constant:0")), name=name, runs=tmp_path)
+        with open_run(name, tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+            found = answers(data)
+        assert found is not None and found.declared
+        assert line(found) == says, [one.sentence for one in found.lines]
+
+
+def test_every_study_declares_its_answers_and_is_tried() -> None:
     assert [name for name in builtin_names() if not load_study(name).answers] == []
+    assert {*builtin_names()} == {*(case.study for case in CASES), "repeated-games-people"}
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_preset_asks_what_it_plays(name: str) -> None:
+    """A question that pools silently, or a name that is wrong in one preset alone, is refused when it is loaded."""
+    for preset in presets_of(name):
+        assert load_study(name, preset=preset).answers

@@ -179,8 +179,8 @@ def figures(question: Question, data: RunData) -> list[QuestionFigure]:
     values = _values(question, data)
     if question.mean_over_agents or names_agents(question.where, *question.named):
         return _figures(question, values, "")
-    everyone = list(kinds_of(data))
-    chosen = studied_agents(data) if not question.agents else everyone if ALL in question.agents else question.agents
+    everyone, own = kinds_of(data), studied_agents(data)
+    chosen = dict.fromkeys([*own, *everyone]) if ALL in question.agents else question.agents or own
     made = []
     for agent in chosen:
         rows = tuple(row for row in values.rows if agent in _seated(row))
