@@ -471,7 +471,7 @@ def _claimed(
         return of(one.value, one.value)
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
     ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
-    if made is None or ends is None or made.exact:
+    if made is None or ends is None:
         why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
         interval = Interval(one.value, None, None, run.seeds)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
