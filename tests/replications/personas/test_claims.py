@@ -3,10 +3,19 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+
+from ostrom.data.rundata import run_data
+from ostrom.engine.play_options import PlayOptions
+from ostrom.features.replicate.papers import paper_plan
+from ostrom.features.replicate.results import PaperRun, Replication, replication
+from ostrom.models.providers import scripted
+from ostrom.studies.resolve import resolve
+from ostrom.studies.run import open_run, play
 
 MODEL = "scripted/obedient"
 GREEN = ("CLEAN", "REGULATE", "CAMPAIGN", "SUPPORT_GREEN")

@@ -15,14 +15,6 @@ from typing import Any, Protocol
 import orjson
 from pydantic import ValidationError
 
-<<<<<<<
-=======
-from ostrom.features.importing.check import CheckedMatch, Checker, Disagreement
-from ostrom.features.importing.mapping import LevelsByFile, Mapping, Value, canonical
-from ostrom.features.importing.moves import MappedGames, Recorded, match_rows, number_in, put_together
-from ostrom.features.importing.plan import ImportedUnit
-from ostrom.features.importing.table import SourceRow, SourceTable
->>>>>>>
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder, check_name, new_manifest
@@ -31,7 +23,7 @@ from ostrom.engine.match import replay
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import rows_of
 from ostrom.features.importing.check import POLICIES, Cause, CheckedMatch, Checker, Disagreement, SeatRound, by_cause
-from ostrom.features.importing.mapping import Mapping, Value, canonical, load_mapping
+from ostrom.features.importing.mapping import LevelsByFile, Mapping, Value, canonical, load_mapping
 from ostrom.features.importing.moves import MappedGames, Recorded, match_rows, number_in, put_together
 from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
 from ostrom.features.importing.table import SourceRow, SourceTable, read_bytes, read_table
