@@ -119,7 +119,7 @@ def test_a_trend_is_asked_for_with_its_scale_its_level_and_its_groups(tmp_path: 
     asked: list[dict[str, Any]] = [{"log": True, "level": 0.8}, {"by": ["agent"]}, {"where": {"agent": "a"}}]
     for options in asked:
         with run.data() as data:
-            expected = trend(data, "cooperation", "seat", **options)
+            expected = trend(data, "cooperation", "seat", **{"by": ["agent"], **options})
         found = run.trend("cooperation", "seat", **options)
         assert found["value"].to_list() == [one.value for one in expected]
         assert found["low"].to_list() == [one.low for one in expected]
