@@ -127,7 +127,7 @@ def test_a_line_is_written_again_unless_a_batch_is_waited_for(
     monkeypatch.setattr(progress, "say", told.append)
 
     async def main() -> None:
-        runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches))
+        runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches), plan=None)
         writing = asyncio.create_task(progress._lines(runner, every=0))
         for _ in range(6):
             await asyncio.sleep(0)

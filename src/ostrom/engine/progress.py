@@ -121,9 +121,8 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
 
 def decisions_per_match(plan: Plan) -> float | None:
     """How many decisions a match takes at most, on average over some of them; None where no mechanism says it."""
-    many = len(plan)
     try:
-        units = [plan.unit(number) for number in sorted({place * many // SAMPLED for place in range(SAMPLED)})]
+        units = plan.sample(SAMPLED)
         return sum(unit.mechanism.most_decisions(unit.game) for unit in units) / len(units)
     except (OstromError, ZeroDivisionError, AttributeError, IndexError, TypeError):
         return None

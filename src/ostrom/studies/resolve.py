@@ -29,6 +29,7 @@ from ostrom.ground.registry import write_spec
 from ostrom.ground.validation import validate
 from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
+from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.effects import check_effects
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.files import read_study
@@ -121,7 +122,12 @@ def check_plan(plan: StudyPlan) -> None:
         can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)
-    try_prompts(plan)
+    try:
+        try_prompts(plan)
+    except StudyError as error:
+        if "steps" in error.problem and (long := long_tables(plan.sample(SAMPLED))):
+            raise StudyError(f"{error.problem}; {long}", file=plan.file, key="agent.framing.payoffs") from None
+        raise
 
 
 def check_code(config: AgentConfig, file: str) -> None:
