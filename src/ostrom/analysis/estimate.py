@@ -420,6 +420,7 @@ def _slope(
     made = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
         strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
+        weights=[u.weight for u in units],
     )  # fmt: skip
     return exactly(made.value) if all(u.exact for u in units) else made, len(set(labels)), unit
 

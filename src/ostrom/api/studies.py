@@ -453,6 +453,8 @@ class Run:
         better: str = "",
         agents: str | None = None,
         mean_over_agents: bool = False,
+        junit: Path | None = None,
+        markdown: Path | None = None,
         level: float = 0.95,
         as_: Sequence[str] | None = None,
         reference: str | None = None,
@@ -462,7 +464,8 @@ class Run:
 
         options = {
             "measure": measure, "by": by, "where": where, "margin": margin, "better": better,
-            "agents": agents, "mean_over_agents": mean_over_agents, "level": level, "as_": as_, "reference": reference,
+            "agents": agents, "mean_over_agents": mean_over_agents, "junit": junit, "markdown": markdown,
+            "level": level, "as_": as_, "reference": reference,
         }  # fmt: skip
         return commands.compare(self.path, old and str(old), **options).source
 

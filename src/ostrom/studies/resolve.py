@@ -36,6 +36,7 @@ from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
+from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, spelled_out
 from ostrom.studies.files import read_study
@@ -275,7 +276,12 @@ def check_plan(plan: StudyPlan) -> None:
         can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)
-    try_prompts(plan)
+    try:
+        try_prompts(plan)
+    except StudyError as error:
+        if "steps" in error.problem and (long := long_tables(plan.sample(SAMPLED))):
+            raise StudyError(f"{error.problem}; {long}", file=plan.file, key="agent.framing.payoffs") from None
+        raise
 
 
 def check_code(config: AgentConfig, file: str) -> None:

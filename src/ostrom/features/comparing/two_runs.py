@@ -166,6 +166,8 @@ class ComparedAgents:
     """Scripts that are the same in both runs."""
     earlier: bool = False
     """Whether a run is of a version that compared all agents."""
+    former: str = ""
+    """What the only agent is called in the old run, where it has another name there."""
 
     @property
     def words(self) -> str:
@@ -195,9 +197,16 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     if any(run.manifest.get("registered") for run in runs):
         return ComparedAgents((), "all agents (registered)", scripts)
     earlier = any(made_before_2(run.manifest) for run in runs)
-    single = [f"only in {run.folder.name}: {', '.join(rest)}" for run, of in zip(runs, found, strict=True)
-              if (rest := [name for name in of if name not in both and kinds[name]])]  # fmt: skip
-    studied = tuple(name for name in both if kinds[name] or not any(kinds.values()))
+    about = {name for name, kind in kinds.items() if kind or not any(kinds.values())}
+    alone = [[name for name in of if name in about and name not in both] for of in found]
+    if not changed and not about & {*both}:
+        if [len(names) for names in alone] != [1, 1]:
+            listed = "; ".join(f"{run.folder.name}: {', '.join(of)}" for run, of in zip(runs, found, strict=True))
+            raise UsageError(f"no studied agent is in both runs ({listed}): --agents names those to compare")
+        ((name,), (former,)) = alone  # one agent of each run, which has another name because it changed
+        return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
+    single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
+    studied = tuple(name for name in both if name in about)
     why = "; ".join(["changed" if changed else "studied, and none changed", *single])
     return ComparedAgents(changed or studied, why, scripts, earlier)
 
@@ -285,6 +294,12 @@ def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Ob
     found = observations(list(runs), query.part, where or None, ALL)
     models = _only_models(runs)
     rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in found.rows]
+    if agents.former:
+        name, columns = agents.names[0], ("agent", "opponents")
+        rows = [
+            replace(row, columns={**row.columns, **{c: name for c in columns if row[c] == agents.former}})
+            for row in rows
+        ]
     if agents.names:
         rows = [row for row in rows if row.whole or row["agent"] in agents.names]
     found = replace(found, rows=tuple(rows), studied=bool(agents.names))
