@@ -336,8 +336,8 @@ def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
 def _why_not(data: RunData, question: Question, error: OstromError) -> str:
     """Why a run cannot answer a question, in words."""
     columns = {*data.columns("matches"), *question.part.columns}
-    if absent := [name for name in question.named if name not in columns and name not in question.pools]:
-        return f"{listed(absent)} is not varied here"
+    if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
+        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
