@@ -9,14 +9,14 @@ import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import exactly, mean_of
-from ostrom.analysis.questions import NO, OPEN, YES, Question, QuestionFigure, questions_of, verdicts
+from ostrom.analysis.questions import NO, OPEN, YES, StudyQuestion, QuestionFigure, questions_of, verdicts
 from ostrom.ground.errors import StudyError
 
 AROUND = np.tile([-0.1, 0.0, 0.1], 4)
 
 
-def question(**changes: Any) -> Question:
-    return Question(name="Is it so?", measure="cooperation", if_yes="so", if_no="not so", **changes)
+def question(**changes: Any) -> StudyQuestion:
+    return StudyQuestion(name="Is it so?", measure="cooperation", if_yes="so", if_no="not so", **changes)
 
 
 def around(middle: float, times: int = 1, bounds: Any = (0.0, 1.0)) -> Estimate:
@@ -24,7 +24,7 @@ def around(middle: float, times: int = 1, bounds: Any = (0.0, 1.0)) -> Estimate:
     return estimated({}, mean_of(values, bounds=bounds), len(values), "match", compares=True)
 
 
-def said(asked: Question, one: Estimate, *parts: Estimate, levels: tuple[str, ...] = ()) -> tuple[str, str]:
+def said(asked: StudyQuestion, one: Estimate, *parts: Estimate, levels: tuple[str, ...] = ()) -> tuple[str, str]:
     (verdict,) = verdicts([QuestionFigure(asked, "", one, parts, levels)])
     return verdict.word, verdict.meaning
 
@@ -49,12 +49,12 @@ def test_a_level_is_held_against_its_value(changes: dict[str, Any], middle: floa
 
 
 def test_a_contrast_without_a_bound_says_which_way() -> None:
-    asked = Question(name="q", measure="cooperation", contrast="k=a-b")
+    asked = StudyQuestion(name="q", measure="cooperation", contrast="k=a-b")
     assert said(asked, around(0.3, bounds=(-1.0, 1.0))) == (YES, "higher")
     assert said(asked, around(-0.3, bounds=(-1.0, 1.0))) == (YES, "lower")
     assert said(asked, around(0.0, bounds=(-1.0, 1.0))) == (OPEN, "")
     assert said(asked, estimated({}, exactly(0.0), 3, "match")) == (NO, "")
-    slope = Question(name="q", measure="cooperation", over="k")
+    slope = StudyQuestion(name="q", measure="cooperation", over="k")
     assert said(slope, around(-0.3, bounds=(-1.0, 1.0))) == (YES, "falls")
 
 
@@ -65,10 +65,12 @@ def test_a_sure_effect_that_is_surely_too_small_is_said_to_be_so() -> None:
 
 def test_a_measure_without_bounds_says_no_by_its_interval() -> None:
     """Prices at the equilibrium: a profit gain around 0, which nobody knows bounds of."""
-    asked = Question(name="q", measure="payoff", above=0.0, d=0.3)
+    asked = StudyQuestion(name="q", measure="payoff", above=0.0, d=0.3)
     assert said(asked, around(0.0, bounds=(None, None)))[0] == NO
     assert said(asked, around(0.25, bounds=(None, None)))[0] == YES
-    assert said(Question(name="q", measure="payoff", above=0.0, d=0.05), around(0.0, bounds=(None, None)))[0] == OPEN
+    assert (
+        said(StudyQuestion(name="q", measure="payoff", above=0.0, d=0.05), around(0.0, bounds=(None, None)))[0] == OPEN
+    )
 
 
 def test_a_range_is_small_only_where_every_pair_is() -> None:
