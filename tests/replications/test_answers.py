@@ -153,7 +153,7 @@ def price(at: float) -> Rule:
 NASH, MONOPOLY = 1.47, 1.92
 
 
-def test_of(words: str | None) -> Rule:
+def says_test(words: str | None) -> Rule:
     """Says that it was a test where the words of a textbook stand, or always, or never."""
 
     def rule(prompt: Prompt) -> str | None:
@@ -199,7 +199,7 @@ def names(amounts: dict[str, Any]) -> Rule:
 
 
 def of_outcomes(win_win: bool) -> Rule:
-    """Takes the action of its largest payoff; or turns away from it where both could have theirs, and meets elsewhere."""
+    """Takes the action of its largest payoff; or turns away from it where both could have theirs."""
 
     def rule(prompt: Prompt) -> str:
         best = max(prompt.payoffs, key=lambda cell: prompt.payoffs[cell][0])
@@ -241,7 +241,7 @@ def greens(with_role: bool) -> Rule:
 
 
 def replies_best(in_mitigation: bool) -> Rule:
-    """Takes the action that pays more on the whole where something holds the role in check, or only where nothing does."""
+    """Takes what pays more where something holds the role in check, or only where nothing does."""
 
     def pick(prompt: Prompt, options: list[str]) -> str:
         rows = re.findall(r"^\| (\w+) \|.*\| (-?[\d.]+) \|$", prompt.text, re.M)
@@ -303,47 +303,164 @@ ARMS = tuple(f"types.{name}={{model: scripted/{name}}}" for name in ("base", "fo
 CASES = [
     Case("pricing", price(MONOPOLY), price(NASH), ("YES, collude", "NO, compete"), slow=False),
     Case("pricing", price(MONOPOLY), price(1.1), ("YES, collude", "NO, compete")),
-    Case("recognised", test_of("Prisoner's Dilemma"), test_of(None), ("YES, calls it a test", "NO, takes it for real"), slow=False),
+    Case(
+        "recognised",
+        says_test("Prisoner's Dilemma"),
+        says_test(None),
+        ("YES, calls it a test", "NO, takes it for real"),
+        slow=False,
+    ),
     Case("commons", takes(5), takes(60), ("YES, survives", "NO, collapses"), slow=False),
-    Case("framing-robustness", acts(lambda _: True), acts(lambda p: "Q" in p.options), ("YES, survives", "NO, depends on the wording"), seeds=100),
-    Case("memory", acts(lambda p: "the last 2)" in p or "the last 2 " in p), acts(lambda p: "the last 80" in p), ("YES, falls", "YES, rises")),
-    Case("horizon", acts(lambda p: "This is round 4 of 4" not in p), acts(lambda p: p.round < 4 or "4 of 4" in p), ("YES, breaks it", "NO, does not"), slow=False),
+    Case(
+        "framing-robustness",
+        acts(lambda _: True),
+        acts(lambda p: "Q" in p.options),
+        ("YES, survives", "NO, depends on the wording"),
+        seeds=100,
+    ),
+    Case(
+        "memory",
+        acts(lambda p: "the last 2)" in p or "the last 2 " in p),
+        acts(lambda p: "the last 80" in p),
+        ("YES, falls", "YES, rises"),
+    ),
+    Case(
+        "horizon",
+        acts(lambda p: "This is round 4 of 4" not in p),
+        acts(lambda p: p.round < 4 or "4 of 4" in p),
+        ("YES, breaks it", "NO, does not"),
+        slow=False,
+    ),
     Case("hints", acts(lambda _: True), acts(lambda p: p.round == 1), ("YES, forgives", "NO, does not"), slow=False),
-    Case("personas", greens(True), greens(False), ("YES, the role drives the choice", "NO, payoffs drive it"), preset="small", seeds=1,
-         changes=("vary.scenario={set: game, to: {from: scenarios, family: commons, classes: [economic]}}",)),
+    Case(
+        "personas",
+        greens(True),
+        greens(False),
+        ("YES, the role drives the choice", "NO, payoffs drive it"),
+        preset="small",
+        seeds=1,
+        changes=("vary.scenario={set: game, to: {from: scenarios, family: commons, classes: [economic]}}",),
+    ),
     Case("advised", advises(True), advises(False), ("YES, they do", "NO, they do not"), seeds=100),
-    Case("beyond-2x2", names({"do you send": 10, "put into": 20, "do you take": 5, "return": 10}),
-         names({"do you send": 0, "put into": 0, "do you take": 100}), ("YES, most of it", "NO, less than half"), seeds=12),
+    Case(
+        "beyond-2x2",
+        names({"do you send": 10, "put into": 20, "do you take": 5, "return": 10}),
+        names({"do you send": 0, "put into": 0, "do you take": 100}),
+        ("YES, most of it", "NO, less than half"),
+        seeds=12,
+    ),
     Case("bos-tournament", lambda p: p.say("J"), acts(lambda _: True), ("YES, coordinate", "NO, do not"), seeds=4),
-    Case("games-2x2", of_outcomes(True), of_outcomes(False), ("YES, better", "NO, not better"), seeds=1,
-         changes=("mechanism.rounds=1", "vary.game={from: ordinal_2x2, each: 12}")),
+    Case(
+        "games-2x2",
+        of_outcomes(True),
+        of_outcomes(False),
+        ("YES, better", "NO, not better"),
+        seeds=1,
+        changes=("mechanism.rounds=1", "vary.game={from: ordinal_2x2, each: 12}"),
+    ),
     Case("mechanisms", acts(lambda p: ONCE not in p), acts(lambda p: ONCE in p), ("YES, brings it", "NO, does not")),
-    Case("mechanisms-controls", acts(lambda p: "receive 3 points" not in p), acts(lambda p: "receive 3 points" in p),
-         ("YES, incentives do", "NO, incentives do not")),
+    Case(
+        "mechanisms-controls",
+        acts(lambda p: "receive 3 points" not in p),
+        acts(lambda p: "receive 3 points" in p),
+        ("YES, incentives do", "NO, incentives do not"),
+    ),
     Case("memory-asymmetric", grudges(True), grudges(False), ("YES, lower", "YES, higher")),
-    Case("memory-curation", acts(lambda p: "the last 2" in p), acts(lambda p: "the last 2" not in p), ("YES, lifts it", "NO, does not"),
-         changes=("vary.memory={window: {agent.memory: {name: window, k: 2}}, full: {agent.memory: {name: full}}}",)),
-    Case("memory-sanitized", acts(lambda _: True), acts(lambda p: p.shown > 5), ("YES, length, not content", "NO, content"), seeds=500,
-         changes=("vary.sanitization={trust ideal: {game: trust_symmetric, agent.memory.mode: ideal}}",)),
-    Case("pd-tournament", acts(lambda _: False), acts(lambda _: True),
-         ("always_f ≈ scripted/known > defect_once > always_j", "always_f > defect_once > always_j ≈ scripted/known"), seeds=4),
-    Case("personas-mitigation", replies_best(True), replies_best(False), ("YES, brings them back", "NO, does not"), preset="small", seeds=1,
-         changes=("vary.scenario={set: game, to: {from: scenarios, family: [archive, theatre, newsroom, festival], classes: [economic, environmental]}}",)),
-    Case("phrasing", acts(lambda _: True), acts(lambda p: "cook" in p), ("YES, the same", "NO, phrasing alone changes it"), seeds=500),
+    Case(
+        "memory-curation",
+        acts(lambda p: "the last 2" in p),
+        acts(lambda p: "the last 2" not in p),
+        ("YES, lifts it", "NO, does not"),
+        changes=("vary.memory={window: {agent.memory: {name: window, k: 2}}, full: {agent.memory: {name: full}}}",),
+    ),
+    Case(
+        "memory-sanitized",
+        acts(lambda _: True),
+        acts(lambda p: p.shown > 5),
+        ("YES, length, not content", "NO, content"),
+        seeds=500,
+        changes=("vary.sanitization={trust ideal: {game: trust_symmetric, agent.memory.mode: ideal}}",),
+    ),
+    Case(
+        "pd-tournament",
+        acts(lambda _: False),
+        acts(lambda _: True),
+        ("always_f ≈ scripted/known > defect_once > always_j", "always_f > defect_once > always_j ≈ scripted/known"),
+        seeds=4,
+    ),
+    Case(
+        "personas-mitigation",
+        replies_best(True),
+        replies_best(False),
+        ("YES, brings them back", "NO, does not"),
+        preset="small",
+        seeds=1,
+        changes=(
+            "vary.scenario={set: game, to: {from: scenarios, family: [archive, theatre, newsroom, festival], "
+            "classes: [economic, environmental]}}",
+        ),
+    ),
+    Case(
+        "phrasing",
+        acts(lambda _: True),
+        acts(lambda p: "cook" in p),
+        ("YES, the same", "NO, phrasing alone changes it"),
+        seeds=500,
+    ),
     Case("prediction", alternates(True), alternates(False), ("YES, predicts", "NO, guesses")),
-    Case("probe", with_arms(base=False, forward=True, placebo=False, shuffled=False),
-         with_arms(base=False, forward=False, placebo=True, shuffled=True), ("YES, causes it", "NO, does not"), models=(), changes=ARMS),
-    Case("probe-exploited", with_arms(base=False, forward=True, placebo=False, shuffled=False),
-         with_arms(base=True, forward=False, placebo=True, shuffled=True), ("YES, exploited", "NO, not exploited"), models=(), changes=ARMS),
-    Case("probe-source", acts(lambda _: True), lambda _: "I will not say.", ("4.00 (no interval)", "0.00 (no interval)")),
-    Case("prompt-evolution", inherits, inherits, ("YES, brings it", "NO, does not"), seeds=60, changes=EVOLVED, otherwise=EVOLVED[:1]),
-    Case("said-and-done", states(100), states(0), ("YES, play them", "NO, do not"), changes=("agent.framing.labels=AB",)),
-    Case("sharing", names({"How many": 28}), names({"How many": 0}), ("YES, as people do", "NO, not as people do"), seeds=300,
-         changes=("vary.game={dictator: {game: {name: dictator, stake: 100}}}",)),
-    Case("society", acts(lambda _: False), acts(lambda _: True), ("YES, spreads", "NO, does not"),
-         changes=("mechanism.imitation={rule: imitation, strength: 1, members: 12}",)),
-    Case("tools", acts(lambda p: "calculate" in p.tools), acts(lambda p: "calculate" not in p.tools), ("YES, higher", "YES, lower")),
-]  # fmt: skip
+    Case(
+        "probe",
+        with_arms(base=False, forward=True, placebo=False, shuffled=False),
+        with_arms(base=False, forward=False, placebo=True, shuffled=True),
+        ("YES, causes it", "NO, does not"),
+        models=(),
+        changes=ARMS,
+    ),
+    Case(
+        "probe-exploited",
+        with_arms(base=False, forward=True, placebo=False, shuffled=False),
+        with_arms(base=True, forward=False, placebo=True, shuffled=True),
+        ("YES, exploited", "NO, not exploited"),
+        models=(),
+        changes=ARMS,
+    ),
+    Case(
+        "probe-source", acts(lambda _: True), lambda _: "I will not say.", ("4.00 (no interval)", "0.00 (no interval)")
+    ),
+    Case(
+        "prompt-evolution",
+        inherits,
+        inherits,
+        ("YES, brings it", "NO, does not"),
+        seeds=60,
+        changes=EVOLVED,
+        otherwise=EVOLVED[:1],
+    ),
+    Case(
+        "said-and-done", states(100), states(0), ("YES, play them", "NO, do not"), changes=("agent.framing.labels=AB",)
+    ),
+    Case(
+        "sharing",
+        names({"How many": 28}),
+        names({"How many": 0}),
+        ("YES, as people do", "NO, not as people do"),
+        seeds=300,
+        changes=("vary.game={dictator: {game: {name: dictator, stake: 100}}}",),
+    ),
+    Case(
+        "society",
+        acts(lambda _: False),
+        acts(lambda _: True),
+        ("YES, spreads", "NO, does not"),
+        changes=("mechanism.imitation={rule: imitation, strength: 1, members: 12}",),
+    ),
+    Case(
+        "tools",
+        acts(lambda p: "calculate" in p.tools),
+        acts(lambda p: "calculate" not in p.tools),
+        ("YES, higher", "YES, lower"),
+    ),
+]
 
 
 def _named(case: Case, number: int) -> Any:

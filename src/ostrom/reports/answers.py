@@ -18,7 +18,17 @@ from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.population import averaged_words
-from ostrom.analysis.questions import MARGIN, NO, OPEN, YES, Question, QuestionFigure, figures, questions_of, verdicts
+from ostrom.analysis.questions import (
+    MARGIN,
+    NO,
+    OPEN,
+    YES,
+    StudyQuestion,
+    QuestionFigure,
+    figures,
+    questions_of,
+    verdicts,
+)
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.stopping import StopRule
 from ostrom.analysis.units import NoSuchLevel, bounds_of, observations
@@ -276,7 +286,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
     )  # fmt: skip
 
 
-def _declared(data: RunData, questions: Sequence[Question], left_out: list[str]) -> ReportAnswers | None:
+def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[str]) -> ReportAnswers | None:
     """The answers to the questions that the study declares; None where the run has no value for any of them.
 
     ``left_out`` takes those that it cannot answer, each with the reason.
@@ -333,11 +343,11 @@ def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
             yield f"{name}{f' ({rest})' if rest else ''}: {difference.words}"
 
 
-def _why_not(data: RunData, question: Question, error: OstromError) -> str:
+def _why_not(data: RunData, question: StudyQuestion, error: OstromError) -> str:
     """Why a run cannot answer a question, in words."""
     columns = {*data.columns("matches"), *question.part.columns}
-    if absent := [name for name in question.named if name not in columns and name not in question.pools]:
-        return f"{listed(absent)} is not varied here"
+    if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
+        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
