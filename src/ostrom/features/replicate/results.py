@@ -444,7 +444,10 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
-    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (None, None)
+    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
+        None,
+        None,
+    )
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
