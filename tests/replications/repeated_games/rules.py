@@ -1,4 +1,4 @@
-"""Models that follow a rule in the repeated games: what GPT-4 does according to Akata et al. (2025), and its contrary."""
+"""Models that follow a rule in the repeated games: what GPT-4 does as Akata et al. (2025) say, and its contrary."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read(request: Any) -> Situation:
 
 
 def _in_any_game(now: Situation) -> str:
-    """The best for both where there is one, the best compromise where the equilibrium is bad for both, else the favourite."""
+    """The best for both, the best compromise where the equilibrium is bad for both, else the favourite."""
     pay, cells = now.payoffs, list(now.payoffs)
     best = max(max(paid) for paid in pay.values())
     if both := [cell for cell in cells if pay[cell] == (best, best)]:
@@ -82,22 +82,20 @@ def predicted(now: Situation, watched: int, wrong: int) -> str:
 
 def gpt4(request: Any) -> str:
     """As the paper says of GPT-4."""
-    observing = "which you watch" in request.messages[-1].content
-    if observing:
-        text = re.sub(r"Player 1 \w+ ", "you choose ", request.messages[-1].content)
-        rounds = re.findall(
-            r"^Round \d+: .*? (\w+) and \w+ .*?; Player 2 \w+ (\w+) and ", request.messages[-1].content, re.M
-        )
-        assert text
-        last = rounds[-1][1] if rounds else "J"
-        right = "F" if last == "J" else "J"
-        return f"[{right}]" if len(rounds) >= 2 else "[J]"
+    text = request.messages[-1].content
+    if "which you watch" in text:
+        return f"[{_observed(text)}]"
     now = read(request)
-    if "predict" in now.text:
+    if "predict" in text:
         return f"[{predicted(now, 5, 0)}]"
-    if expected := re.search(r"You expect the other \w+ to \w+ (\w+)\.", now.text):
-        return f"[{expected[1]}]" if now.coordination else f"[{_plain(now)}]"
-    return f"[{_plain(now)}]"
+    expected = re.search(r"You expect the other \w+ to \w+ (\w+)\.", text)
+    return f"[{expected[1] if expected and now.coordination else _plain(now)}]"
+
+
+def _observed(text: str) -> str:
+    """What Player 2 does next, from round 3 on; before that always J, which is wrong in round 2."""
+    seen = re.findall(r"^Round \d+: .*?; Player 2 \w+ (\w+) and ", text, re.MULTILINE)
+    return ("F" if seen[-1] == "J" else "J") if len(seen) >= 2 else "J"
 
 
 def _plain(now: Situation) -> str:
@@ -122,20 +120,23 @@ def _plain(now: Situation) -> str:
 
 
 def contrary(request: Any) -> str:
-    """Forgives, takes turns, does not predict, and does worst where all could win."""
+    """Forgives, takes turns but for coins, never predicts, and does worst where all could win."""
     text = request.messages[-1].content
-    if "which you watch" in text or "predict" in text:
-        return f"[{re.findall(r'Valid answers: .([A-Z])', text)[0]}]" if "watch" not in text else "[F]"
+    if "which you watch" in text:
+        return f"[{'J' if _observed(text) == 'F' else 'F'}]"
     now = read(request)
-    if expected := re.search(r"You expect the other \w+ to \w+ (\w+)\.", now.text):
-        return f"[{now.other(expected[1])}]" if now.coordination else f"[{now.options[0]}]"
+    if "predict" in text:
+        return f"[{now.past[-1][1] if now.past else now.other(now.favourite)}]"
+    if expected := re.search(r"You expect the other \w+ to \w+ (\w+)\.", text):
+        return f"[{now.other(expected[1]) if now.coordination else now.options[0]}]"
     if now.coordination:
-        return f"[{now.other(now.past[-1][1]) if now.past else now.favourite}]"
+        turns = now.other(now.past[-1][1]) if now.past else now.favourite
+        return f"[{now.favourite if 'coins' in text else turns}]"
     if (kind := now.dilemma) is not None:
-        return f"[{now.other(kind) if 'may slip' in now.text else kind}]"
-    worst = min(now.payoffs, key=lambda cell: now.payoffs[cell][0])
-    best_for_both = {cell for cell, paid in now.payoffs.items() if min(paid) == 4}
-    return f"[{worst[0] if best_for_both else now.favourite}]"
+        return f"[{now.other(kind) if 'may slip' in text else kind}]"
+    best = max(now.payoffs, key=lambda cell: (min(now.payoffs[cell]), sum(now.payoffs[cell])))
+    opposite = _in_any_game(now) == best[0] and _in_any_game(now) != now.favourite
+    return f"[{now.other(best[0]) if opposite or min(now.payoffs[best]) == 4 else best[0]}]"
 
 
 Rule = Callable[[Any], str]

@@ -294,6 +294,7 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
             return verdict
         if not line.doubts:
             return PaperVerdict("not comparable", "The released data are known to give a figure near the printed one.")
+        return _with_doubt(verdict, line)
     if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "The paper pools its own models.")
     if own.word:
@@ -305,10 +306,13 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
     verdict = cell_verdict(own, prior, printed, error, margin, run.seeds)
     if verdict.seeds is not None and run.usd:
         verdict = replace(verdict, usd=verdict.seeds * run.usd / run.seeds)
-    if line.doubts:
-        doubt = f"The printed figure is in doubt ({line.doubts[0]})."
-        return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
-    return verdict
+    return _with_doubt(verdict, line) if line.doubts else verdict
+
+
+def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
+    """The verdict on a printed figure that is in doubt, which can differ as well as agree."""
+    doubt = f"The printed figure is in doubt ({line.doubts[0]})."
+    return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
 
 
 @dataclass(frozen=True)

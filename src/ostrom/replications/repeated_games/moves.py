@@ -166,7 +166,7 @@ def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def joint_with_one_defection(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row for each player without a strategy who meets a script that defects once: rounds in which both cooperate."""
+    """The share of rounds in which a player without a strategy and a script that defects once both cooperate."""
     for match, me, other in facing(matches(data), PD, Side.defects_once):
         yield {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
 
