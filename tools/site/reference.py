@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -22,9 +23,9 @@ CATALOGUES = {
     "measures": ("ostrom.analysis.measure", "measures", "Measures"),
 }
 FILES = {
-    "A study": "ostrom.studies.schema:StudyFile",
     "An agent of a study": "ostrom.agents.config:AgentConfig",
     "People of a study": "ostrom.people.schema:People",
+    "A study": "ostrom.studies.schema:StudyFile",
     "A file of gates": "ostrom.features.gates.gates:GateFile",
     "A mapping": "ostrom.features.importing.mapping:Mapping",
     "A battery": "ostrom.features.profile.battery:Battery",
@@ -39,7 +40,7 @@ PYTHON = ("study", "play", "play_async", "open_run", "game", "Study", "Run", "Me
 def pages() -> dict[str, str]:
     """Every page by its name."""
     catalogues = {name: _catalogue(name) for name in CATALOGUES}
-    return {"commands": _commands(), "keys": _keys(), "python": _python(), "exhibits": _exhibits(), **catalogues}
+    return {"commands": _commands(), "keys": _keys(), "prompts": _prompts(), "python": _python(), "exhibits": _exhibits(), **catalogues}
 
 
 def _first(doc: str | None) -> str:
@@ -74,6 +75,11 @@ def _commands() -> str:
             parts.append(f"| {flags} | {_cell(default)} | {_cell(parameter.help or '')} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _prompts() -> str:
+    """What the package itself says of its prompt files; braces and angle brackets are text."""
+    return files("ostrom.framing").joinpath("prompts", "README.md").read_text(encoding="utf-8")
 
 
 def _keys() -> str:
