@@ -173,7 +173,7 @@ def stated_query(
     columns = tuple(name.strip() for name in by.split(",") if name.strip())
     try:
         return Query(
-            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns, agents=agents,  # type: ignore[arg-type]
+            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns, agents=agents,
             mean_over_agents=mean_over_agents,
         )  # fmt: skip
     except ValidationError as error:

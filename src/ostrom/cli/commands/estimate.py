@@ -112,7 +112,8 @@ def estimate(
     }
     averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
     if csv:
-        flat = [row | {"averaged_over": averaged_words(row["averaged_over"])} for row in rows]
+        words = [averaged_words(one.averaged_over) for one in estimates]
+        flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
         return Output(document, [Csv(flat, safe)], source=estimates)
     lines = [*averaged, f"population: {whose}", part.definition, *stopped, far]
     lines = [line for line in lines if line]
