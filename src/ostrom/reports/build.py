@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
+from ostrom.analysis.population import EARLIER, population_words
 from ostrom.analysis.registered import Standing, standing
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
@@ -44,6 +45,8 @@ class Report:
     """What it says of registrations."""
     answers: ReportAnswers | None = None
     """The first screen."""
+    population: str = ""
+    """Whose values it shows, where that was otherwise before."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -98,7 +101,8 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
 def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
     failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
-    return Report(path, failures, so_far(runs), registered)
+    whose = population_words(runs)
+    return Report(path, failures, so_far(runs), registered, population=whose if whose == EARLIER else "")
 
 
 def in_captions(data: RunData) -> str:

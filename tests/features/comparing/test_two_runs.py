@@ -181,3 +181,28 @@ def test_verdicts_on_several_differences_hold_at_once(many: int, monkeypatch: py
     sure = one.at(1 - 0.1 / many, guaranteed=True)
     assert {(verdict.low, verdict.high) for verdict in found.verdicts} == {(sure.low, sure.high)}
     assert sure.low is not None and len(found.verdicts) == many
+
+
+def test_a_model_that_falls_is_lower_whoever_sits_at_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From .70 to .62 beside two scripts that are the same in both runs: their mean would differ by a third of it."""
+    study = {**STUDY, "types": {"kind": "cooperator", "hawk": "defector"}, "seeds": 20, "seating": "ordered",
+             "mechanism": {"name": "repetition", "rounds": 10}}  # fmt: skip
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
+    made = caller(monkeypatch, tmp_path)
+    for name, kind in (("old", 35), ("new", 31)):
+        marks = [i * kind % 50 < kind for i in range(50)]  # spread evenly, so that every match has about the share
+        replies = iter([f"[A{int(not mark)}]" for mark in marks * 100])
+        scripted.register(name, partial(_next, replies))
+        assert made("run", "s.yaml", "--model", f"scripted/{name}", "--name", name).code == 0
+    done = made("compare", "new", "old", "--json")
+    (one,) = told(done, 1)["differences"]
+    assert one["verdict"] == "lower" and one["value"] == pytest.approx(-0.08, abs=0.01)
+    assert (
+        told(made("compare", "new", "old", "--better", "higher", "--json"), 1)["differences"][0]["verdict"] == "worse"
+    )
+    shown = made("compare", "new", "old")
+    assert shown.out.startswith("agents: {model}, changed\n") and "lower" in shown.out and shown.code == 1
+    every = told(made("compare", "new", "old", "--agents", "all", "--json"))["differences"]
+    assert {row["agent"]: row["seeds_to_decide"] for row in every if row["agent"] != "{model}"} == {
+        "kind": None, "hawk": None,
+    }  # fmt: skip

@@ -116,7 +116,7 @@ def estimate(
     }
     averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
     if csv:
-        words = (averaged_words(one.averaged_over) for one in estimates)
+        words = [averaged_words(one.averaged_over) for one in estimates]
         flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
         return Output(document, [Csv(flat, safe)], source=estimates)
     lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]

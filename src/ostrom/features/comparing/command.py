@@ -133,7 +133,7 @@ def _two_runs(
     junit: Path | None,
     markdown: Path | None,
 ) -> Output:
-    from ostrom.analysis.population import averaged_words
+    from ostrom.analysis.population import EARLIER, averaged_words
     from ostrom.analysis.verdict_files import CODES, VerdictFile
     from ostrom.costs.seeds import seed_price
     from ostrom.data.rundata import so_far
@@ -168,7 +168,8 @@ def _two_runs(
     return Output(
         {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})},
         [
-            who, changed if comparison.changed else None, table, *comparison.tied_lines, *averaged, far or None,
+            who, f"population: {EARLIER}" if comparison.agents.earlier else None,
+            changed if comparison.changed else None, table, *comparison.tied_lines, *averaged, far or None,
             *map(Remark, (comparison.control, *notes)),
         ],
         code=CODES[comparison.answer],

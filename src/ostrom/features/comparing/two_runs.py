@@ -172,8 +172,7 @@ class ComparedAgents:
     @property
     def words(self) -> str:
         """Who they are, in one line."""
-        before = " (before 2.0: all)" if self.earlier else ""
-        return f"{', '.join(self.names)}, {self.why}{before}" if self.names else f"{self.why}{before}"
+        return f"{', '.join(self.names)}, {self.why}" if self.names else self.why
 
 
 def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:

@@ -52,10 +52,17 @@ def report(
     paper = (as_ or (), reference) if as_paper else None
     page = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     far = {"so_far": page.so_far} if page.so_far else {}
+    whose = {"population": page.population} if page.population and not as_paper else {}
     hint = "with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN"
     return Output(
-        {"report": str(page), **far, **_answers(page), "failures": list(page.failures), **page.standing.document},
-        [str(page), *page.standing.lines, *map(Remark, far.values()), Remark(hint) if as_paper else None],
+        {"report": str(page), **far, **_answers(page), "failures": list(page.failures), **page.standing.document, **whose},
+        [
+            str(page),
+            *page.standing.lines,
+            *(f"population: {text}" for text in whose.values()),
+            *map(Remark, far.values()),
+            Remark(hint) if as_paper else None,
+        ],
         [f"panel failed: {failure}" for failure in page.failures],
         int(bool(page.failures)),
     )
