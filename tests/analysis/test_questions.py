@@ -9,7 +9,7 @@ import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import exactly, mean_of
-from ostrom.analysis.questions import NO, OPEN, YES, StudyQuestion, QuestionFigure, questions_of, verdicts
+from ostrom.analysis.questions import NO, OPEN, YES, QuestionFigure, StudyQuestion, questions_of, verdicts
 from ostrom.ground.errors import StudyError
 
 AROUND = np.tile([-0.1, 0.0, 0.1], 4)
