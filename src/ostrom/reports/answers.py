@@ -127,7 +127,7 @@ class ReportAnswers:
     """Whether the study says which questions these are."""
     left_out: tuple[str, ...] = ()
     """Declared questions that this run cannot answer, each with the reason."""
-    margin: float = MARGIN
+    margin: float = 0.0
     """What contrasts that surely lie within do not differ by; 0 where the measure has no range."""
     between: tuple[str, ...] = ()
     """Whether agents differ, a line for each question that several of them answer."""
@@ -155,9 +155,10 @@ class ReportAnswers:
                 if self.measure.scale == "share"
                 else ""
             )
+        within = MARGIN if self.measure.scale == "share" else self.margin
         margin = (
-            f" NO: surely within ±{self.margin:.3g}, by the bounds."
-            if self.margin
+            f" NO: surely within ±{within:.3g}, by the bounds."
+            if within
             else " NO is not said: this measure has no range (declare d under answers)."
         )
         yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
@@ -270,8 +271,9 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
     look, looked = looks.look_at([data], measure.name, dict.fromkeys(line[0] for lines in families for line in lines))
+    margin = margin_of(data, measure)
     made = [
-        _answer(data, measure, line, verdict, Family(len(lines), look, looked))
+        _answer(data, measure, line, verdict, Family(len(lines), look, looked, margin))
         for lines in families
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
@@ -282,7 +284,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
     kept = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
     return ReportAnswers(
-        measure, tuple(made), control, margin=margin_of(data, measure), between=tuple(_between(kept))
+        measure, tuple(made), control, margin=margin, between=tuple(_between(kept))
     )  # fmt: skip
 
 
@@ -362,6 +364,8 @@ class Family:
     many: int
     look: int = 1
     looked: str = ""
+    margin: float = 0.0
+    """Of a measure that is no share: 5 % of its range; 0 where it has none."""
 
 
 Line = tuple[str, str, Estimate, str]
@@ -451,7 +455,7 @@ def margin_of(data: RunData, measure: Measure) -> float:
 
 def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:
     factor, what, difference, kind = line
-    margin = margin_of(data, measure)
+    margin = MARGIN if measure.scale == "share" else family.margin
     # Every comparison may say no: the bounds for that hold for all of them together.
     bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
     small = bounds is not None and max(map(abs, bounds)) <= margin
