@@ -42,7 +42,7 @@ def obedient(effect: float, stories: dict[str, bool]) -> Callable[[Any], str]:
             rate = _green(stories[sentence], neutral, visible, good == "CLEAN", effect)
         else:
             first = sentence == next(iter(stories))
-            rate = _turned(stories[sentence], neutral, visible, first, 0.5 > GREEN.index(good) - 1)
+            rate = _turned(stories[sentence], neutral, visible, first, GREEN.index(good) < 2)
         action = good if random.random() < rate else other
         return json.dumps({"action": action, "rationale": f"It is right {random.random():.6f}."})
 
