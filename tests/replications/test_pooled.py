@@ -60,7 +60,8 @@ class Planted(DeclaredReference):
 """
 FILES = {
     "__init__.py": "", "figures.py": FIGURES, "studies/planted.yaml": STUDY, "claims.yaml": CLAIMS,
-    "exhibits.yaml": EXHIBITS, "replicate.yaml": REPLICATE, "reference.csv": "length,measure,model,value,table\n2,rate,M,1,T\n",
+    "exhibits.yaml": EXHIBITS, "replicate.yaml": REPLICATE,
+    "reference.csv": "length,measure,model,value,table\n2,rate,M,1,T\n",
 }  # fmt: skip
 LOAD = "import sys; from ostrom.cli import main; sys.argv = ['ostrom', 'replicate', 'planted', '--runs', 'x']; main()"
 
@@ -82,16 +83,19 @@ def test_the_cells_of_a_design_know_traits_and_games() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("replicate.yaml", "pools: [wording],\n   expect", "expect", "planted/replicate.yaml: claims.0: averages over wording"),
+        ("replicate.yaml", "pools: [wording],\n   expect", "expect",
+         "planted/replicate.yaml: claims.0: averages over wording"),
         ("replicate.yaml", ', length: 2}, pools: [wording]', '}, pools: [wording]', "claims.0: averages over length"),
         ("exhibits.yaml", "pools: [wording],", "", "planted/exhibits.yaml: Figure 1.panels.0: averages over wording"),
         ("claims.yaml", "by: [agent, length], pools: [wording]}\n- {p", "by: [agent, length]}\n- {p",
          "planted/claims.yaml: figures.0: averages over wording"),
-        ("claims.yaml", "{python: more, by: [agent, length], pools: [wording]}", "{python: more, by: [agent], pools: [wording]}",
+        ("claims.yaml", "{python: more, by: [agent, length], pools: [wording]}",
+         "{python: more, by: [agent], pools: [wording]}",
          "planted/claims.yaml: figures.1: averages over length"),
         ("claims.yaml", "- {python: more, by: [agent, length], pools: [wording]}\n", "",
          "planted/claims.yaml: figures: computes figures (more) that no entry declares"),
-        ("claims.yaml", "pools: [wording]}\n- {p", "pools: [wordings]}\n- {p", "figures.0.pools: is no factor of planted"),
+        ("claims.yaml", "pools: [wording]}\n- {p", "pools: [wordings]}\n- {p",
+         "figures.0.pools: is no factor of planted"),
         ("claims.yaml", "nothing", "nothing", "x: there is no such run"),
     ],
 )  # fmt: skip

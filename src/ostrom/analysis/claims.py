@@ -159,9 +159,9 @@ class FigureClaim(BaseModel):
             cell = tuple(self._level(one, part) for part in self.cell)
             spread = None if self.contrast or self.count else one.sd
             made = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
-            rows = one.rows or one.n
-            count = f"{round(one.value * rows)}/{rows}"
-            yield replace(made, matches=rows, count=count) if self.count else made
+            if self.count and one.rows is not None:
+                made = replace(made, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
+            yield made
 
     def _level(self, one: Estimate, part: str) -> str:
         if not part.startswith("$"):

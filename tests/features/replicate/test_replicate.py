@@ -193,6 +193,7 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
         (["memory-curse"], "give either --model"),
         (["memory-curse", "--model", "scripted/green", "--runs", "a"], "give either --model"),
         (["memory-curse", "--runs", "a", "--preset", "small"], "--runs plays nothing"),
+        (["memory-curse", "--runs", "a", "--seeds", "2"], "--runs plays nothing"),
         (["memory-curse", "--runs", "nowhere"], "nowhere"),
         (["personas", "--model", "scripted/green", "--preset", "tiny"], "unknown preset 'tiny'"),
     ],

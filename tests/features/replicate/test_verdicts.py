@@ -7,7 +7,7 @@ import pytest
 
 from ostrom.analysis.claims import references
 from ostrom.analysis.intervals.kinds import mean_of
-from ostrom.analysis.intervals.moderated import NONE, Prior
+from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, table_prior
 from ostrom.analysis.references import Own
 from ostrom.features.replicate.papers import PrintedSpread
 from ostrom.features.replicate.verdicts import (
@@ -17,9 +17,7 @@ from ostrom.features.replicate.verdicts import (
     cell_verdict,
     claim_verdict,
     count_verdict,
-    moderated,
     recomputed_verdict,
-    table_prior,
 )
 
 

@@ -42,7 +42,7 @@ def obedient(effect: float, stories: dict[str, bool]) -> Callable[[Any], str]:
             rate = _green(stories[sentence], neutral, visible, good == "CLEAN", effect)
         else:
             first = sentence == next(iter(stories))
-            rate = _turned(stories[sentence], neutral, visible, first, GREEN.index(good) - 1 < 0.5)
+            rate = _turned(stories[sentence], neutral, visible, first, GREEN.index(good) < 2)
         action = good if random.random() < rate else other
         return json.dumps({"action": action, "rationale": f"It is right {random.random():.6f}."})
 
@@ -97,7 +97,8 @@ def test_every_claim_is_judged_rightly(effect: float, answer: str, stories: dict
 def test_half_of_the_effect_does_not_agree(stories: dict[str, bool], tmp_path: Path) -> None:
     made = judged(tmp_path, obedient(0.5, stories), f"{MODEL}=Qwen-32B")
     (line,) = [one for one in made.claims if "the equilibrium is played" in one.claim.claim]
-    assert [(one.name, one.value) for one in line.published] == [("Qwen-32B", pytest.approx(0.9))]
+    (printed,) = line.published
+    assert printed.name == "Qwen-32B" and printed.value == pytest.approx(0.9)
     assert line.verdict.answer in ("differs", "undecided") and "effect is smaller" in line.verdict.why
     assert line.estimate is not None and 0.2915 < line.estimate.value < 0.9 - 0.2915
     made = judged(tmp_path / "llama", obedient(0.5, stories), f"{MODEL}=Llama-8B")

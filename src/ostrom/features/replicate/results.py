@@ -9,7 +9,7 @@ from ostrom.analysis.claims import games_of, read_mapping, references
 from ostrom.analysis.comparison import Line, compare
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Inference
-from ostrom.analysis.intervals.moderated import NONE, Prior, prior_of
+from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import Other, published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
@@ -25,9 +25,7 @@ from ostrom.features.replicate.verdicts import (
     cell_verdict,
     claim_verdict,
     count_verdict,
-    moderated,
     recomputed_verdict,
-    table_prior,
 )
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped

@@ -2,8 +2,8 @@
 
 As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
 within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; a direction agrees
-where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect on that side.
-The variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
+where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect there. The
+variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
 distribution say the same. What is undecided is *small*, *too few* or *cannot*.
 A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ostrom.analysis.intervals import Inference
-from ostrom.analysis.intervals.binary import wilson
-from ostrom.analysis.intervals.moderated import Prior, prior_of
+from ostrom.analysis.intervals.kinds import share_of
+from ostrom.analysis.intervals.moderated import Prior
 from ostrom.analysis.references import Own
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
@@ -143,6 +142,12 @@ def by_value(
     return replace(verdict, why=" ".join(filter(None, (verdict.why, why))), approximate=True)
 
 
+def _share_ends(count: int, n: int) -> tuple[float, float]:
+    ends = share_of(count, n, unit="group").reach(0.95)
+    assert ends is not None
+    return ends
+
+
 def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVerdict, int, int, tuple[float, float]]:
     """Whether a printed count lies in the interval of ours, as shares; with our count, groups and interval.
 
@@ -155,52 +160,16 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
     sure, most, n = known.count("agrees"), len(known) - known.count("differs"), len(known)
 
     def holds(count: int) -> bool:
-        low, high = wilson(count, n, 0.95)
+        low, high = _share_ends(count, n)
         return low - ROUNDING <= number / of <= high + ROUNDING
 
-    ends = wilson(sure, n, 0.95)[0], wilson(most, n, 0.95)[1]
+    ends = _share_ends(sure, n)[0], _share_ends(most, n)[1]
     if holds(0) and holds(n):
         few = f"There are {n} groups: any count of them would agree."
         return PaperVerdict("undecided", few, kind="cannot"), sure, n, ends
     if holds(sure) != holds(most):
         return PaperVerdict("undecided", f"{most - sure} of {n} groups are undecided.", kind="too few"), sure, n, ends
     return PaperVerdict("agrees" if holds(sure) else "differs", approximate=True), sure, n, ends
-
-
-def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
-    """The interval whose variances are mixed with those of the table; None where there is none.
-
-    A condition without spread adds none, as in the plain interval.
-    """
-    if one.exact or one.alike:
-        return None
-    free = [part for part in one.parts if part.n > part.centred and part.df is None]
-    if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
-        return one.reach(level)
-    total = weight = 0.0
-    for part in free:
-        own, freedom = part.variance()
-        if own <= 0:
-            continue
-        variance, df = prior.moderated(own * part.n / part.share**2, freedom)
-        share = part.share**2 * variance / part.n
-        total, weight = total + share, weight + share**2 / df
-    if total <= 0:
-        return one.reach(level)
-    far = t_quantile(0.5 + level / 2, total**2 / weight) * math.sqrt(total)
-    return one.value - far, one.value + far
-
-
-def table_prior(figures: Iterable[Inference]) -> Prior:
-    """What the cells of several estimates say together about the variance of one."""
-    known = [
-        (variance * part.n / part.share**2, df)
-        for one in figures
-        for part in one.parts
-        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
-        for variance, df in [pair]
-    ]
-    return prior_of([variance for variance, _ in known], [df for _, df in known])
 
 
 def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:

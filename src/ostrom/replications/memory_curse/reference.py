@@ -220,7 +220,7 @@ def words(data: RunData, games: Games) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
     if not (names := _named(games)):
         return
-    games = {
+    complete = {
         key: set(of)
         for key, of in grouped(
             ((row["agent"], row["history_length"]), row["game"])
@@ -228,17 +228,17 @@ def words(data: RunData, games: Games) -> Iterator[Own]:
             if row["style"] == "reasoned" and row["game"] in names
         ).items()
     }
-    if len(names) < len(GAMES) or set(names) not in games.values():
+    if len(names) < len(GAMES) or set(names) not in complete.values():
         return
     by, where = ("history_length", "agent"), {"game": list(names), "agent_style": "reasoned"}
     found = {name: keyed(estimate(data, spec, by, where=where), by) for name, spec in WORDS.items()}
     for length, agent in dict.fromkeys(key for of in found.values() for key in of):
-        if games.get((agent, length)) == set(names):
+        if complete.get((agent, length)) == set(names):
             for measure, of in found.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
                     yield own_figure(cell, of[length, agent], spread=of[length, agent].sd)
-    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(names) for n in ENDS)}
+    pooled = {agent for agent, _ in complete if all(complete.get((agent, n)) == set(names) for n in ENDS)}
     for measure, printed in QUOTIENTS.items():
         for agent in sorted(pooled):
             long, short = (found[measure].get((n, agent)) for n in ENDS)
