@@ -126,8 +126,8 @@ def test_figure_3_shows_the_equilibria_without_personas(data: RunData) -> None:
         ("all", "hidden"), ("all", "visible"), ("economic", "visible"), ("environmental", "hidden")
     }  # fmt: skip
     # Green players are in equilibrium in 5 of 8 scenarios, the others in 3; each twice.
-    assert (found["all", "hidden"]["cooperative equilibrium"], found["all", "hidden"]["profiles"]) == (10, 10)
-    assert (found["all", "visible"]["defective equilibrium"], found["all", "visible"]["profiles"]) == (6, 6)
+    assert (found["all", "hidden"]["Green Transition"], found["all", "hidden"]["profiles"]) == (10, 10)
+    assert (found["all", "visible"]["Tragedy of the Commons"], found["all", "visible"]["profiles"]) == (6, 6)
     assert "without" in one.title and "persona" not in drawn.tables[0].columns
 
 

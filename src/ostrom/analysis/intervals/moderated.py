@@ -5,10 +5,12 @@ are estimated from all cells together; each cell then has a mixture of its own v
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from ostrom.analysis.intervals.inference import Inference
 
 MOST_FREEDOM = 1e6
 
@@ -58,3 +60,41 @@ def _trigamma_inverse(value: float) -> float:
         if abs(step) <= 1e-10 * at:
             break
     return at
+
+
+def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
+    """The interval whose variances are mixed with those of the table; None where there is none.
+
+    A condition without spread adds none, as in the plain interval.
+    """
+    if one.exact or one.alike:
+        return None
+    free = [part for part in one.parts if part.n > part.centred and part.df is None]
+    if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
+        return one.reach(level)
+    total = weight = 0.0
+    for part in free:
+        own, freedom = part.variance()
+        if own <= 0:
+            continue
+        variance, df = prior.moderated(own * part.n / part.share**2, freedom)
+        share = part.share**2 * variance / part.n
+        total, weight = total + share, weight + share**2 / df
+    if total <= 0:
+        return one.reach(level)
+    from scipy.special import stdtrit
+
+    far = float(stdtrit(total**2 / weight, 0.5 + level / 2)) * math.sqrt(total)
+    return one.value - far, one.value + far
+
+
+def table_prior(figures: Iterable[Inference]) -> Prior:
+    """What the cells of several estimates say together about the variance of one."""
+    known = [
+        (variance * part.n / part.share**2, df)
+        for one in figures
+        for part in one.parts
+        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
+        for variance, df in [pair]
+    ]
+    return prior_of([variance for variance, _ in known], [df for _, df in known])

@@ -73,9 +73,12 @@ def compare(
         raise UsageError(
             "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
         )
+    from ostrom.analysis.claims import named_reference
     from ostrom.features.comparing import compare_run
+    from ostrom.studies.pooled import check_replication
 
     with opened_runs([run], runs) as [data]:
+        check_replication(named_reference(data, reference).name)
         comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
     document = {

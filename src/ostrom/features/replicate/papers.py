@@ -42,6 +42,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.analysis.claims import PaperQuery
+from ostrom.analysis.estimate import MODEL
 from ostrom.analysis.published import PublishedPick
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
@@ -129,6 +130,11 @@ class PaperClaim(PaperQuery):
         if self.expect == "equal":
             return "equivalence"
         return "direction" if self.contrast or self.over else "level"
+
+    @property
+    def names_model(self) -> bool:
+        """Whether it is asked of every model."""
+        return any(MODEL in text for text in (self.contrast, str(self.where)))
 
     @property
     def shown(self) -> list[str]:

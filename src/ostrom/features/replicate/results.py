@@ -7,9 +7,9 @@ from typing import Any
 
 from ostrom.analysis.claims import games_of, read_mapping, references
 from ostrom.analysis.comparison import Line, compare
-from ostrom.analysis.estimate import MODEL, Estimate, Query
+from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Inference
-from ostrom.analysis.intervals.moderated import NONE, Prior, prior_of
+from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import Other, published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
@@ -25,9 +25,7 @@ from ostrom.features.replicate.verdicts import (
     cell_verdict,
     claim_verdict,
     count_verdict,
-    moderated,
     recomputed_verdict,
-    table_prior,
 )
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
@@ -431,8 +429,8 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
     claim, run = asked.claim, asked.run
     if not asked.estimates:
-        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent)
-    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent, None, asked.published)
+        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent or None)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent or None, None, asked.published)
     judged = [
         (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
         for several in asked.estimates
@@ -447,9 +445,12 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     verdict, one = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
-    if run.released:  # the data of the paper itself have no other error than that of the paper
-        one = replace(one, low=None, high=None)
-    return replace(line, verdict=verdict, estimate=one)
+    # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
+    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
+        None,
+        None,
+    )
+    return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
 def _several_alike(made: Inference) -> bool:
@@ -472,7 +473,7 @@ def _claimed(
         return of(one.value, one.value)
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
     ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
-    if made is None or ends is None or made.exact:
+    if made is None or ends is None:
         why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
         interval = Interval(one.value, None, None, run.seeds)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
@@ -499,7 +500,7 @@ def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
 
     A claim that names no model is one about all players, or about people, and is judged once.
     """
-    if MODEL not in f"{claim.where}{claim.contrast}":
+    if not claim.names_model:
         named = claim.where.get("agent") if isinstance(claim.where, Mapping) else None
         return [str(named or "all agents")]
     if run.released is None or not claim.about:

@@ -2,8 +2,8 @@
 
 As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
 within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; a direction agrees
-where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect on that side.
-The variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
+where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect there. The
+variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
 distribution say the same. What is undecided is *small*, *too few* or *cannot*.
 A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ostrom.analysis.intervals import Inference
-from ostrom.analysis.intervals.binary import wilson
-from ostrom.analysis.intervals.moderated import Prior, prior_of
+from ostrom.analysis.intervals.kinds import share_of
+from ostrom.analysis.intervals.moderated import Prior
 from ostrom.analysis.references import Own
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
@@ -27,6 +26,7 @@ MOST_TIMES = 10
 ROUNDING = 1e-9
 ONE_MATCH = "By its value and the margin: every cell has one distinct match."
 MANY = "More than 10 x what was played would decide: ostrom power --from RUN."
+SMALLER = "The direction is that of the paper; whether the effect is smaller by more than the margin is open."
 ALL_ALIKE = "By its value and the margin: its matches are all alike."
 
 
@@ -87,7 +87,7 @@ def claim_verdict(
     """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
 
     ``printed`` is the range of what the paper's models have: an effect in the direction of the claim that is surely
-    smaller than all of them, by more than ``smallest``, differs.
+    smaller than all of them, by more than ``smallest``, differs, and one that seems to be is undecided.
 
     >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01).answer
     'agrees'
@@ -117,9 +117,11 @@ def claim_verdict(
         return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
     if high < -slack:
         weakest = 0.0 if printed is None else max(sign * (end - threshold) for end in printed)
-        if weakest < 0 and low > weakest + smallest + slack:
+        if weakest >= 0 or low <= weakest + slack or value <= weakest + smallest + slack:
+            return PaperVerdict("agrees")
+        if low > weakest + smallest + slack:
             return PaperVerdict("differs", "The direction is that of the paper, the effect is smaller.")
-        return PaperVerdict("agrees")
+        return replace(_undecided(one, threshold, smallest, value - weakest - smallest), why=SMALLER)
     if low > slack - smallest:
         return PaperVerdict(
             "differs", "" if value > smallest else f"There is no effect as large as {one.scale * smallest:.3g}."
@@ -140,6 +142,12 @@ def by_value(
     return replace(verdict, why=" ".join(filter(None, (verdict.why, why))), approximate=True)
 
 
+def _share_ends(count: int, n: int) -> tuple[float, float]:
+    ends = share_of(count, n, unit="group").reach(0.95)
+    assert ends is not None
+    return ends
+
+
 def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVerdict, int, int, tuple[float, float]]:
     """Whether a printed count lies in the interval of ours, as shares; with our count, groups and interval.
 
@@ -152,44 +160,16 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
     sure, most, n = known.count("agrees"), len(known) - known.count("differs"), len(known)
 
     def holds(count: int) -> bool:
-        low, high = wilson(count, n, 0.95)
+        low, high = _share_ends(count, n)
         return low - ROUNDING <= number / of <= high + ROUNDING
 
-    ends = wilson(sure, n, 0.95)[0], wilson(most, n, 0.95)[1]
+    ends = _share_ends(sure, n)[0], _share_ends(most, n)[1]
     if holds(0) and holds(n):
         few = f"There are {n} groups: any count of them would agree."
         return PaperVerdict("undecided", few, kind="cannot"), sure, n, ends
     if holds(sure) != holds(most):
         return PaperVerdict("undecided", f"{most - sure} of {n} groups are undecided.", kind="too few"), sure, n, ends
     return PaperVerdict("agrees" if holds(sure) else "differs", approximate=True), sure, n, ends
-
-
-def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
-    """The interval whose variances are mixed with those of the table; None where there is none."""
-    free = [part for part in one.parts if part.n > part.centred and part.df is None]
-    if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
-        return one.reach(level)
-    total = weight = 0.0
-    for part in free:
-        variance, df = prior.moderated(part.variance()[0] * part.n / part.share**2, part.variance()[1])
-        share = part.share**2 * variance / part.n
-        total, weight = total + share, weight + share**2 / df
-    if total <= 0:
-        return one.reach(level)
-    far = t_quantile(0.5 + level / 2, total**2 / weight) * math.sqrt(total)
-    return one.value - far, one.value + far
-
-
-def table_prior(figures: Iterable[Inference]) -> Prior:
-    """What the cells of several estimates say together about the variance of one."""
-    known = [
-        (variance * part.n / part.share**2, df)
-        for one in figures
-        for part in one.parts
-        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
-        for variance, df in [pair]
-    ]
-    return prior_of([variance for variance, _ in known], [df for _, df in known])
 
 
 def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:

@@ -221,11 +221,11 @@ def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[KindCounts
 
 
 def kind_of(p: Played) -> str:
-    """The kind of a profile: all cooperative, all defective or between; equilibrium or not."""
-    whole = "cooperative" if p.green else "defective" if p.tragedy else "other"
-    if p.nash:
-        return f"{whole} equilibrium"
-    return "other" if whole == "other" else f"{whole}, no equilibrium"
+    """The kind of a profile, by the paper's names: all cooperative, all defective or between; equilibrium or not."""
+    name = "Green Transition" if p.green else "Tragedy of the Commons" if p.tragedy else ""
+    if not name:
+        return "other equilibrium" if p.nash else "other"
+    return name if p.nash else f"{name}, no equilibrium"
 
 
 def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:

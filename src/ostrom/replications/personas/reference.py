@@ -68,9 +68,14 @@ class Personas(DeclaredReference):
 
 def keyword_figures(data: RunData, games: Games) -> Iterator[Own]:
     """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
-    if "rationale" not in data.columns("decisions") or not {"persona", "payoffs"} <= set(data.factors):
+    if not {"persona", "payoffs"} <= set(data.factors):
         return
-    matches = {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))}
+    yield from _words(data, {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))})
+
+
+def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
+    if "rationale" not in data.columns("decisions"):
+        return
     by = ("agent", "persona", "payoffs")
     of = {
         row["match"]: tuple(str(row[name]) for name in by)

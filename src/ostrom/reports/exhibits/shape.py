@@ -184,8 +184,8 @@ def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Exhibit
     used = [name for name in columns if any(e.cell[name] for e in found)]
     heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
-        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value, e.spread,
-         e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value,
+         e.spread, e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in found
     ]  # fmt: skip
     return Table(f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0)
