@@ -107,7 +107,7 @@ def test_released_data_are_judged_by_rounding(forgiving: bool, answer: str, call
     assert made["runs"][0]["study"] == "pd-tournament" and made["runs"][0]["released"]
     claims = {one["claim"]: one["verdict"] for one in made["claims"]}
     assert claims["A single defection is never forgiven"] == answer
-    assert [v for claim, v in claims.items() if "defection" not in claim] == ["not comparable"] * 3
+    assert {v for claim, v in claims.items() if "defection" not in claim} == {"not comparable"}
     (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Forgiveness")
     (figure,) = exhibit["figures"]
     assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
@@ -117,6 +117,7 @@ PAID = {
     "no_mechanism": {"Claude": 1.278, "Gemini-B": 1.2},
     "repetition": {"Claude": 1.75, "Gemini-B": 1.5},
     "reputation_first_order": {"Claude": 1.5, "Gemini-B": 1.5},
+    "reputation": {"Claude": 1.4, "Gemini-B": 1.5},
     "mediation": {"Claude": 1.978, "Gemini-B": 1.9},
     "contracting": {"Claude": 1.75, "Gemini-B": 1.1},
 }
@@ -148,10 +149,11 @@ def _tournaments(folder: Path) -> None:
                     for name in MODELS
                     for seat in (1, 2)
                 ]
-            place = folder / run / f"{mechanism}_prisoners_dilemma"
-            place.mkdir(parents=True)
             text = json.dumps({"discount": 0.8 if rounds > 1 else None, "profile": profile})
-            (place / "matchup_payoffs.json").write_text(text)
+            for game in ("prisoners_dilemma", "stag_hunt"):
+                place = folder / run / f"{mechanism}_{game}"
+                place.mkdir(parents=True)
+                (place / "matchup_payoffs.json").write_text(text)
 
 
 @pytest.mark.slow
@@ -162,13 +164,20 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
     made = json.loads(done.out)
     assert made["runs"][0]["study"] == "mechanisms" and made["runs"][0]["released"], done.err
     claims = {(one["claim"], one["agent"]): one for one in made["claims"]}
-    assert len(claims) == 10 and {one["low"] for one in claims.values()} == {None}
-    verdicts = {key: one["verdict"] for key, one in claims.items() if one["verdict"] != "agrees"}
+    judged = {key: one["verdict"] for key, one in claims.items() if one["run"]}
+    assert len(judged) == 13 and {one["low"] for one in claims.values()} == {None}
     # All defecting pays 1 and all cooperating 2. Gemini-B loses by contracts, and does not lose by varying co-players.
-    assert verdicts == {
-        ("Contracting brings cooperation", "Gemini-B"): "differs",
-        ("Repetition works less well when co-players vary", "Gemini-B"): "differs",
+    most = "Contracting and mediation are more effective than all other mechanisms"
+    assert {key for key, verdict in judged.items() if verdict != "agrees"} == {
+        ("Contracting brings cooperation", "Gemini-B"),
+        ("Repetition brings cooperation", "Gemini-B"),  # .30, half of the printed .517
+        ("Repetition falls apart when co-players vary", "Gemini-B"),
+        (most, "Gemini-B"),
+        (most, "Claude"),
     }
+    # The release holds more games than the claims are about; its payoffs are no percentages.
+    alone = claims["Without a mechanism models defect", "Claude"]
+    assert alone["value"] == pytest.approx(0.278) and ("Without a mechanism models defect", "Gemini-B") not in claims
     mediation = claims["Mediation brings cooperation", "Claude"]
     assert mediation["value"] == pytest.approx(0.7) and mediation["question"].startswith("normalised_score")
     assert mediation["published"]["Claude"] == pytest.approx(0.863 - 0.111)

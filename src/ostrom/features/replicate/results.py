@@ -500,7 +500,7 @@ def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
 
     A claim that names no model is one about all players, or about people, and is judged once.
     """
-    if run.agents and not claim.names_model:
+    if not claim.names_model:
         named = claim.where.get("agent") if isinstance(claim.where, Mapping) else None
         return [str(named or "all agents")]
     if run.released is None or not claim.about:
