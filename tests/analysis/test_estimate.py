@@ -260,7 +260,7 @@ def test_failed_and_unreadable_matches_name_the_value_at_either_end(play_run: Pl
     assert one.as_dict()["failed_low"] == pytest.approx(low)
     both = {e.key["game"]: e for e in estimate(run, "cooperation", ["game"])}
     (off,) = contrast(run, "cooperation", "game", "prisoners_dilemma - stag_hunt")
-    (a, b), (c, d) = (both[game].failed or () for game in ("prisoners_dilemma", "stag_hunt"))
+    (a, b), (c, d) = (both[game].failed or (0.0, 0.0) for game in ("prisoners_dilemma", "stag_hunt"))
     assert off.failed == pytest.approx((a - d, b - c))
     assert "failed_low" not in estimate(run, "cooperation", where="seed < 0 OR state = 'done'")[0].as_dict()
 
