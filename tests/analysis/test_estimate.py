@@ -319,7 +319,7 @@ def test_balance_makes_levels_weigh_the_same_in_a_contrast(small: RunData, play_
     plain, even = (contrast([small, other], value, "k", "16 - 1", balance=of)[0] for of in ((), ("game",)))
     assert plain.value < 0.4 and even.value == pytest.approx(0.5) and plain.n == even.n
     assert even.low is None and "alike" in even.note  # the value is fixed by the condition
-    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",))
+    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",), mean_over_agents=True)
     wanted = contrast([small, other], "cooperation", "k", "16 - 1", balance=["game"])
     assert query.ask([small, other]) == wanted
     with pytest.raises(UsageError, match="nowhere"):

@@ -1,4 +1,4 @@
-"""The scripts on the page about clusters run as they are printed, task by task, and what they leave can be joined."""
+"""The scripts for clusters in examples/ run as they are, task by task, and what they leave can be joined."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.docs.test_blocks import blocks
 
 from ostrom.features.joining import join_shards
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.small_run import tables
 
-PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDY = "{name: study, game: prisoners_dilemma, types: {a: tit_for_tat, b: random}, seating: ordered, seeds: 3}"
 
 
@@ -32,9 +31,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
 
 
-def block(language: str) -> str:
-    [content] = [content for of, content, _ in blocks(PAGE) if of == language]
-    return content
+def example(name: str) -> str:
+    return (EXAMPLES / name).read_text(encoding="utf-8")
 
 
 def same_as_undivided(runs: Path, tmp_path: Path, of: int) -> bool:
@@ -46,7 +44,7 @@ def same_as_undivided(runs: Path, tmp_path: Path, of: int) -> bool:
 
 @pytest.mark.slow
 def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None:
-    script = block("bash")
+    script = example("shards.sh")
     given = dict(re.findall(r"^#SBATCH --(\w+)=(\S+)$", script, re.MULTILINE))
     first, last = map(int, given["array"].split("-"))
     (tmp_path / "shards.sh").write_text(script)
@@ -67,7 +65,7 @@ def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
     waiting = 'trap "exit 130" TERM\nmkdir -p "$8/study.1-of-4"\nwhile :; do sleep 0.05; done\n'
     (tmp_path / "bin" / "ostrom").write_text(f"#!/bin/sh\n{waiting}")
     own = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "7"}
-    process = subprocess.Popen(["bash", "-c", block("bash")], cwd=tmp_path, env={**environment, **own})
+    process = subprocess.Popen(["bash", "-c", example("shards.sh")], cwd=tmp_path, env={**environment, **own})
     while not list(tmp_path.glob("study.1-of-4-7/study.1-of-4")):
         assert process.poll() is None
     process.terminate()
@@ -77,7 +75,7 @@ def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
 
 @pytest.mark.slow
 def test_the_indexed_job_of_kubernetes(tmp_path: Path, environment: dict[str, str]) -> None:
-    job = yaml.safe_load(block("yaml"))
+    job = yaml.safe_load(example("shards-kubernetes.yaml"))
     spec = job["spec"]
     assert (job["kind"], job["apiVersion"], spec["completionMode"]) == ("Job", "batch/v1", "Indexed")
     pod = spec["template"]["spec"]

@@ -1,4 +1,4 @@
-"""The page of dependencies names every package that users install, with the licence that it states itself."""
+"""CONTRIBUTING names every package that users install, with the licence that it states itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 ROWS = {
     row[0]: (row[1], row[2])
     for row in re.findall(r"^\| ([\w-]+) \| [^|]+ \| ([^|]*)\| ([^|]+) \|$",
-                          (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8"), re.M)
+                          (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M)
     if row[0] != "package"
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ostrom.models.check import check_model
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
 def blocks() -> list[str]:

@@ -112,9 +112,8 @@ def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(m
     assert "block 0" in str(blocks.chart.to_dict()) and "block 1" in str(blocks.chart.to_dict())
 
 
-def test_the_panel_of_the_documentation_says_its_verdict(played: Played) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "replications.md").read_text(encoding="utf-8")
-    (block,) = (text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "fifth_gain" in text)
+def test_the_panel_of_the_examples_says_its_verdict(played: Played) -> None:
+    block = (Path(__file__).parents[2] / "examples" / "panels.yaml").read_text(encoding="utf-8")
     drawn = panel_factory("fifth_gain", "ostrom.reports", yaml.safe_load(block))().draw(played())
     (figure,), (table,) = drawn.figures, drawn.tables
     assert [row[0] for row in table.rows] == ["kind", "coin"]

@@ -1,9 +1,8 @@
-"""Write docs/images: play README's study and a small one with a model, draw the chart and photograph the viewer."""
+"""Write docs/images: the first screen of a replication, and a match in the viewer, both with models that stand in."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -12,20 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import ostrom
+from ostrom.testing.server import LoopbackServer
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WORDS = ("We should be fair, trust pays in the long term.", "They betrayed me before; I fear the risk.")
-
-
-def readme_study() -> dict[str, Any]:
-    """What README's first run is played with, as it stands there."""
-    command = re.search(r"^\$ ostrom run (.*?\\\n.*?)\n", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
-    assert command is not None
-    words = shlex.split(command[1].replace("\\\n", " "))
-    options = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
-    return {"source": words[0], "preset": words[words.index("--preset") + 1], "set": options}
 
 
 def reply(messages: Any) -> str:
@@ -34,11 +25,25 @@ def reply(messages: Any) -> str:
     return f"{WORDS[late]}\n[{'A1' if late else 'A0'}]"
 
 
-def chart(work: Path) -> None:
-    """The figure of README: cooperation against the length of the visible history."""
-    study = readme_study()
-    run = ostrom.play(study.pop("source"), runs=work, name="noisy", progress=False, **study)
-    shutil.copy(run.report().parent / "figures" / "memory_lengths_reasoned.png", IMAGES / "memory.png")
+def replication(work: Path, browser: str) -> None:
+    """The first screen of a replication, as a server that answers by chance gives it."""
+    with LoopbackServer() as server:
+        types = {"stand-in": {"model": server.model}}
+        ostrom.play("memory", preset="small", seeds=2, set={"types": types}, runs=work, progress=False)
+    ostrom.commands.replicate("memory-curse", runs=str(work / "memory"), out=work / "page")
+    photograph((work / "page" / "page" / "index.html").as_uri(), "replicate.png", work, browser, "1280,820")
+
+
+def photograph(address: str, name: str, work: Path, browser: str, size: str) -> None:
+    """Keep what a browser shows of a page."""
+    subprocess.run(
+        [
+            browser, "--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}",
+            "--virtual-time-budget=10000", f"--user-data-dir={work / 'browser'}",
+            f"--screenshot={IMAGES / name}", address,
+        ],
+        check=True, capture_output=True,
+    )  # fmt: skip
 
 
 def viewer(work: Path, browser: str) -> None:
@@ -55,14 +60,7 @@ def viewer(work: Path, browser: str) -> None:
         try:
             assert server.stdout is not None
             address = next(filter(None, (re.search(r"http://\S+", line) for line in server.stdout)))[0]
-            subprocess.run(
-                [
-                    browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,900",
-                    "--virtual-time-budget=10000", f"--user-data-dir={work / 'browser'}",
-                    f"--screenshot={IMAGES / 'view.png'}", f"{address}run/memory/match/1?step=3&player=1",
-                ],
-                check=True, capture_output=True,
-            )  # fmt: skip
+            photograph(f"{address}run/memory/match/1?step=3&player=1", "view.png", work, browser, "1280,900")
         finally:
             server.terminate()
 
@@ -75,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         viewer(work / "viewed", browser)
-        chart(work / "runs")
+        replication(work / "played", browser)
 
 
 if __name__ == "__main__":

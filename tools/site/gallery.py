@@ -36,12 +36,15 @@ def build(out: Path, work: Path) -> str:
         run = ostrom.play(name, runs=work / "runs", progress=False, **options)
         page = run.report()
         shutil.copytree(page.parent, out / name, dirs_exist_ok=True)
+        picture = min((page.parent / "figures").glob("*.png")).name
         changes = " ".join(f'--set "{change}"' for change in options.get("set", []))
         seeds = f" --seeds {options['seeds']}" if "seeds" in options else ""
         lines += [
             f"## [{name}]({name}/index.html)",
             "",
             f"{what}.",
+            "",
+            f"[![{what}]({name}/figures/{picture})]({name}/index.html)",
             "",
             "```sh",
             f"ostrom run {name} --preset smoke{seeds} {changes}".rstrip() + " --report",

@@ -6,7 +6,10 @@ import inspect
 import re
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from importlib.resources import files
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from ostrom.ground.commands import every_command, spoken
 from ostrom.ground.registry import replications
@@ -19,13 +22,25 @@ CATALOGUES = {
     "memories": ("ostrom.memory", "memories", "Memories"),
     "measures": ("ostrom.analysis.measure", "measures", "Measures"),
 }
+FILES = {
+    "An agent of a study": "ostrom.agents.config:AgentConfig",
+    "People of a study": "ostrom.people.schema:People",
+    "A study": "ostrom.studies.schema:StudyFile",
+    "A file of gates": "ostrom.features.gates.gates:GateFile",
+    "A mapping": "ostrom.features.importing.mapping:Mapping",
+    "A battery": "ostrom.features.profile.battery:Battery",
+    "replicate.yaml": "ostrom.features.replicate.papers:PaperPlan",
+    "claims.yaml": "ostrom.analysis.claims:ClaimsFile",
+    "exhibits.yaml": "ostrom.reports.exhibits.declared:Exhibits",
+}
+"""Files that users write, and the model that checks each; the models that it holds follow it."""
 PYTHON = ("study", "play", "play_async", "open_run", "game", "Study", "Run", "Measure", "Game", "Strategy")
 
 
 def pages() -> dict[str, str]:
     """Every page by its name."""
     catalogues = {name: _catalogue(name) for name in CATALOGUES}
-    return {"commands": _commands(), "python": _python(), "exhibits": _exhibits(), **catalogues}
+    return {"commands": _commands(), "keys": _keys(), "prompts": _prompts(), "python": _python(), "exhibits": _exhibits(), **catalogues}
 
 
 def _first(doc: str | None) -> str:
@@ -60,6 +75,43 @@ def _commands() -> str:
             parts.append(f"| {flags} | {_cell(default)} | {_cell(parameter.help or '')} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _prompts() -> str:
+    """What the package itself says of its prompt files; braces and angle brackets are text."""
+    return files("ostrom.framing").joinpath("prompts", "README.md").read_text(encoding="utf-8")
+
+
+def _keys() -> str:
+    parts = ["# Keys of files", "", "Every key that a file may have, as the models that check it state it."]
+    shown: set[type] = set()
+    for title, place in FILES.items():
+        module, _, name = place.partition(":")
+        parts += ["", f"## {title}"]
+        waiting: list[type[BaseModel]] = [getattr(import_module(module), name)]
+        while waiting:
+            model = waiting.pop(0)
+            if model in shown:
+                continue
+            shown.add(model)
+            parts += ["", _plain(_first(model.__doc__)), "", "| key | default | meaning |", "|---|---|---|"]
+            for key, field in model.model_fields.items():
+                default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
+                parts.append(
+                    f"| `{field.alias or key}` | {_cell(default)} | {_cell(_plain(field.description or ''))} |"
+                )
+                waiting += _models_in(field.annotation)
+    return "\n".join([*parts, ""])
+
+
+def _default(value: Any) -> str:
+    return "" if value is None or value in ("", [], {}, ()) or isinstance(value, BaseModel) else f"`{value}`"
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
 
 
 def _python() -> str:

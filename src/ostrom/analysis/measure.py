@@ -88,6 +88,8 @@ class Measure:
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
     binary: bool = False
     """Whether the value of a unit is the outcome of one trial, 0 or 1."""
+    better: Literal["", "higher", "lower"] = ""
+    """Which way is better, where a direction is declared: `ostrom compare` then says better and worse."""
     own_moves: bool = False
     """Whether the value of a player rests on its own moves alone."""
     most_weight: Callable[[RunData], Callable[[int], float | None]] | None = None
@@ -97,6 +99,8 @@ class Measure:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
             if value not in known:
                 raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(known)})")
+        if self.better not in ("", "higher", "lower"):
+            raise UsageError(f"measure {self.name}: better {self.better!r} (allowed: higher, lower)")
         if self.bounds is None:
             object.__setattr__(self, "bounds", DEFAULT_BOUNDS[self.scale])
 
@@ -128,7 +132,7 @@ class Measure:
 
 FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
-    "without", "by_round", "measure", "with", "binary", "own_moves", "most_weight",
+    "without", "by_round", "measure", "with", "binary", "better", "own_moves", "most_weight",
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"

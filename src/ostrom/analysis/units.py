@@ -15,6 +15,16 @@ from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
+from ostrom.analysis.population import (
+    ALL,
+    NAMING,
+    Agents,
+    averaged_over,
+    check_agents,
+    chosen_agents,
+    kinds_of,
+    names_agents,
+)
 from ostrom.analysis.replicates import distinct_words, twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
@@ -48,6 +58,8 @@ class Observation:
     """The run and first match of the population whose generation this is; None where matches are independent."""
     twin: int | None = None
     """The first match of its cell that went the same way where nothing could differ; None where there is none."""
+    whole: bool = False
+    """Whether it is a value of the match, which has no agent."""
     most_weight: float | None = None
 
     def __getitem__(self, column: str) -> Any:
@@ -68,6 +80,8 @@ class Observations:
     runs: tuple[RunData, ...] = ()
     failed: tuple[Mapping[str, Any], ...] = ()
     """The rows of matches that meet the condition and failed, or were skipped."""
+    studied: bool = False
+    """Whether nobody said whose values they are: those of the studied agents."""
 
     @cached_property
     def paired_runs(self) -> bool:
@@ -86,6 +100,30 @@ class Observations:
         if runs and self.paired_runs:
             return (self.cell(row, ["run"]), row["seed"])
         return ("match", row["run"], row.history or row["match"])
+
+    def averaged(self, rows: Iterable[Observation], shown: Sequence[str], named: Sequence[str] = ()) -> dict[str, int]:
+        """The varied factors, and the agents, that figures of some values average over."""
+        values = list(rows)
+        who = () if all(row.whole for row in values) else ("agent",)
+        factors = [name for name in (*self.factors, *who) if name in self.columns]
+        return averaged_over(values, factors, [name for name in shown if name in self.columns], named)
+
+    def by_agent(self, by: Sequence[str], *compared: str) -> tuple[str, ...]:
+        """Columns that split these values into one row per agent, beside others and the column that is compared.
+
+        Nothing is added where these tell the agents apart, where values belong to matches, or where an agent was named;
+        the only studied agent is named where others play too.
+        """
+        self.need([*by, *compared])
+        split = ("agent", *by)
+        if {*NAMING} & {*by, *compared}:
+            return tuple(by)
+        if "agent" not in self.averaged(self.rows, [*by, *compared]):
+            names = {row["agent"] for row in self.rows if not row.whole}
+            company = any(len(kinds_of(run)) > 1 for run in self.runs)
+            return split if self.studied and len(names) == 1 and company else tuple(by)
+        # Where no agent has two levels of what is compared, the comparison is one of agents.
+        return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
     def need(self, names: Iterable[str]) -> None:
         """Refuse columns that the values lack; without any value, a measure's own columns are unknown."""
@@ -172,13 +210,19 @@ def bounds_of(rows: Iterable[Bounded]) -> Bounds:
     return None if None in lows else min(lows), None if None in highs else max(highs)
 
 
-def observations(data: Runs | Observations, measure: Measure, where: Where = None) -> Observations:
-    """The values of a measure in all finished matches that meet a condition; values at hand stay as they are."""
+def observations(
+    data: Runs | Observations, measure: Measure, where: Where = None, agents: Agents = None
+) -> Observations:
+    """The values of a measure in all finished matches that meet a condition; values at hand stay as they are.
+
+    They are those of the studied agents (``ostrom.analysis.population``), unless ``agents`` says ``all`` or names some.
+    """
     if isinstance(data, Observations):
         return data
     runs = [data] if isinstance(data, RunData) else list(data)
     if not runs:
         raise UsageError("there is no run to take values from")
+    check_agents(runs, agents)
     found: list[Observation] = []
     failed: list[dict[str, Any]] = []
     factors: dict[str, None] = {}
@@ -190,17 +234,20 @@ def observations(data: Runs | Observations, measure: Measure, where: Where = Non
             levels.setdefault(name, {}).update(dict.fromkeys(of))
         mark = str(number) if _twice(runs, run) else None
         rows = _of_run(run, measure, where, mark)
-        failed += _failed(run, measure, where, mark)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
-        found += rows
+        chosen = chosen_agents(run, agents, where)
+        found += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
+        everybody = chosen is None or any(row.whole for row in rows)
+        failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
     for at, row in enumerate(found):  # a column that only another run has is empty
         if len(row.columns) < len(columns):
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
+    studied = agents is None and not names_agents(where)
     return Observations(
-        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed)
+        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
     )
 
 
@@ -278,6 +325,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             columns,
             (players[0]["run"], populations[match]) if match in populations else None,
             same.get(match),
+            "player" not in row,
             most(match),
         )
 
@@ -349,7 +397,7 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     equal = [EQUAL.fullmatch(text) for text in written]
     if not all(equal):
         return " AND ".join(f"({text})" for text in written)
-    found = observations(data, measures.named(measure))
+    found = observations(data, measures.named(measure), agents=ALL)
     wanted: dict[str, list[Any]] = {}
     for match in equal:
         assert match is not None
@@ -372,7 +420,7 @@ def select(
         return where.strip() or None
     if not where:
         return None
-    found = observations(data, measures.named(measure))
+    found = observations(data, measures.named(measure), agents=ALL)
     found.need(name for name in where if not says_what_counts(found.measure, name))
     wanted: dict[str, list[Any]] = {}
     for column, given in where.items():

@@ -154,9 +154,13 @@ class RunData:
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
         """The levels of every factor, in the order of the study."""
         self.planned = planned
+        """How many units of work the study has."""
         self.twins: dict[int, int] | None = None
         self.failed: list[dict[str, Any]] | None = None
-        """How many units of work the study has."""
+        self.agent_kinds: dict[str, bool] | None = None
+        """Its agents, once they were asked for; True: a model or a person, False: a script."""
+        self.undivided: RunData = self
+        """The run that this is a part of, or itself."""
         self.rows = rows
         """How many rows each table has; a table is made when that is first asked."""
         self.entries = entries
@@ -218,6 +222,7 @@ class RunData:
                 rows=self.rows, units=self._units, more=self._more, entries=self.entries, so_far=self.so_far,
                 playing=self.playing, only=only, counts=counts,
             )  # fmt: skip
+            self._parts[only, counts].undivided = self.undivided
         return self._parts[only, counts]
 
     def parquet(self, table: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.data.rundata import RunData
-from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.equilibria import best_responses
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
 from ostrom.ground.errors import UsageError
