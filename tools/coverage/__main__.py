@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools.coverage import gates, pools
-from tools.coverage.rates import Measured, Row, coverage, words
+from tools.coverage.rates import GATE_TIMES, Measured, Row, coverage, words
 
 SAMPLES = 400
 PAGE = Path("docs/methods.md")
@@ -61,7 +61,8 @@ def aims(one: Measured, shape: str, n: int, kind: str) -> list[Row]:
 def word_tables(samples: int) -> tuple[str, list[str]]:
     """How often every word is wrong, and whether advice comes true."""
     rows = list(words(samples))
-    lines = ["| word | values | share | aim |", "|---|---|---|---|"]
+    size = f"{samples:,} samples a row, {GATE_TIMES * samples:,} for gates; papers: tables of 72 cells."
+    lines = [size, "", "| word | values | share | aim |", "|---|---|---|---|"]
     for row in rows:
         aim = "" if row.aim is None else f"{'at least' if row.at_least else 'at most'} {figure(row.aim)}"
         lines.append(f"| {row.what} | {row.where} | {figure(row.value)} | {aim} |")

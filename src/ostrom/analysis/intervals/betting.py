@@ -53,7 +53,7 @@ def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0
     if values.max() <= 0:
         return 0.0
     pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
-    (x, w), counts = pairs.T, many * times
+    (x, w), counts = pairs.T, many.astype(np.float64) * times
     goal, at = -math.log(tail), -FAR
     # The logarithm of the capital is convex in ln m and falls, so Newton's method from the left never passes the root.
     for _ in range(200):
