@@ -64,10 +64,11 @@ lock: ## renew requirements.lock after a change of dependencies (UPGRADE=1: all 
 	{ echo "# Tested versions for Python 3.11 to 3.14, x86_64 and aarch64. Written by: make lock"; cat $(LOCK); } \
 	  > $(LOCK).new && mv $(LOCK).new $(LOCK)
 
-lint: $(DEV_READY) ## check style and types
+lint: $(DEV_READY) ## check style, types, and the expressions and names of YAML declarations
 	$(BIN)/ruff check src tests benchmarks chaos tools
 	$(BIN)/ruff format --check src tests benchmarks chaos tools
 	$(BIN)/mypy
+	$(BIN)/python -m tools.declarations
 
 format: $(DEV_READY) ## format the code
 	$(BIN)/ruff check --fix src tests benchmarks chaos tools

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from ostrom.agents.commands import allow_commands, checked, start
-from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.process_groups import GroupGuard
 
 DICE = ["sh", "my dice.py", "--sides", "6"]
 OTHER = ["sh", "x"]

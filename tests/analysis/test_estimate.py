@@ -14,6 +14,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import Estimate, Query, _pooled, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
+from ostrom.analysis.intervals.binary import wilson
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import (
     Observation,
@@ -231,6 +232,77 @@ def test_unfinished_matches_do_not_count(play_run: PlayedRun) -> None:
     assert [(one.key["agent"], one.n) for one in found] == [("firm", states["done"])]
 
 
+def test_failed_and_unreadable_matches_name_the_value_at_either_end(play_run: PlayedRun) -> None:
+    """Most matches are skipped: the others say little about all of them."""
+    count = 0
+
+    def says(request: Request) -> str:
+        nonlocal count
+        count += 1
+        return "[A0]" if count % 3 == 0 else "Hard to say."
+
+    scripted.register("mumbles", says)
+    try:
+        run = play_run(
+            types={"weak": {"model": "scripted/mumbles", "constrain": "never"}},
+            vary={"game": ["prisoners_dilemma", "stag_hunt"]},
+            mechanism="none", seeds=12, invalid={"retries": 0, "policy": "skip-match"},
+        )  # fmt: skip
+    finally:
+        scripted.unregister("mumbles")
+    (one,) = estimate(run, "cooperation")
+    done = run.records("SELECT count(DISTINCT match) AS n FROM matches WHERE state = 'done'")[0]["n"]
+    every = run.records("SELECT count(DISTINCT match) AS n FROM matches")[0]["n"]
+    assert 0 < done < every == 24
+    low, high = one.value * done / every, (one.value * done + every - done) / every
+    assert one.failed == pytest.approx((low, high))
+    assert f"{every - done} of {every} matches failed or were skipped: {low:.3f} to {high:.3f} if all" in one.note
+    assert one.as_dict()["failed_low"] == pytest.approx(low)
+    both = {e.key["game"]: e for e in estimate(run, "cooperation", ["game"])}
+    (off,) = contrast(run, "cooperation", "game", "prisoners_dilemma - stag_hunt")
+    (a, b), (c, d) = (both[game].failed or (0.0, 0.0) for game in ("prisoners_dilemma", "stag_hunt"))
+    assert off.failed == pytest.approx((a - d, b - c))
+    assert "failed_low" not in estimate(run, "cooperation", where="seed < 0 OR state = 'done'")[0].as_dict()
+
+
+def test_moves_of_a_script_that_depend_on_nobody_are_exact_against_a_model(play_run: PlayedRun) -> None:
+    """A cooperator cooperates whatever a model does; its score, and what tit for tat does, are up to the model."""
+    scripted.register("either", lambda request: "[A0]" if len(str(request.messages)) % 3 else "[A1]")
+    scripts = {"kind": "cooperator", "mean": "defector", "turns": "alternator", "tft": "tit_for_tat"}
+    try:
+        run = play_run(
+            types={**scripts, "model": {"model": "scripted/either"}}, vary={}, seeds=2, seating="unordered",
+            mechanism={"name": "repetition", "rounds": 4},
+        )  # fmt: skip
+    finally:
+        scripted.unregister("either")
+    picked = "opponents LIKE '%model%' OR agent = 'model'"
+    found = {one.key["agent"]: one for one in estimate(run, "cooperation", ["agent"], where=picked)}
+    sure = [(found[name].method, found[name].value) for name in ("kind", "mean", "turns")]
+    assert sure == [("exact", 1.0), ("exact", 0.0), ("exact", 0.5)]
+    assert found["tft"].method != "exact" and found["model"].method != "exact"
+    scores = estimate(run, "score", ["agent"], where=picked)
+    assert all(one.method != "exact" for one in scores)
+
+
+def test_a_rate_weighs_matches_by_its_chances_and_has_bounds(play_run: PlayedRun) -> None:
+    """No match has more rounds than its mechanism declares, which is all that the bounds of a ratio need."""
+    run = play_run(types={"coin": "random:0.7"}, vary={}, seeds=8)
+    (one,) = estimate(run, "repair_rate")
+    assert one.bound_low is not None and one.bound_high is not None and one.low is not None and one.high is not None
+    assert one.bound_low < one.low < one.value < one.high < one.bound_high
+
+
+def test_a_declared_trial_has_wilsons_interval_and_the_mean_of_two_players_is_none(play_run: PlayedRun) -> None:
+    run = play_run(types={"coin": "random:0.5"}, vary={}, seeds=9, mechanism="none")
+    both = "SELECT match, (min(cooperation) = 1)::INTEGER AS value FROM matches GROUP BY match"
+    each = "SELECT match, player, cooperation AS value FROM matches"
+    (trial,), (halves,) = (estimate(run, replace(measure(sql), binary=True)) for sql in (both, each))
+    count = round(trial.value * trial.n)
+    assert trial.method == "Wilson's score" and (trial.low, trial.high) == pytest.approx(wilson(count, trial.n, 0.95))
+    assert halves.method == "Student's t"
+
+
 def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun) -> None:
     other = play_run(name="other", vary={"game": ["prisoners_dilemma"]}, seeds=9)
     value = measure("SELECT match, (game = 'stag_hunt')::INTEGER AS value FROM matches GROUP BY match, game")
@@ -247,7 +319,7 @@ def test_balance_makes_levels_weigh_the_same_in_a_contrast(small: RunData, play_
     plain, even = (contrast([small, other], value, "k", "16 - 1", balance=of)[0] for of in ((), ("game",)))
     assert plain.value < 0.4 and even.value == pytest.approx(0.5) and plain.n == even.n
     assert even.low is None and "alike" in even.note  # the value is fixed by the condition
-    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",))
+    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",), mean_over_agents=True)
     wanted = contrast([small, other], "cooperation", "k", "16 - 1", balance=["game"])
     assert query.ask([small, other]) == wanted
     with pytest.raises(UsageError, match="nowhere"):

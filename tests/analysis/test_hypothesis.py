@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +13,16 @@ from tests.analysis.conftest import PlayedRun
 
 from ostrom.analysis.estimate import contrast
 from ostrom.analysis.hypothesis import Method, _check, _usual
-from ostrom.analysis.hypothesis import test as tested
+from ostrom.analysis.hypothesis import test as tested_by_agent
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.statistics import linear_mixed_model, logistic_regression
 from ostrom.analysis.statistics.means import jzs_from_t
 from ostrom.analysis.units import condition
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
+
+tested = partial(tested_by_agent, mean_over_agents=True)
+tested.__test__ = False  # type: ignore[attr-defined]  # pytest collects callables of this name
 
 PLAYED: dict[str, Any] = {
     "seating": "unordered",

@@ -33,8 +33,8 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_835),
     "models": Size(33, 3_841),
     "agents": Size(34, 3_017),
-    "engine": Size(30, 5_621),
-    "data": Size(5, 665),
+    "engine": Size(30, 5_622),
+    "data": Size(5, 663),
     "analysis": Size(37, 4_351),
     "reports": Size(33, 2_801),
     "studies": Size(20, 2_449),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=626, statements=60_019)
+WHOLE = Size(files=626, statements=60_018)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

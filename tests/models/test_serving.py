@@ -10,9 +10,7 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,13 @@ import pytest
 
 import ostrom
 from ostrom.cli.commands.models import check
-from ostrom.ground.errors import AccessRefused, ModelError, RequestRefused, StudyError, UsageError
+from ostrom.ground.errors import AccessRefused, ModelError, RequestRefused, ServerFailed, StudyError, UsageError
 from ostrom.models import Message, Request, check_model, client_name, grants, open_model
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
-from ostrom.models.serving import keeper, kinds, server
-from ostrom.models.serving.client import ServedModel, is_started
+from ostrom.models.serving import client, kinds
+from ostrom.models.serving.client import LocalServer, ServedModel, ServerProcess, free_port, is_started
 from ostrom.models.serving.kinds import ServerPlan, make_view, view_of
-from ostrom.models.serving.server import LocalServer, free_port
 
 REQUEST = Request((Message("user", "Valid answers: [A0] or [A1]."),))
 
@@ -118,7 +115,8 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
         return pids
 
     pids = asyncio.run(main())
-    assert not any(map(is_running, pids)), "closing the last client waits for the end of the server"
+    assert not is_running(pids[0]), "closing the last client waits for the end of the server"
+    assert gone(*pids)
     (start,) = machine.starts
     assert start["keys"] == ["LLAMA_API_KEY"], "the server gets its own key, and no other"
     assert start["arguments"][2:4] == ["--host", "127.0.0.1"]
@@ -129,7 +127,7 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
 def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(server, "NEWS", 0.2)
+    monkeypatch.setattr(client, "NEWS", 0.2)
     name = machine.model({"delay": 3600})
     with pytest.raises(AccessRefused) as failure:
         check(name=name, timeout=4.0)
@@ -145,8 +143,8 @@ def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
 def test_a_study_goes_on_when_its_server_is_lost_in_the_middle(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
-    monkeypatch.setattr(server, "HEALTH", 1.0)
-    monkeypatch.setattr(keeper, "GRACE", 1.0)
+    monkeypatch.setattr(client, "HEALTH", 1.0)
+    monkeypatch.setattr(client, "GRACE", 1.0)
     name = machine.model({end: 4}, {})
     run = ostrom.play(study(name, timeout=15.0), runs=tmp_path / "runs", progress=False)
     assert list(run.matches["state"].unique()) == ["done"] and len(run.decisions) == 12
@@ -188,7 +186,7 @@ def test_a_server_that_never_answers_is_given_up_and_ended(machine: Machine) -> 
 def test_servers_that_are_lost_again_and_again_are_given_up(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "LOSSES", 2)
+    monkeypatch.setattr(client, "LOSSES", 2)
     with pytest.raises(ModelError, match="2 servers in a row gave no reply"):
         ostrom.play(study(machine.model({"dies_after": 0}), seeds=1), runs=tmp_path / "runs", progress=False)
     assert len(machine.starts) == 2
@@ -201,7 +199,7 @@ def test_another_port_is_taken_where_somebody_else_has_the_first(
         other.bind(("127.0.0.1", 0))
         other.listen()
         ports = [other.getsockname()[1], free_port()]
-        monkeypatch.setattr(server, "free_port", lambda: ports[len(machine.starts)])
+        monkeypatch.setattr(client, "free_port", lambda: ports[len(machine.starts)])
 
         async def main() -> str:
             model = open_model(machine.model())
@@ -245,69 +243,70 @@ def test_nothing_is_left_when_ostrom_is_killed(machine: Machine, number: int) ->
         os.killpg(process.pid, number)
         process.wait()
     assert gone(*pids)
-    assert not list(server._folder().glob(f"llama-server-*{machine.starts[0]['pid']}*"))
 
 
-def _with_a_group(act: Callable[[LocalServer, subprocess.Popen[bytes], socket.socket], None], plan: ServerPlan) -> None:
-    mine, theirs = socket.socketpair()
-    with mine, theirs, subprocess.Popen(["sleep", "3600"], start_new_session=True) as process:
-        local = LocalServer(plan, who="m")
-        mine.setblocking(False)
-        local._link, local._facts = mine, {"group": process.pid, "port": 1, "key": "k"}
-        act(local, process, theirs)
-        process.kill()
+@pytest.mark.parametrize(
+    ("program", "words"), [("exit 3", "status 3"), ("exit 0", "status 0"), ("kill -9 $$", "signal 9")]
+)
+def test_how_a_server_ended_is_told(machine: Machine, program: str, words: str) -> None:
+    (machine.programs / "bin" / "llama-server").write_text(f"#!/bin/sh\n{program}\n")
+    process = ServerProcess(ServerPlan("llama-server", "/m.gguf"), machine.folder / "log", "m")
+    process.process.wait()
+    assert process.outcome() == words
+    process.end()
 
 
-def test_a_user_ends_the_server_whose_keeper_was_killed(machine: Machine) -> None:
-    """Systems without a parent-death signal need this."""
+def test_a_server_that_hangs_is_ended_for_all_who_use_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "GRACE", 1.0)
+    monkeypatch.setattr(client, "HEALTH", 1.0)
+    name = machine.model({"stops_after": 2, "child": True}, {})
 
-    def act(local: LocalServer, process: subprocess.Popen[bytes], theirs: socket.socket) -> None:
-        assert local._ended() is None and process.poll() is None
-        theirs.close()
-        assert local._ended() == "its keeper was killed"
-        assert process.wait(300) == -signal.SIGKILL
+    async def main() -> None:
+        one, two = open_model(name, timeout=3.0), open_model(name, timeout=3.0)
+        await one.complete(REQUEST)
+        await two.complete(REQUEST)
+        child = machine.child
+        with pytest.raises(ServerFailed, match="the server hangs"):
+            await one.complete(REQUEST)
+        assert not is_running(machine.starts[0]["pid"]) and gone(child)
+        with pytest.raises(ServerFailed, match="the server ended \\(signal 9\\)"):
+            await two.complete(REQUEST)
+        await asyncio.gather(one.complete(REQUEST), two.complete(REQUEST))
+        assert len(machine.starts) == 2, "both use the second server"
+        await one.close()
+        await two.close()
 
-    _with_a_group(act, ServerPlan("llama-server", "/m.gguf"))
-
-
-@pytest.mark.parametrize(("code", "words"), [(3, "status 3"), (0, "status 0"), (-9, "signal 9")])
-def test_how_a_server_ended_is_told_and_its_group_is_not_touched(machine: Machine, code: int, words: str) -> None:
-    def act(local: LocalServer, process: subprocess.Popen[bytes], theirs: socket.socket) -> None:
-        theirs.sendall(json.dumps({"ended": code}).encode() + b"\n")
-        theirs.close()
-        assert local._ended() == words and process.poll() is None
-
-    _with_a_group(act, ServerPlan("llama-server", "/m.gguf"))
-
-
-def test_a_server_that_hangs_is_ended_for_all_who_use_it(tmp_path: Path) -> None:
-    order = {
-        "command": ["sleep", "600"], "environment": dict(os.environ), "log": str(tmp_path / "log"), "grace": 10,
-        "port": 7, "key": "k", "socket": str(tmp_path / "socket"),
-    }  # fmt: skip
-    listener = socket.create_server(("127.0.0.1", 0))
-    with (
-        socket.create_connection(listener.getsockname()) as asking,
-        socket.create_connection(listener.getsockname()) as other,
-    ):
-        asking.sendall(b"end")
-        keeper.Keeper(listener, order).keep()
-        for user in (asking, other):
-            *_, last = user.makefile("rb")
-            assert json.loads(last) == {"ended": -signal.SIGTERM}
+    asyncio.run(main())
+    assert gone(*(start["pid"] for start in machine.starts))
 
 
-def test_the_folder_of_sockets_is_this_users_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-    folder = server._folder()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    folder.chmod(0o755)
-    with pytest.raises(AccessRefused, match="only you can open"):
-        server._folder()
-    folder.rmdir()
-    folder.symlink_to(tmp_path)
-    with pytest.raises(AccessRefused, match="only you can open"):
-        server._folder()
+def test_what_a_dead_server_started_ends_before_the_next_server_starts(machine: Machine) -> None:
+    name = machine.model({"dies_after": 1, "child": True}, {})
+
+    async def main() -> None:
+        model, other = open_model(name), open_model(name)
+        await model.complete(REQUEST)
+        with pytest.raises(ModelError):
+            await model.complete(REQUEST)
+        child = machine.child
+        await other.complete(REQUEST)
+        assert gone(child)
+        await model.close()
+        await other.close()
+
+    asyncio.run(main())
+
+
+def test_a_program_that_cannot_be_started_is_named_in_one_line(machine: Machine) -> None:
+    (machine.programs / "bin" / "llama-server").write_text("no program\n")
+
+    async def main() -> None:
+        model = open_model(machine.model())
+        with pytest.raises(AccessRefused, match="could not be started: Exec format error; log: "):
+            await model.complete(REQUEST)
+        await model.close()
+
+    asyncio.run(main())
 
 
 def test_a_free_port_can_be_listened_on_and_is_not_given_twice() -> None:
@@ -528,10 +527,10 @@ def test_clients_with_several_adapters_share_a_server(machine: Machine, tmp_path
     assert one.name == client_name(base, {"adapter": str(tmp_path / "one"), "scale": 0.5}) != two.name
     assert one.describe()["scale"] == 0.5 and "adapter" not in plain.describe()
     sent = []
-    for client in clients:
-        assert isinstance(client, ServedModel)
-        local = LocalServer(client._plan(), who="m")
-        sent.append(client._addressed(REQUEST, local).params["extra"]["lora"])
+    for one_client in clients:
+        assert isinstance(one_client, ServedModel)
+        local = LocalServer(one_client._plan(), who="m")
+        sent.append(one_client._addressed(REQUEST, local).params["extra"]["lora"])
     assert sent == [[{"id": 0, "scale": a}, {"id": 1, "scale": b}] for a, b in [(0.5, 0.0), (0.0, 1.0), (0.0, 0.0)]]
 
 

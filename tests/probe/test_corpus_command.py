@@ -71,3 +71,13 @@ def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(played:
 def test_wrong_use_is_one_line(played: Command, more: tuple[str, ...], message: str) -> None:
     done = played("more", "corpus", "talk", "--out", "f", "--judge", "scripted/judge", *more)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_two_judges_must_agree_and_a_share_is_held_out(played: Command) -> None:
+    arguments = ("corpus", "talk", "--judge", "scripted/judge", "--json", "--out")
+    both = json.loads(played(*arguments, "f", "--second-judge", "scripted/lexicon").stdout)
+    forward = next(row for row in both["agreement"] if row["score"] == "forward")
+    assert forward["traces"] == 24 and forward["same"] == 0 and forward["within_one"] == 1
+    half = json.loads(played(*arguments, "half", "--held-out", "0.5").stdout)
+    assert half["train"] + half["val"] == 24 and 6 <= half["val"] <= 18

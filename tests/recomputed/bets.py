@@ -63,9 +63,28 @@ def bounds_of(
 ) -> tuple[float, float]:
     """Both bounds of a sum of coefficient times group mean."""
     values, weights, least, most = scaled(groups, coefficients, bounds)
-    tail = (1 - level) / 2
+    tail, up = (1 - level) / 2, upwards(groups, coefficients)
     span = most - least
-    return least + span * lower(values, weights, tail), most - span * lower(1 - values, weights, tail)
+    return least + span * best(values, weights, up, tail), most - span * best(1 - values, weights, up, tail)
+
+
+def upwards(groups: Sequence[Any], coefficients: Sequence[float]) -> Any:
+    """Which units count upwards."""
+    return np.concatenate([np.full(np.shape(g)[-1], a > 0) for g, a in zip(groups, coefficients, strict=True)])
+
+
+def best(values: Any, weights: Any, up: Any, tail: float) -> float:
+    """The lower bound; of a difference the better of one bet on all units and of bets on each side."""
+    if up.all() or not up.any():
+        return lower(values, weights, tail)
+    return max(lower(values, weights, tail * 2 / 3), apart(values, weights, up, tail))
+
+
+def apart(values: Any, weights: Any, up: Any, tail: float) -> float:
+    """The lower bound of a difference by those of its two sides, each with a sixth of the error."""
+    return sum(
+        float(weights[of].sum()) * lower(values[of], weights[of] / weights[of].sum(), tail / 6) for of in (up, ~up)
+    )
 
 
 def verdicts(
@@ -77,12 +96,19 @@ def verdicts(
 ) -> Any:
     """Pass, fail or undecided for every row of values, by the capital against the ends of what is allowed."""
     values, weights, least, most = scaled(groups, coefficients, bounds)
-    goal, slack = -math.log((1 - level) / 2), 1e-9
+    up, tail, slack = upwards(groups, coefficients), (1 - level) / 2, 1e-9
+    mixed = up.any() and not up.all()
+    goal = -math.log(tail * 2 / 3 if mixed else tail)
 
     def beyond(of: Any, mean: float) -> Any:
-        if 0 < mean < 1:
-            return log_capital(of, weights, mean) >= goal - slack
-        return np.full(of.shape[:-1], mean <= 0)
+        if not 0 < mean < 1:
+            return np.full(of.shape[:-1], mean <= 0)
+        sure = log_capital(of, weights, mean) >= goal - slack
+        if mixed:
+            rows = of.reshape(-1, of.shape[-1])
+            sides = [apart(row, weights, up, tail) >= mean - slack for row in rows]
+            sure = sure | np.reshape(sides, of.shape[:-1])
+        return sure
 
     low, high = ((end - least) / (most - least) for end in allowed)
     passes = beyond(values, low) & beyond(1 - values, 1 - high)

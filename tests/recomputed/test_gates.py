@@ -115,6 +115,18 @@ def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None
         assert single["answer"] == "undecided" and single["reason"], single
 
 
+def test_the_fewest_seeds_for_a_difference_within_a_margin_are_those_of_the_second_program() -> None:
+    """Three matches a seed and side, of which that against itself weighs two seats; at best all values are alike."""
+    import numpy as np
+
+    def reach(seeds: int) -> float:
+        weights = np.array([1.0, 2.0, 1.0] * 2 * seeds) / (8 * seeds)
+        up = np.arange(6 * seeds) < 3 * seeds
+        return 1 - 2 * bets.best(np.full(6 * seeds, 0.5), weights, up, 0.025)
+
+    assert reach(23) < 0.05 < reach(22), "what tests/features/gates/test_gate_command.py expects"
+
+
 @pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, _, _ in gate_cells.GENERATORS])

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import contrast, estimate, trend
+from ostrom.analysis.questions import NO, OPEN, YES
 from ostrom.models.providers import scripted
-from ostrom.reports.answers import NO, OPEN, YES, answers, facts, settings
+from ostrom.reports.answers import answers, facts, settings
 from ostrom.reports.card import findings, first_chart
 from ostrom.reports.charts.curve import Curve
 
@@ -32,40 +33,50 @@ def test_a_line_is_the_contrast_with_the_first_level_and_no_other(played: Played
     assert found is not None and settings(data) == ["game"]
     (first,) = contrast(data, "cooperation", "chance", "random:0.9 - random:0.1")
     line = found.lines[0]
-    assert (line.word, line.direction) == (YES, "higher")
+    assert (line.word, line.direction) == (YES, "higher, guaranteed"), "its bounds leave 0 out too"
     assert line.estimate.value == pytest.approx(first.value) and line.estimate.n == first.n
     (slope,) = trend(data, "cooperation", "k")
     assert found.lines[2].estimate.value == pytest.approx(3 * slope.value), "from the lowest to the highest level"
 
 
 @pytest.mark.slow
-def test_the_interval_beside_a_word_is_the_one_that_it_rests_on(played: Played) -> None:
-    """A clear difference has an interval without 0, an open one an interval with it: at the levels of Holm's method."""
-    found = answers(played(**MIXED))
+def test_the_interval_beside_a_word_is_that_of_estimate_and_the_word_rests_on_holm(played: Played) -> None:
+    data = played(**MIXED)
+    found = answers(data)
     assert found is not None
+    own, games = found.lines[:3], found.lines[3:]
+    (first,) = contrast(data, "cooperation", "chance", "random:0.9 - random:0.1")
+    assert (own[0].estimate.low, own[0].estimate.high) == (first.low, first.high)
+    ps = [line.estimate.p_value or 0.0 for line in own]
+    # Holm: the smallest p times 3, the next times 2, none below the one before.
+    assert ps[0] < ps[2] < ps[1]
+    assert [line.adjusted for line in own] == pytest.approx([3 * ps[0], max(2 * ps[2], ps[1]), 2 * ps[2]])
+    assert len(games) == 1 and games[0].adjusted == games[0].estimate.p_value, "games are a family of their own"
     for line in found.lines:
-        held = line.estimate
-        assert held.low is not None and held.high is not None
-        assert (held.low <= 0 <= held.high) == (line.word == OPEN), line
-    levels = [line.estimate.level for line in found.lines]
-    assert levels[0] == pytest.approx(1 - 0.05 / 3), "the smallest p-value of three"
-    assert levels[1] == levels[2] == pytest.approx(1 - 0.05 / 2), "the others from where the method stopped"
-    assert levels[3] == pytest.approx(0.95), "games are a family of their own"
+        low, high = line.estimate.low, line.estimate.high
+        assert line.estimate.level == 0.95 and low is not None and high is not None
+        assert (line.adjusted < 0.05) == (line.word == YES), line
+        assert (low <= 0 <= high) == ((line.estimate.p_value or 0.0) >= 0.05), line
     assert "Holm" in found.rule
 
 
 @pytest.mark.slow
 def test_an_open_answer_says_how_many_more_seeds_would_decide_it(played: Played) -> None:
-    """Played with as many seeds as it names, the same values would leave 0 out or lie within the margin."""
+    """Played with as many seeds as it names, a difference half a standard error smaller is found at the next look."""
     found = answers(played(**MIXED))
     assert found is not None
     line = found.lines[1]
     (more,) = re.findall(r"about (\d+) more seeds?", line.needs)
     inference: Any = line.estimate.inference
-    larger = inference.larger((8 + int(more)) / 8).limits(line.estimate.level)
-    assert larger.low > 0 or larger.high < 0 or -0.05 < larger.low <= larger.high < 0.05
-    fewer = inference.larger((8 + max(1, int(more) - 2)) / 8).limits(line.estimate.level)
-    assert fewer.low <= 0 <= fewer.high
+    error, _ = inference.spread()
+    smaller = abs(line.estimate.value) - error / 2
+    level = 1 - 0.025 / 3  # the second look, three comparisons
+
+    def far(seeds: int) -> float:
+        low, high = inference.reach(level, seeds / 8)
+        return float(high - low) / 2
+
+    assert far(8 + int(more)) < smaller < far(8 + int(more) - 2)
     assert found.lines[0].needs == ""
 
 

@@ -54,8 +54,14 @@ def test_shares_names_and_labels() -> None:
 
 def test_a_sentence_is_the_question_of_a_study_up_to_a_length() -> None:
     asked = "x" * 179 + "?"
-    assert question({"name": "m_n", "about": f"So. {asked} Yes."}) == (asked, "So. Yes.")
-    assert question({"name": "m_n", "about": f"So. x{asked}"}) == ("m n", f"So. x{asked}")
+    declared = {"name": "m_n", "answers": [{"name": "q"}]}
+    assert question({**declared, "about": f"So. {asked} Yes."}) == (asked, "So. Yes.")
+    assert question({**declared, "about": f"So. x{asked}"}) == ("m n", f"So. x{asked}")
+
+
+def test_a_title_is_no_question_where_nothing_is_declared_that_answers_it() -> None:
+    assert question({"name": "m_n", "title": "Is it so?", "about": "So. Why? Yes."}) == ("M n", "So. Why? Yes.")
+    assert question({"name": "m_n", "title": "Memory"}) == ("Memory", "")
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,11 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import StudyError, UsageError, brief
+from ostrom.ground.process_groups import GroupGuard, parent_death_signal, signal_group
 from ostrom.ground.terminal import one_line, visible
 from ostrom.models.grants import variables
 from ostrom.models.redaction import redactor
-from ostrom.models.serving.keeper import parent_death_signal
 
 MOST_WORDS, LONGEST_WORD, MOST_COMMANDS = 64, 1000, 16
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
@@ -167,22 +166,17 @@ class Program:
         self.stdin.close()
         try:
             for number in (0, signal.SIGTERM, signal.SIGKILL):
-                self._signal(number)
+                signal_group(self.pid, number)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.process.wait(), grace)
-                    self._signal(signal.SIGKILL)
+                    signal_group(self.pid, signal.SIGKILL)
                     await asyncio.wait({self._reading}, timeout=grace)
                     return
         finally:
-            self._signal(signal.SIGKILL)  # what it started, and where this task was cancelled
+            signal_group(self.pid, signal.SIGKILL)  # what it started, and where this task was cancelled
             _guard.remove(self.pid)
             self._reading.cancel()
             self.process._transport.close()  # type: ignore[attr-defined]  # else it waits for whoever holds its pipes
-
-    def _signal(self, number: int) -> None:
-        """Send a signal to the process and all that it started."""
-        with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
-            os.killpg(self.pid, number)
 
     async def _read(self) -> None:
         while chunk := await self._stderr.read(1 << 16):

@@ -8,25 +8,37 @@
     spread: none printed
     protocol: {mechanism.rounds: 10}
     published: {cell: [game, measure], model: model, value: value, source: table}    columns of reference.csv
+    rows:                                               how rows are read; a text may hold the wildcard *
+    - {if: {condition: base}, set: {condition: reasoning}}
+    - {if: {measure: ratio}, doubt: "CONFLICT: the paper does not say how it is averaged"}
+    study: fifth                                        whose factors a figure fixes, shows or names
     figures:
     - {cell: [$game, last_action], measure: last_action, by: [agent, game], where: {style: direct}, scale: 100}
+    - {cell: [$game, change], measure: last_action, contrast: style=direct - reasoned, by: [agent, game],
+       pools: [wording]}
+    - {python: .figures:contests, by: [agent], where: {style: direct}, pools: [game]}
     remarks: [What a reader must know before comparing.]
 
-``$game`` is the level of a column of ``by``. ``python: .figures:Fifth`` names a subclass of ``DeclaredReference`` that
-adds what cannot be said: figures that are no estimate of a measure, rows that need another reading, remarks on a run.
+``$game`` is the level of a column of ``by``, as ``names`` calls it. A figure in Python is a function of a run and its
+games that gives own figures; it says what it shows, fixes and pools as the declared ones do (``ostrom.studies.pooled``
+checks all of them). ``python: .figures:Fifth`` at the top names a subclass of ``DeclaredReference`` with rows of other
+files and remarks on a run.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import Estimate, Query
+from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in, number, published_rows
+from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
@@ -38,7 +50,7 @@ FILE = "claims.yaml"
 
 
 class PrintedColumns(BaseModel):
-    """Which columns of ``reference.csv`` hold what; ``$People`` is the same for every row."""
+    """Which columns of ``reference.csv`` hold what; ``$People`` is the same text for every row."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,33 +60,114 @@ class PrintedColumns(BaseModel):
     spread: str | None = None
     source: str = "source"
     status: str = "status"
+    count: tuple[str, str] | None = None
+    """The columns of the counts behind a share: successes and trials."""
     doubts: str | None = None
     """A note whose words CONFLICT and SUSPICIOUS begin a doubt."""
 
 
-class FigureClaim(BaseModel):
-    """Figures of a run: the estimates of a measure, and the published cell of each."""
+class RowRule(BaseModel):
+    """How some rows of ``reference.csv`` are read: what columns are set to, or why a value is in doubt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cell: tuple[str, ...]
-    measure: str | dict[str, Any]
+    when: dict[str, str] = Field(alias="if")
+    set: dict[str, str] = {}
+    doubt: str = ""
+
+    def meets(self, row: Mapping[str, str]) -> bool:
+        """Whether the columns of a row have the texts, in which * stands for any."""
+        return all(fnmatchcase(row.get(column, ""), wanted) for column, wanted in self.when.items())
+
+
+class PaperQuery(Query):
+    """A question of a paper to a run."""
+
+    independent: Literal["", "match", "scenario", "person"] = Field(
+        default="", description="what is independent, where it is not the unit of the measure"
+    )
+
+    @cached_property
+    def part(self) -> Measure:
+        """The measure, with the unit that the question names."""
+        part = measures.named(self.measure)
+        return replace(part, unit=self.independent) if self.independent else part
+
+
+class FigureClaim(BaseModel):
+    """Figures of a run: the estimates of a measure, or what a function computes, and the published cell of each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cell: tuple[str, ...] = ()
+    measure: str | dict[str, Any] | None = None
+    python: str | None = None
+    """A function of the package, ``.module:name``, or a method of the class that ``python`` names at the top of the
+    file. It takes a run and its games and gives own figures."""
+    study: tuple[str, ...] = ()
+    """The studies whose runs give it; by default those of the file."""
     by: tuple[str, ...] = ("agent",)
     where: dict[str, Any] = {}
+    contrast: str = ""
     balance: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    """Factors of the study that it averages over."""
+    independent: Literal["", "match", "scenario", "person"] = ""
+    """What is independent, where it is not the unit of the measure."""
+    names: dict[str, str] = {}
+    """Levels that the paper calls otherwise."""
     scale: float = 1.0
     complement: bool = False
     """The paper prints the share of the opposite."""
+    count: bool = False
+    """The paper prints the counts behind a share: successes and matches."""
+
+    @field_validator("study", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "FigureClaim":
+        if (self.measure is None) == (self.python is None):
+            raise ValueError("needs either measure or python")
+        if self.python is None and not self.cell:
+            raise ValueError("needs cell: the published cell that it stands beside")
+        return self
+
+    @property
+    def compared(self) -> list[str]:
+        """The factor whose levels are compared."""
+        return [self.contrast.partition("=")[0].strip()] if self.contrast else []
 
     def own(self, data: RunData) -> Iterator[Own]:
-        """The figures that a run gives."""
-        for one in estimate(data, self.measure, self.by, where=self.where, balance=self.balance):
+        """The figures that a run gives; none where it lacks a column that is asked for."""
+        assert self.measure is not None
+        part = measures.named(self.measure)
+        known = {*data.columns("matches"), *part.columns}
+        if not {*self.by, *self.where, *self.compared} <= known:
+            return
+        query = PaperQuery(
+            measure=self.measure, where=self.where, contrast=self.contrast, balance=self.balance, by=self.by,
+            independent=self.independent,
+        )  # fmt: skip
+        try:
+            estimates = query.ask(data)
+        except NoSuchLevel:  # the run has none of the matches that the figure is of
+            return
+        for one in estimates:
             cell = tuple(self._level(one, part) for part in self.cell)
-            yield own_figure(cell, one, self.scale, complement=self.complement)
+            spread = None if self.contrast or self.count else one.sd
+            made = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
+            rows = one.rows or one.n
+            count = f"{round(one.value * rows)}/{rows}"
+            yield replace(made, matches=rows, count=count) if self.count else made
 
-    @staticmethod
-    def _level(one: Estimate, part: str) -> str:
-        return str(one.key[part[1:]]) if part.startswith("$") else part
+    def _level(self, one: Estimate, part: str) -> str:
+        if not part.startswith("$"):
+            return part
+        level = str(one.key[part[1:]])
+        return self.names.get(level, level)
 
 
 class ClaimsFile(BaseModel):
@@ -91,11 +184,18 @@ class ClaimsFile(BaseModel):
     arms_differ_by: tuple[str, ...] = ()
     held: dict[str, Any] = {}
     published: PrintedColumns
+    rows: tuple[RowRule, ...] = ()
+    study: tuple[str, ...] = ()
     figures: tuple[FigureClaim, ...] = ()
     games: dict[str, str] = {}
     """What a game of ``where`` is called in runs whose study names it otherwise."""
     remarks: tuple[str, ...] = ()
     python: str | None = None
+
+    @field_validator("study", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
 
 
 def own_figure(
@@ -132,41 +232,53 @@ def own_figure(
     return replace(known, se=se, df=df, width=abs(scale) * width, alike=alike)
 
 
+def _text(row: Mapping[str, str], column: str | None) -> str:
+    """The text of a column, or the same for every row."""
+    return column[1:] if column and column.startswith("$") else row.get(column or "", "")
+
+
 class DeclaredReference(Reference):
     """A reference that ``claims.yaml`` declares; subclasses add figures and remarks that need Python."""
 
     claims: ClassVar[ClaimsFile]
+    functions: ClassVar[Mapping[str, Callable[[RunData, Games], Iterable[Own]]]] = {}
+    """The figures in Python, by the name that ``claims.yaml`` has for them."""
 
     def row(self, row: dict[str, str]) -> Mapping[str, str] | None:
-        """A row of ``reference.csv``, adapted to the columns; None if no run can be compared with it."""
+        """A row of ``reference.csv`` as the rules of the file read it; None if no run can be compared with it."""
+        for rule in self.claims.rows:
+            if rule.meets(row):
+                row |= rule.set
         return row
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
         """Why a printed number cannot be taken at face value."""
         note = self.claims.published.doubts
-        return () if note is None else doubts_in(row[note])
+        noted = () if note is None else doubts_in(row[note])
+        return (*noted, *(rule.doubt for rule in self.claims.rows if rule.doubt and rule.meets(row)))
 
     def published(self) -> Sequence[Published]:
         """The rows of ``reference.csv``."""
         columns = self.claims.published
         figures = []
-        needed = (*columns.cell, columns.value, columns.source, columns.status, columns.spread, columns.doubts)
+        named = (columns.value, columns.source, columns.status, columns.spread, columns.doubts)
+        needed = [*columns.cell, *(columns.count or ()), *(name for name in named if name and name[0] != "$")]
         for row in map(self.row, (dict(row) for row in published_rows(self.name))):
             if row is None:
                 continue
             for column in needed:
-                if column is not None and column not in row:
+                if column not in row:
                     where = f"{self.name}/reference.csv"
                     raise StudyError("lacks a column that claims.yaml needs", file=where, key=column, allowed=row)
             if (value := number(row[columns.value])) is None:
                 continue
-            named = columns.model or ""
-            model = named[1:] if named.startswith("$") else row.get(named) or None
+            counts = [row[column] for column in columns.count or () if row[column]]
             figures.append(
                 Published(
-                    tuple(row[column] for column in columns.cell), model, value,
+                    tuple(row[column] for column in columns.cell), _text(row, columns.model) or None, value,
                     number(row[columns.spread]) if columns.spread else None,
-                    row[columns.source], row[columns.status], self.doubts(row), count=row.get("count", ""),
+                    _text(row, columns.source), _text(row, columns.status), self.doubts(row),
+                    count="/".join(counts) if len(counts) == 2 else row.get("count", ""),
                     digits=len(row[columns.value].partition(".")[2]),
                 )
             )  # fmt: skip
@@ -175,8 +287,14 @@ class DeclaredReference(Reference):
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """The declared figures of the run, then the others."""
         present = {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
-        figures = [of for claim in self.claims.figures if (of := self._claim(claim, present)) is not None]
-        return [*(own for claim in figures for own in claim.own(data)), *self.more(data, games)]
+        made: list[Own] = []
+        for declared in self.claims.figures:
+            if declared.python is not None:
+                function = self.functions.get(declared.python) or getattr(self, declared.python)
+                made += function(data, games)
+            elif (claim := self._claim(declared, present)) is not None:
+                made += claim.own(data)
+        return made
 
     def _claim(self, claim: FigureClaim, present: set[str]) -> FigureClaim | None:
         """A claim about the games of a run; None where its game was not played."""
@@ -185,10 +303,6 @@ class DeclaredReference(Reference):
             return claim
         called = [name for name in (game, self.claims.games.get(game)) if name in present]
         return claim.model_copy(update={"where": {**claim.where, "game": called[0]}}) if called else None
-
-    def more(self, data: RunData, games: Games) -> Iterable[Own]:  # noqa: ARG002
-        """The figures that cannot be declared."""
-        return ()
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """The declared remarks."""
@@ -203,17 +317,32 @@ def declared_reference(name: str, package: str) -> type[Reference]:
     claims = validate(ClaimsFile, read_yaml(text, place), place)
     base: type[DeclaredReference] = DeclaredReference
     if claims.python is not None:
-        module, _, part = claims.python.partition(":")
-        try:
-            base = getattr(import_module(module, package), part)
-        except (ImportError, AttributeError) as error:
-            raise StudyError(f"cannot be loaded: {error}", key="python", file=place) from error
+        base = _imported(claims.python, package, "python", place)
+    named = {f"figures.{number}.python": one.python for number, one in enumerate(claims.figures) if one.python}
+    functions = {one: _imported(one, package, key, place) for key, one in named.items() if ":" in one}
+    for key, one in named.items():
+        if ":" not in one and not hasattr(base, one):
+            raise StudyError("is no method of the class that python names", key=key, file=place, found=one)
+    if hasattr(base, "more") and "more" not in named.values():
+        raise StudyError(
+            "computes figures (more) that no entry declares: add {python: more, by: ..., where: ..., pools: ...}",
+            key="figures", file=place,
+        )  # fmt: skip
     shown = {
         "name": name, "citation": claims.citation, "columns": claims.columns, "spread": claims.spread,
         "protocol": claims.protocol, "arms": claims.arms, "arms_differ_by": claims.arms_differ_by,
-        "held": claims.held, "claims": claims, "__doc__": claims.about,
+        "held": claims.held, "claims": claims, "functions": functions, "__doc__": claims.about,
     }  # fmt: skip
     return type(base.__name__, (base,), shown)
+
+
+def _imported(name: str, package: str, key: str, file: str) -> Any:
+    """A part of a module of the package, by ``.module:name``."""
+    module, _, part = name.partition(":")
+    try:
+        return getattr(import_module(module, package), part)
+    except (ImportError, AttributeError) as error:
+        raise StudyError(f"cannot be loaded: {error}", key=key, file=file) from error
 
 
 class ReferenceRegistry(Registry[Reference]):

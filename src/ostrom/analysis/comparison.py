@@ -14,8 +14,8 @@ from ostrom.data.rundata import RunData
 class Line:
     """One own figure beside published ones.
 
-    With a chosen model there is one ``value``; without, ``low`` and ``high`` are the range of all models
-    whose figure is not in doubt. The difference is own minus published.
+    With a chosen model there is one ``value``; without, ``low`` and ``high`` are the range of all models. The
+    difference is own minus published.
     """
 
     cell: Cell
@@ -28,7 +28,7 @@ class Line:
     models: int
     """How many published figures the line rests on."""
     doubted: int
-    """How many were left out of the range because they are in doubt."""
+    """How many of the models have a figure in doubt."""
     status: str
     source: str
     doubts: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Line:
             "published_spread": self.spread,
             "published_range": None if self.low is None else [self.low, self.high],
             "published_models": self.models,
-            "left_out_of_range": self.doubted,
+            "published_in_doubt": self.doubted,
             "difference": self.difference,
             "agrees": self.agrees,
             "status": self.status,
@@ -167,16 +167,14 @@ def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) 
     single = [p for p in figures if p.model is not None]
     if not single:
         return []
-    # One figure in doubt puts its model out of the range: two printings that contradict each other cannot
-    # both be right.
     bad = {p.model for p in single if p.doubts or p.status == "uncertain"}
-    good = [p for p in single if p.model not in bad]
-    values = [p.value for p in good]
-    statuses = [p.status for p in good]
+    values = [p.value for p in single]
+    statuses = [p.status for p in single]
     return [
         Line(
             own.cell, own, None, None, None, min(values, default=None), max(values, default=None),
-            len(good), len(bad), "; ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses)),
+            len({p.model for p in single}), len(bad),
+            "; ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses)),
             ", ".join(dict.fromkeys(source for p in single for source in p.source.split(", "))),
             tuple(f"{p.model}: {doubt}" for p in single for doubt in _doubts(p)), tuple(single),
         )

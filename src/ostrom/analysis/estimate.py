@@ -12,14 +12,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import stdev
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ostrom.analysis import intervals
 from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.missing import with_failed
+from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
     DONE,
@@ -37,17 +47,11 @@ from ostrom.analysis.units import (
     figure,
     observations,
     per_match,
+    select,
 )
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
 from ostrom.ground.words import listed
-
-if TYPE_CHECKING:
-    from ostrom.analysis.estimate import Estimate
-    from ostrom.analysis.measure import Measure
-    from ostrom.analysis.units import Observations, Runs, Where
-    from ostrom.data.rundata import RunData
-
 
 MODEL = "{model}"
 """Stands for the name of the model in the conditions of a question."""
@@ -72,6 +76,21 @@ class Query(BaseModel):
     log: bool | Literal["1+x"] = Field(default=False, description="with over: per unit of ln x, or of ln(1 + x)")
     balance: tuple[str, ...] = Field(default=(), description="columns whose levels count the same")
     by: tuple[str, ...] = Field(default=(), description="columns whose levels are asked one by one")
+    agents: tuple[str, ...] = Field(default=(), description="whose values: all, or names (default: studied agents)")
+    mean_over_agents: bool = Field(default=False, description="one mean over the agents, not one answer for each")
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _one_agent(cls, value: Any) -> Any:
+        return names_in(value) if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = dump(self)
+        for name in ("agents", "mean_over_agents"):  # rules of earlier runs stay as they were kept
+            if data.get(name) == type(self).model_fields[name].default or not data.get(name):
+                data.pop(name, None)
+        return data
 
     @model_validator(mode="after")
     def _one_kind(self) -> Query:
@@ -92,8 +111,6 @@ class Query(BaseModel):
     @cached_property
     def part(self) -> Measure:
         """The measure itself."""
-        from ostrom.analysis.measure import measures
-
         return measures.named(self.measure)
 
     def of(self, model: str) -> Self:
@@ -124,29 +141,60 @@ class Query(BaseModel):
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
-        from ostrom.analysis.units import select
-
         return select(data, self.part, self.where)
 
-    def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
-        """The estimates that answer it, one for every combination of the columns ``by``."""
-        from ostrom.analysis.estimate import contrast, estimate, trend
+    @property
+    def whose(self) -> Agents:
+        """The agents that it is about; None: the studied ones."""
+        return asked_agents(self.agents or None, self.by, (self.pair[0],))
 
-        picked = self.condition(data)
+    def values(self, data: Runs | Observations) -> Observations:
+        """The values that it is about."""
+        return observations(data, self.part, self.condition(data), self.whose)
+
+    def split(self, found: Observations) -> tuple[str, ...]:
+        """The columns that its answers are split by."""
+        return split_by(
+            found,
+            self.by,
+            [self.pair[0], self.over],
+            self.agents or None,
+            mean=self.mean_over_agents or "agent" in self.balance,
+        )
+
+    def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
+        """The estimates that answer it, one for every agent and combination of the columns ``by``."""
+        found = self.values(data)
+        by = self.split(found)
         if self.contrast:
-            return contrast(data, self.part, *self.pair, self.by, where=picked, balance=self.balance, level=level)
+            return contrast(found, self.part, *self.pair, by, balance=self.balance, level=level)
         if self.over:
-            return trend(data, self.part, self.over, self.by, log=self.log, where=picked, level=level)
-        return estimate(data, self.part, self.by, where=picked, balance=self.balance, level=level)
+            return trend(found, self.part, self.over, by, log=self.log, level=level)
+        return estimate(found, self.part, by, balance=self.balance, level=level)
+
+    def population(self, runs: Sequence[RunData]) -> str:
+        """Whose values it is about, in words."""
+        return population_words(runs, self.whose, self.where)
 
     def levels(self, data: RunData) -> set[float] | None:
         """The levels that a slope is taken over; None where none is."""
-        from ostrom.analysis.units import observations
-
         if not self.over:
             return None
-        rows = observations(data, self.part, self.condition(data)).rows
-        return {float(row[self.over]) for row in rows if row[self.over] is not None}
+        return {float(row[self.over]) for row in self.values(data).rows if row[self.over] is not None}
+
+
+def split_by(
+    found: Observations, by: Sequence[str], compared: Iterable[str], agents: Agents = None, *, mean: bool = False
+) -> tuple[str, ...]:
+    """The columns that answers are split by: one row per agent, unless the ``mean`` over agents is asked for.
+
+    A run that is bound to a registration keeps the mean over all agents where nobody is named.
+    """
+    if mean:
+        refuse_mixed_people(found.runs, {row["agent"] for row in found.rows if not row.whole})
+    elif agents is not None or not any(run.manifest.get("registered") for run in found.runs):
+        return found.by_agent(by, *filter(None, compared))
+    return tuple(by)
 
 
 def _named(level: Any, model: str) -> Any:
@@ -183,14 +231,17 @@ def estimate(
     where: Where = None,
     balance: Sequence[str] = (),
     level: float = 0.95,
+    agents: Agents = None,
 ) -> list[Estimate]:
     """The mean of a measure for every combination of the columns ``by``, in the order of the study.
 
     Players of a group are averaged within a match first. Conditions that the design fixes (other factors,
     games, opponents) are not resampled. ``balance`` names columns whose levels weigh the same, whatever was
-    played: ``["game", "agent"]`` averages over agents within games, then over games.
+    played: ``["game", "agent"]`` averages over agents within games, then over games. The values are those of the
+    studied agents, unless ``agents`` is ``all`` or names some; ``averaged_over`` names the varied factors that an
+    estimate neither fixes nor shows.
     """
-    found = observations(data, measures.named(measure), where)
+    found = observations(data, measures.named(measure), where, agents)
     found.need(balance)
     made = []
     for key, rows in found.groups(by).items():
@@ -200,7 +251,9 @@ def estimate(
         one = estimated(dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level)
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
-        made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows)))
+        over = found.averaged(rows, by, balance)
+        one = replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over)
+        made.append(with_failed(one, found, made_of, [one.key]))
     return made
 
 
@@ -246,13 +299,14 @@ def contrast(
     where: Where = None,
     balance: Sequence[str] = (),
     level: float = 0.95,
+    agents: Agents = None,
 ) -> list[Estimate]:
     """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
 
     ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or
     with a seed that both share. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
     """
-    found = observations(data, measures.named(measure), where)
+    found = observations(data, measures.named(measure), where, agents)
     found.need([factor, *balance])
     estimates: list[Estimate] = []
     if not found.rows:
@@ -263,8 +317,12 @@ def contrast(
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
-                named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-                estimates.append(estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True))
+                group = dict(zip(by, key, strict=True))
+                named = {**group, factor: f"{first} - {second}"}
+                one = estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
+                over = found.averaged([row for side in sides for row in side], [*by, factor], balance)
+                ways = [{**group, factor: side} for side in (first, second)]
+                estimates.append(with_failed(replace(one, averaged_over=over), found, made, ways))
     return with_holm(estimates)
 
 
@@ -292,12 +350,13 @@ def trend(
     log: Log = False,
     where: Where = None,
     level: float = 0.95,
+    agents: Agents = None,
 ) -> list[Estimate]:
     """The least-squares slope of a measure over a column of numbers, per unit of x (of ln x, of ln(1 + x)).
 
     Groups with fewer than two levels have no slope and are left out.
     """
-    found = observations(data, measures.named(measure), where)
+    found = observations(data, measures.named(measure), where, agents)
     found.need([over])
     made = []
     for key, rows in found.groups(by).items():
@@ -305,7 +364,8 @@ def trend(
         levels = {_number(over, row[over]) for row in known}
         if len(levels) > 1:
             named = {**dict(zip(by, key, strict=True)), "over": over}
-            made.append(estimated(named, *_slope(found, known, over, log, by), level=level, compares=True))
+            one = estimated(named, *_slope(found, known, over, log, by), level=level, compares=True)
+            made.append(replace(one, averaged_over=found.averaged(known, [*by, over])))
     return with_holm(made)
 
 
@@ -360,6 +420,7 @@ def _slope(
     made = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
         strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
+        weights=[u.weight for u in units],
     )  # fmt: skip
     return exactly(made.value) if all(u.exact for u in units) else made, len(set(labels)), unit
 
@@ -464,5 +525,7 @@ def combined(
         if all(sides.values()):
             made_of = figure(found, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
             named = dict(zip(by, key, strict=True))
-            made.append(estimated(named, made_of.inference(), made_of.n, made_of.unit, compares=True))
+            one = estimated(named, made_of.inference(), made_of.n, made_of.unit, compares=True)
+            over = found.averaged([row for side in sides.values() for row in side], [*by, factor])
+            made.append(replace(one, averaged_over=over))
     return made

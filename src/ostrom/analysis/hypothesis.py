@@ -6,10 +6,10 @@ can be the factor. Every answer names the unit, the design and what the method a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from ostrom.analysis.estimate import contrast
+from ostrom.analysis.estimate import contrast, split_by
 from ostrom.analysis.hypothesis_methods import (
     Comparisons,
     Sample,
@@ -24,7 +24,10 @@ from ostrom.analysis.hypothesis_methods import (
     variance_table,
 )
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.population import Agents, asked_agents
 from ostrom.analysis.statistics.anova import SumsOfSquares
+from ostrom.analysis.statistics.result import holm
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import Runs, Where, observations
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UnknownName, UsageError
@@ -57,6 +60,8 @@ class FactorTest:
     level: float = 0.95
     label: str = ""
     """Exploratory where the run is bound to a registration."""
+    averaged_over: Mapping[str, int] = field(default_factory=dict)
+    """Varied factors that it neither fixes nor compares, with the number of their levels."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -74,6 +79,7 @@ class FactorTest:
             **({"label": self.label} if self.label else {}),
             "groups": self.groups,
             **self.results,
+            "averaged_over": dict(self.averaged_over),
         }
 
 
@@ -89,8 +95,10 @@ def test(
     sums_of_squares: SumsOfSquares = "II",
     level: float = 0.95,
     seed: int = 0,
+    agents: Agents = None,
+    mean_over_agents: bool = False,
 ) -> FactorTest:
-    """Whether a measure differs between the levels of a factor.
+    """Whether a measure differs between the levels of a factor, for every studied agent.
 
     Without a method: the differences of `ostrom estimate` with their own p-values, for every pair of levels; analysis
     of variance for two factors. ``cluster`` names columns whose values say which
@@ -99,19 +107,50 @@ def test(
     part = measures.named(measure)
     clusters = (cluster,) if isinstance(cluster, str) and cluster else tuple(cluster or ())
     _check(method, factor, second, clusters)
-    found = observations(data, part, where)
     factors = (factor,) if second is None else (factor, second)
-    values = sample_of(found, factors, clusters)
-    method = method or _usual(values)
-    _check(method, factor, second, clusters)
-    if method in LOGISTIC:
-        _need_zeros_and_ones(values, part.name, method)
-    made = _made(values, method, sums_of_squares, level, seed)
+    found = observations(data, part, where, asked_agents(agents, (), factors))
+    split = split_by(found, (), factors, agents, mean=mean_over_agents)
+    groups = {key: replace(found, rows=tuple(rows)) for key, rows in found.groups(split).items()} or {(): found}
+    parts, failure = [], None
+    for key, values in groups.items():
+        try:
+            sample = sample_of(values, factors, clusters)
+            method = method or _usual(sample)
+            _check(method, factor, second, clusters)
+            if method in LOGISTIC:
+                _need_zeros_and_ones(sample, part.name, method)
+            parts.append(
+                (dict(zip(split, key, strict=True)), sample, _made(sample, method, sums_of_squares, level, seed))
+            )
+        except (UsageError, StatisticsError) as error:
+            failure = failure or error
+    if not parts or method is None:
+        raise failure or UsageError(f"no finished match that is asked for has a value of {part.name}")
+    first, made = parts[0][1:]
     far = so_far([data] if isinstance(data, RunData) else data)
+    told = [f"{who['agent']}: {text}" if who else text for who, sample, one in parts
+            for text in (*sample.warnings(method), *one.warnings)]  # fmt: skip
+    tables = {
+        name: with_holm_of([{**who, **row} for who, _, one in parts for row in one.tables.get(name, [])], bool(split))
+        for name in dict.fromkeys(name for *_, one in parts for name in one.tables)
+    }
+    rows = [{**who, **row} for who, sample, _ in parts for row in sample.groups()]
+    averaged = found.averaged(found.rows, [*split, *factors])
     return FactorTest(
-        part.name, factor, second, method, made.title, values.unit, made.design, made.assumptions,
-        (*filter(None, [far]), *values.warnings, *made.warnings), values.groups(), made.tables, level,
+        part.name, factor, second, method, made.title, first.unit, made.design, made.assumptions,
+        (*filter(None, [far]), *told, *([str(failure)] if failure is not None else [])), rows, tables, level,
+        averaged_over=averaged,
     )  # fmt: skip
+
+
+def with_holm_of(rows: Table, several: bool) -> Table:
+    """Comparisons of several agents with p-values that are corrected together."""
+    tested = [row for row in rows if row.get("p") is not None]
+    if not several or len(tested) < 2 or any("comparison" not in row for row in rows):
+        return rows
+    for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
+        row["p_holm"] = adjusted
+    return rows
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions of this name

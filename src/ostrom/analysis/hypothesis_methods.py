@@ -5,11 +5,11 @@ Bayes factors of their coefficients, each with what it takes for granted.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from statistics import stdev
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ class SampleRow:
     cluster: tuple[Any, ...]
     value: float
     exact: bool
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,10 @@ class Sample:
                 for of_match in per_match(rows).values():
                     key = (*cluster, independent(self.found.measure, of_match))
                     parts.setdefault(key, []).append(of_match)
-            table += [
-                SampleRow(levels, key[-1], key[:-1], _mean(of), all(u.exact for u in of)) for key, of in parts.items()
-            ]
+            for key, of in parts.items():
+                weight = math.fsum(u.weight for u in of)
+                mean = math.fsum(u.weight * u.value for u in of) / weight
+                table.append(SampleRow(levels, key[-1], key[:-1], mean, all(u.exact for u in of), weight))
         return tuple(table)
 
     def _combinations(self) -> list[tuple[Any, ...]]:
@@ -148,21 +150,18 @@ class Sample:
         )  # fmt: skip
 
     def groups(self) -> list[dict[str, Any]]:
-        """Number of units, mean and standard deviation of every combination of levels."""
+        """Number of units, mean (that of `ostrom estimate`) and standard deviation of every combination of levels."""
         made = []
         for levels in self._combinations():
-            values = [row.value for row in self.rows if row.levels == levels]
-            mean = math.fsum(values) / len(values)
-            spread = (
-                math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else None
-            )
+            rows = [row for row in self.rows if row.levels == levels]
+            mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
+            spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
             named = dict(zip(self.factors, levels, strict=True))
-            made.append({**named, self.units: len(values), "mean": mean, "sd": spread})
+            made.append({**named, self.units: len(rows), "mean": mean, "sd": spread})
         return made
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reader must know about these values whatever the method."""
+    def warnings(self, method: str) -> tuple[str, ...]:
+        """What a reader must know about these values under a method."""
         lines = []
         if self.missing:
             lines.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
@@ -173,11 +172,7 @@ class Sample:
                 "more seeds repeat them, so p-values do not apply to them"
             )
         # Units of equal weight count the same anyway.
-        weights: defaultdict[tuple[Any, ...], float] = defaultdict(float)
-        for o in self.observed:
-            place = independent(self.found.measure, UnitValue([o]))
-            weights[(*(o[name] for name in self.factors), place)] += o.weight or 0
-        if len({round(weight, 9) for weight in weights.values()}) > 1:
+        if method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1:
             lines.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
         return tuple(lines)
 
@@ -203,10 +198,6 @@ def sample_of(found: Observations, factors: Sequence[str], clusters: Sequence[st
 
 def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
     return grouped((tuple(row[name] for name in columns), row) for row in rows)
-
-
-def _mean(units: Sequence[UnitValue]) -> float:
-    return math.fsum(u.value for u in units) / len(units)
 
 
 LOGISTIC_SD = math.pi / math.sqrt(3)

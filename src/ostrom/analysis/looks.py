@@ -1,11 +1,13 @@
-"""How often a verdict on a measure was printed: the more looks, the smaller the p that a YES needs.
+"""How often a verdict on a contrast was printed: the more looks, the smaller the p that a YES needs.
 
-A look is a number of finished seeds at which a word was printed. The first has a level of .05, each further one half
-of that before, so that the chance of ever saying YES where nothing differs stays near .05 however the run grows.
+A look is a number of finished seeds at which `report`, `test` or `estimate` compared levels of a factor. The first has
+a level of .05, each further one half of that before, so that the chance of ever saying YES where nothing differs stays
+near .05 however the run grows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,30 +30,35 @@ def alpha(look: int) -> float:
     return float(ALPHA / 2 ** (look - 1))
 
 
-def look_of(data: RunData, measure: str) -> int:
-    """Which look at a measure this is, counting it; a run that is not at its end is not looked at."""
-    if data.so_far:
-        return 1
-    (row,) = data.records(
-        f"SELECT count(DISTINCT {quoted('seed')}) AS n FROM matches WHERE state = 'done' AND unit = 'match'"
-    )
-    seeds = int(row["n"])
-    path = data.folder / FILE
-    record = _read(path)
-    before = [n for n in record.get(measure, []) if n != seeds]
-    with suppress(OSError):
-        if seeds not in record.get(measure, []) and data.folder.is_dir():
-            write_whole(path, orjson.dumps({**record, measure: sorted([*before, seeds])}))
-    return 1 + sum(n < seeds for n in before)
+def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tuple[int, str]:
+    """Which look at contrasts of a measure this is, counting it, and a note; the largest number over factors and runs.
 
-
-def recorded(data: RunData, measure: str) -> bool:
-    """Whether the look could be written down."""
-    return bool(data.so_far) or bool(_read(data.folder / FILE).get(measure))
+    A run that is not at its end is not looked at.
+    """
+    look, recorded, names = 1, True, [f"{measure}, {factor}" for factor in factors]
+    for data in runs:
+        if data.so_far:
+            continue
+        (row,) = data.records(
+            f"SELECT count(DISTINCT {quoted('seed')}) AS n FROM matches WHERE state = 'done' AND unit = 'match'"
+        )
+        seeds, path = int(row["n"]), data.folder / FILE
+        record = _read(path)
+        after = dict(record)
+        for name in names:
+            before = set(record.get(name, ()))
+            look = max(look, 1 + sum(n < seeds for n in before))
+            after[name] = sorted(before | {seeds})
+        with suppress(OSError):
+            if after != record and data.folder.is_dir():
+                write_whole(path, orjson.dumps(after))
+        recorded &= _read(path) == after
+    note = f"look {look}: a YES needs p < {alpha(look):.2g}, or the bounds" if look > 1 else ""
+    return look, note if recorded else NOT_RECORDED
 
 
 def _read(path: Path) -> dict[str, list[int]]:
-    """The looks by measure; a record that cannot be read counts as none."""
+    """The looks by measure and factor; a record that cannot be read counts as none."""
     try:
         rows = orjson.loads(read_plain(path))
         return {str(name): [int(n) for n in of] for name, of in rows.items()}

@@ -48,9 +48,15 @@ class Other:
 
 
 def published_beside(
-    pick: PublishedPick, groups: Sequence[Mapping[str, str]], levels: Collection[float] | None = None
+    pick: PublishedPick,
+    groups: Sequence[Mapping[str, str]],
+    levels: Collection[float] | None = None,
+    *,
+    doubted: bool = False,
 ) -> list[Other]:
-    """The published figures of every group; a figure in doubt is left out.
+    """The published figures of every group; one in doubt is left out, or marked with ``doubted``.
+
+    The paper's mean over its own models is none of them: it stands alone where the paper prints nothing else.
 
     A slope is taken over ``levels``, those of the run: papers have others too, and a slope depends on which.
     """
@@ -60,24 +66,31 @@ def published_beside(
     for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
         if column not in paper.columns:
             raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
-    cells = _once([one for one in paper.published() if not one.word and not one.doubts])
-    found = []
+    cells = _once([one for one in paper.published() if not one.word and (doubted or not one.doubts)])
+    others = []
     for group in groups or [{}]:
         named = {own: pick.names.get(level, level) for own, level in group.items()}
         wanted = {**pick.where, **{column: named[own] for own, column in pick.by.items() if own in named}}
+        beside = []
         for model in dict.fromkeys(one.model for one in cells):
             of = [one for one in cells if one.model == model]
             value = _value(pick, paper.columns, of, wanted, levels)
             if value is not None:
-                who = model or "mean of the paper's models"
-                found.append(Other(who, value * pick.scale, paper.citation, tuple(group.values())))
-    return found
+                who, place = model or "mean of the paper's models", tuple(group.values())
+                doubts = "; ".join(dict.fromkeys(d for one in _picked(paper.columns, of, wanted) for d in one.doubts))
+                beside.append((model, Other(who, value * pick.scale, paper.citation, place, doubts)))
+        single = [other for model, other in beside if model is not None]
+        others += single or [other for _, other in beside]
+    return others
 
 
 def _once(figures: Sequence[Published]) -> list[Published]:
     """Every cell of a model once: what several tables print would count several times."""
     cells = grouped(((one.model, one.cell), one) for one in figures)
-    return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
+    return [
+        replace(of[0], value=fmean({one.value for one in of}), doubts=tuple(d for one in of for d in one.doubts))
+        for of in cells.values()
+    ]
 
 
 def _value(

@@ -43,8 +43,8 @@ class Published:
     """What the paper prints where it prints a word; the value is its code."""
     count: str = ""
     """The counts behind a share, as printed: 205/265."""
-    digits: int = 0
-    """Decimals that are printed, zeros at the end among them."""
+    digits: int | None = None
+    """Decimals that are printed, zeros at the end among them; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

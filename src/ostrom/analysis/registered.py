@@ -23,7 +23,7 @@ from ostrom.analysis.registration import (
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.stopping import first_seeds
-from ostrom.analysis.units import Where, observations
+from ostrom.analysis.units import Where
 from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
@@ -328,7 +328,7 @@ def _results(data: RunData, registration: Registration, complete: bool) -> Itera
 def _tested(data: RunData, registration: Registration, role: str, one: RegisteredContrast) -> RegisteredResult:
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
-    rows, sample = observations(data, query.part, query.condition(data)), registration.sample
+    rows, sample = query.values(data), registration.sample
     values = first_seeds(rows, sample.seed, sample.seeds)
     found = contrast(values, query.part, *query.pair, level=level)
     if len(found) != 1:

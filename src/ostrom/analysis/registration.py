@@ -62,7 +62,9 @@ class RegisteredContrast(_Part):
     @cached_property
     def query(self) -> Query:
         """The question to a run."""
-        return Query(measure=self.measure, contrast=self.contrast, where={**self.where})
+        return Query(
+            measure=self.measure, contrast=self.contrast, where={**self.where}, agents=("all",), mean_over_agents=True
+        )
 
     @property
     def words(self) -> str:

@@ -40,13 +40,14 @@ class StopRule(Query):
     at_most: int = Field(ge=2, le=1_000_000)
     every: int = Field(default=5, ge=1, le=1_000_000, description="seeds between looks")
     level: float = Field(default=0.95, ge=0.5, lt=1)
+    mean_over_agents: bool = Field(default=True, description="a rule has one contrast: of all its agents together")
 
     @model_validator(mode="after")
     def _whole(self) -> StopRule:
         if not self.contrast:
             raise ValueError("a stopping rule needs a contrast, FACTOR=A-B")
-        if self.by or self.balance or "*" in self.contrast:
-            raise ValueError("a stopping rule has one contrast: without by, balance and *")
+        if self.by or self.balance or "*" in self.contrast or not self.mean_over_agents:
+            raise ValueError("a stopping rule has one contrast, over all its agents: without by, balance and *")
         if (self.width is None) == (self.bayes_factor is None):
             raise ValueError("a stopping rule needs exactly one of width and bayes_factor")
         if self.at_least > self.at_most:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
     from ostrom.analysis.registered import RegisteredRun, Standing
+    from ostrom.analysis.units import Observations
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,16 +324,20 @@ class Run:
         by: Sequence[str] = (),
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
-        """The mean of a measure with its interval, for every combination of the columns ``by``.
+        """The mean of a measure with its interval, for every studied agent and combination of the columns ``by``.
 
+        ``agents`` is ``all`` or names others; ``mean_over_agents`` gives one row for all of them.
         Raises an error, as the command does, if no finished match has a value of the measure.
         """
         from ostrom.analysis.estimate import estimate
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            found = estimate(data, measure, by, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents)
+            found = estimate(values, measure, split, level=level)
             return _frame(found, measure, data, standing([data]))
 
     def contrast(
@@ -344,6 +349,8 @@ class Run:
         by: Sequence[str] = (),
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
         from ostrom.analysis.estimate import contrast
@@ -351,10 +358,12 @@ class Run:
         from ostrom.analysis.units import select
 
         with self.data() as data:
-            found = contrast(data, measure, factor, levels, by, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents, factor)
+            found = contrast(values, measure, factor, levels, split, level=level)
             asked = None
             # A measure that is given as an object may be called like a registered one and be another.
-            if isinstance(measure, str) and not by and isinstance(where, str | Mapping | None):
+            plain = not (by or agents or mean_over_agents)
+            if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
                 picked = select(data, measure, where or {})
                 asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
             return _frame(found, measure, data, standing([data], asked), compared=True)
@@ -368,13 +377,16 @@ class Run:
         log: Any = False,
         where: Any = None,
         level: float = 0.95,
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The slope of a measure over a column of numbers."""
         from ostrom.analysis.estimate import trend
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            found = trend(data, measure, over, by, log=log, where=where, level=level)
+            values, split = _values(data, measure, by, where, agents, mean_over_agents, over)
+            found = trend(values, measure, over, split, log=log, level=level)
             return _frame(found, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
@@ -438,7 +450,11 @@ class Run:
         by: str | None = None,
         where: Sequence[str] | None = None,
         margin: float | None = None,
-        lower_is_better: bool = False,
+        better: str = "",
+        agents: str | None = None,
+        mean_over_agents: bool = False,
+        junit: Path | None = None,
+        markdown: Path | None = None,
         level: float = 0.95,
         as_: Sequence[str] | None = None,
         reference: str | None = None,
@@ -447,7 +463,8 @@ class Run:
         from ostrom.api import commands
 
         options = {
-            "measure": measure, "by": by, "where": where, "margin": margin, "lower_is_better": lower_is_better,
+            "measure": measure, "by": by, "where": where, "margin": margin, "better": better,
+            "agents": agents, "mean_over_agents": mean_over_agents, "junit": junit, "markdown": markdown,
             "level": level, "as_": as_, "reference": reference,
         }  # fmt: skip
         return commands.compare(self.path, old and str(old), **options).source
@@ -532,11 +549,13 @@ class Run:
 
         with open_folder(self.path) as opened:
             record_early_look(opened.folder.path, opened.rows, opened.manifest)
-            rows = [
-                {**cell.factors, "agent": cell.agent, "matches": cell.matches, "cooperation": cell.cooperation,
-                 "95 % CI": cell.interval_text if cell.cooperation is not None else None, "score": cell.score}
-                for cell in summarise(opened.rows)
-            ]  # fmt: skip
+            cells = summarise(opened.rows)
+        known = any(cell.cooperation is not None for cell in cells)  # some games have no cooperative action
+        rows = []
+        for cell in cells:
+            interval = cell.interval_text if cell.cooperation is not None else None
+            share = {"cooperation": cell.cooperation, "95 % CI": interval} if known else {}
+            rows.append({**cell.factors, "agent": cell.agent, "matches": cell.matches, **share, "score": cell.score})
         head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
         if (registered := self.registered) is not None:
             head += "".join(f"<p>{escape(line)}</p>" for line in [*registered.lines, "What follows is exploratory."])
@@ -555,6 +574,25 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
+def _values(
+    data: RunData,
+    measure: str | Mapping[str, Any] | Measure,
+    by: Sequence[str],
+    where: Any,
+    agents: str | Sequence[str] | None,
+    mean: bool,
+    compared: str = "",
+) -> tuple[Observations, tuple[str, ...]]:
+    """The values of the agents that are asked for, and the columns that split them."""
+    from ostrom.analysis.estimate import split_by
+    from ostrom.analysis.measure import measures
+    from ostrom.analysis.population import asked_agents
+    from ostrom.analysis.units import observations
+
+    values = observations(data, measures.named(measure), where, asked_agents(agents, by, [compared]))
+    return values, split_by(values, by, [compared], agents, mean=mean)
+
+
 def _frame(
     estimates: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
 ) -> pl.DataFrame:
@@ -566,10 +604,11 @@ def _frame(
 
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
+    from ostrom.analysis.population import averaged_words
 
     known = some(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
-    rows = [estimate.as_dict() | label for estimate in known]
+    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in known]
     for row in rows if data.so_far else ():
         row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
     return pl.DataFrame(rows, infer_schema_length=None)

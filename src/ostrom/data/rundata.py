@@ -33,7 +33,7 @@ from ostrom.data.tables import (
     table_names,
 )
 from ostrom.engine.folder import Folder
-from ostrom.engine.plan import Plan, Unit
+from ostrom.engine.plan import Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
@@ -154,8 +154,13 @@ class RunData:
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
         """The levels of every factor, in the order of the study."""
         self.planned = planned
-        self.twins: dict[int, int] | None = None
         """How many units of work the study has."""
+        self.twins: dict[int, int] | None = None
+        self.failed: list[dict[str, Any]] | None = None
+        self.agent_kinds: dict[str, bool] | None = None
+        """Its agents, once they were asked for; True: a model or a person, False: a script."""
+        self.undivided: RunData = self
+        """The run that this is a part of, or itself."""
         self.rows = rows
         """How many rows each table has; a table is made when that is first asked."""
         self.entries = entries
@@ -217,6 +222,7 @@ class RunData:
                 rows=self.rows, units=self._units, more=self._more, entries=self.entries, so_far=self.so_far,
                 playing=self.playing, only=only, counts=counts,
             )  # fmt: skip
+            self._parts[only, counts].undivided = self.undivided
         return self._parts[only, counts]
 
     def parquet(self, table: str) -> Path:
@@ -437,7 +443,7 @@ def run_data(
     states, playing = rows.journal.states(), Folder(folder).being_played
     return RunData(
         folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
-        planned=_planned(rows.plan, states) if more else rows.plan.planned,
+        planned=rows.plan.played(states).planned if more else rows.plan.planned,
         units=rows.plan.unit, more=more, entries=state["entries"],
         so_far=rows.plan.so_far(states, playing=playing), playing=playing,
     )  # fmt: skip
@@ -447,11 +453,6 @@ def so_far(runs: Sequence[RunData]) -> str:
     """How far those of some runs are that are not at their end, in words; empty where all are."""
     told = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
     return "; ".join(f"{told[run.folder]}: {run.so_far}" if told else run.so_far for run in runs if run.so_far)
-
-
-def _planned(plan: Plan, states: Mapping[int, str]) -> int:
-    """Rows that the table of matches of a complete run with people stands for: its matches and its visits."""
-    return plan.played(states).planned + plan.progress(states).planned
 
 
 def _as_type(label: Any, kind: type) -> Any:

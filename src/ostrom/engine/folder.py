@@ -35,7 +35,7 @@ from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
 
-FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
+FREE_TO_CHANGE = ("budget", "report", "answers", "title", "about", "citation")
 """Parts of a study that may change between sessions of one run: they change nothing that is played."""
 MAY_GROW = ("seeds", "samples")
 """Numbers that may grow between sessions: more of them only append matches."""
@@ -405,7 +405,7 @@ class Folder:
         if manifest.get("shared") is not None:
             if create:
                 raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")
-            return cast("Journal", SharedJournal(self.path))
+            return cast("Journal", SharedJournal(self.path, manifest["shared"].get("versions") or ()))
         if manifest.get("joined") is None:
             shard = Shard.of_manifest(manifest)
             return Journal(

@@ -293,6 +293,10 @@ class Plan(ABC):
     def __len__(self) -> int:
         """How many units there are."""
 
+    def sample(self, most: int) -> list[Unit]:
+        """At most so many of its units, spread evenly."""
+        return [self.unit(number) for number in sorted({place * len(self) // most for place in range(most)})]
+
     @property
     def planned(self) -> int:
         """How many units a complete run has: all of them, or those of its shard."""

@@ -3,7 +3,7 @@
 What asks a journal for more than that there is none is refused in one line: texts, calls and replays are not shared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,8 +17,9 @@ class SharedJournal:
     entries, doubtful, closed = 0, False, False
     questions: tuple[str, ...] = ()
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, versions: Sequence[str] = ()) -> None:
         self.path = path
+        self.versions = tuple(versions)
 
     def close(self) -> None:
         """Nothing is open."""

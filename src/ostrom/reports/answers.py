@@ -1,21 +1,37 @@
-"""The answer of a study: contrasts of what it varies, each with a verdict, and what would decide the open ones.
+"""The answer of a study: its declared questions, each with a verdict, and what would decide the open ones.
 
+A study that declares none (``answers``) answers with contrasts of what it varies.
 Factors come in the order of ``vary``; those that only say where was played (games, scenarios) come last, and other
 contrasts pool them. Levels are compared with the first one; three ordered numbers or more have a trend. A study that
 varies nothing answers with its level against the natural reference of its measure.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ostrom.analysis import looks
 from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, trend
+from ostrom.analysis.interaction import between_agents
 from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.population import averaged_words
+from ostrom.analysis.questions import (
+    MARGIN,
+    NO,
+    OPEN,
+    YES,
+    StudyQuestion,
+    QuestionFigure,
+    figures,
+    questions_of,
+    verdicts,
+)
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.stopping import StopRule
+from ostrom.analysis.units import NoSuchLevel, bounds_of, observations
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
@@ -24,8 +40,6 @@ from ostrom.reports.cells import DONE, agents, levels, varied
 from ostrom.reports.panel import Table
 from ostrom.reports.words import is_bare, labels, listed, number, pretty
 
-MARGIN = 0.05
-"""Shares that surely differ by less do not differ in any way that matters; other scales have no such margin."""
 MOSTLY = 0.9
 """Cooperation is the headline where so many players have it; in studies of mixed games it is not."""
 EVEN = 0.5
@@ -39,7 +53,6 @@ MOST_LINES = 8
 MOST_TIMES = 10
 """Beyond so many times what was played, advice is left to `ostrom power`."""
 SHRINK = 0.5
-YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
 
 
 @dataclass(frozen=True)
@@ -60,10 +73,18 @@ class AnswerLine:
     needs: str
     """What would decide it, in words; empty where it is decided."""
     note: str
+    agent: str = ""
+    """Whom a declared question was asked about; empty where it compares agents."""
+    how: str = ""
+    """Of a declared question: its measure, its condition and what it averages over."""
+    text: str = ""
+    """What stands in place of a number: an order."""
 
     @property
     def value(self) -> str:
         """Value and interval as a reader sees them."""
+        if self.text:
+            return self.text
         sign = "" if self.factor == "" else "+"
         value, low, high = (_signed(end, sign) for end in (self.estimate.value, self.estimate.low, self.estimate.high))
         if self.estimate.method == "exact":
@@ -72,15 +93,27 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """What else differs between the two sides; other notes are in the table."""
-        return "; ".join(part for part in self.note.split("; ") if "also differ" in part)
+        """What else differs between the sides, and what failed matches could change; other notes are in the table."""
+        return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
     def sentence(self) -> str:
         """The line as one sentence."""
         how = f", {self.direction}" if self.direction else ""
         rest = "; ".join(filter(None, (self.estimate.sample, self.needs, self.careful)))
-        return f"{self.word}{how}{': ' if self.word else ''}{self.what} {self.value} ({rest})."
+        what = f"{self.what} ({self.how}):" if self.how else self.what
+        return f"{self.word}{how}{': ' if self.word else ''}{what} {self.value} ({rest})."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        one = self.estimate
+        return {
+            "answer": self.word, "meaning": self.direction, "question": self.what, "asked": self.how,
+            "agent": self.agent or None, "value": one.value, "low": one.low, "high": one.high, "level": one.level,
+            "bound_low": one.bound_low, "bound_high": one.bound_high, "p_value": one.p_value,
+            "adjusted_p": self.adjusted, "n": one.n, "unit": one.unit, "order": self.text or None,
+            "would_decide": self.needs or None, "note": self.note or None,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,6 +123,14 @@ class ReportAnswers:
     measure: Measure
     lines: tuple[AnswerLine, ...]
     control: str
+    declared: bool = False
+    """Whether the study says which questions these are."""
+    left_out: tuple[str, ...] = ()
+    """Declared questions that this run cannot answer, each with the reason."""
+    margin: float = MARGIN
+    """What contrasts that surely lie within do not differ by; 0 where the measure has no range."""
+    between: tuple[str, ...] = ()
+    """Whether agents differ, a line for each question that several of them answer."""
 
     @property
     def brief(self) -> str:
@@ -98,13 +139,16 @@ class ReportAnswers:
             return ""
         line = self.lines[0]
         word = f"{line.word}, {line.direction}" if line.direction else line.word
-        what = f"{self.measure.title}, {line.what}" if line.factor else line.what
+        what = f"{self.measure.title}, {line.what}" if line.factor and not self.declared else line.what
         more = f" and {len(self.lines) - 1} more" if len(self.lines) > 1 else ""
         return f"{word}{': ' if word else ''}{what} {line.value}{more}"
 
     @property
     def rule(self) -> str:
         """What the words mean, in one line."""
+        if self.declared:
+            words = "YES and NO answer the question of their line, at the smallest effect that matters there (d)."
+            return f"{words} NO, and nearness, by the bounds. Intervals are at 95 %; {self.control}."
         if self.lines and not self.lines[0].factor:
             return (
                 f"YES: surely more than {EVEN:g}, NO: surely not; interval at 95 %."
@@ -112,15 +156,18 @@ class ReportAnswers:
                 else ""
             )
         margin = (
-            f" NO: surely within ±{MARGIN:g}, by the bounds."
-            if self.measure.scale == "share"
-            else " NO is not said: this measure has no margin."
+            f" NO: surely within ±{self.margin:.3g}, by the bounds."
+            if self.margin
+            else " NO is not said: this measure has no range (declare d under answers)."
         )
         yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
         return f"{yes} Intervals are at 95 %; {self.control}."
 
     def table(self) -> Table:
         """Every line with its figures, for the files."""
+        if self.declared:
+            kept = [line.as_dict() for line in self.lines]
+            return Table("answers", list(kept[0]), [list(row.values()) for row in kept], "All answers in numbers.")
         rows = [
             [a.factor or None, a.what, a.word, a.estimate.value, a.estimate.low, a.estimate.high, a.estimate.level,
              a.adjusted, a.estimate.n, a.needs or None, a.note or None, a.estimate.bound_low, a.estimate.bound_high,
@@ -201,6 +248,16 @@ def _compared_agents(data: RunData) -> list[str]:
 
 def answers(data: RunData) -> ReportAnswers | None:
     """The answer of a run; None where no match is finished."""
+    left_out: list[str] = []
+    questions = questions_of(data.study, str(data.folder / "run.json"))
+    if questions and (declared := _declared(data, questions, left_out)) is not None:
+        return declared
+    found = _contrasts(data)
+    return None if found is None else replace(found, left_out=tuple(left_out))
+
+
+def _contrasts(data: RunData) -> ReportAnswers | None:
+    """The contrasts of what is varied, which stand in for declared questions."""
     name = headline_measure(data)
     if name is None:
         return None
@@ -212,9 +269,9 @@ def answers(data: RunData) -> ReportAnswers | None:
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
-    look, recorded = looks.look_of(data, measure.name), looks.recorded(data, measure.name)
+    look, looked = looks.look_at([data], measure.name, dict.fromkeys(line[0] for lines in families for line in lines))
     made = [
-        _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
+        _answer(data, measure, line, verdict, Family(len(lines), look, looked))
         for lines in families
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
@@ -223,7 +280,79 @@ def answers(data: RunData) -> ReportAnswers | None:
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
-    return ReportAnswers(measure, tuple(made), control)
+    kept = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
+    return ReportAnswers(
+        measure, tuple(made), control, margin=margin_of(data, measure), between=tuple(_between(kept))
+    )  # fmt: skip
+
+
+def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[str]) -> ReportAnswers | None:
+    """The answers to the questions that the study declares; None where the run has no value for any of them.
+
+    ``left_out`` takes those that it cannot answer, each with the reason.
+    """
+    answered: list[QuestionFigure] = []
+    for question in questions:
+        try:
+            found = figures(question, data)
+        except OstromError as error:
+            left_out.append(f"{question.name} ({_why_not(data, question, error)})")
+            continue
+        answered += found
+        left_out += [] if found else [f"{question.name} (no finished match has a value)"]
+    if not answered:
+        return None
+    compared: dict[str, dict[str, None]] = {}
+    for one in answered:
+        compared.setdefault(one.question.part.name, {})[one.question.compares] = None
+    look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
+    family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
+    judged = verdicts(answered, looks.alpha(look))
+    lines = []
+    for one, verdict in zip(answered, judged, strict=True):
+        question, difference = one.question, one.estimate
+        open_ = verdict.word == OPEN and not (question.order or question.range)
+        needs = _needs(data, difference, question.margin, family, question.reference) if open_ else ""
+        words = ", ".join(filter(None, (verdict.meaning, "guaranteed" if verdict.guaranteed else "")))
+        blank = bool(data.so_far)
+        compares = bool(question.contrast or question.over or question.range)
+        lines.append(
+            AnswerLine(
+                "difference" if compares else "", ": ".join(filter(None, (one.of, question.name))),
+                "" if blank else verdict.word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
+                "" if blank else words, "" if blank else needs, _noted(difference, family), one.agent, one.how,
+                one.text,
+            )
+        )  # fmt: skip
+    control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
+    between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
+    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between=between)
+
+
+def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
+    """Whether agents differ, a line for each question and group that several of them answer."""
+    groups: dict[tuple[str, str], list[Estimate]] = {}
+    for name, one in answered:
+        if "agent" in one.key and one.key["agent"] is not None:
+            rest = ", ".join(
+                f"{column} {level}" for column, level in one.key.items() if column not in ("agent", "over")
+            )
+            groups.setdefault((name, rest), []).append(one)
+    for (name, rest), of in groups.items():
+        if (difference := between_agents(of)) is not None:
+            yield f"{name}{f' ({rest})' if rest else ''}: {difference.words}"
+
+
+def _why_not(data: RunData, question: StudyQuestion, error: OstromError) -> str:
+    """Why a run cannot answer a question, in words."""
+    columns = {*data.columns("matches"), *question.part.columns}
+    if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
+        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
+    return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
+
+
+def _noted(difference: Estimate, family: "Family") -> str:
+    return "; ".join(filter(None, (difference.note, family.looked)))
 
 
 @dataclass(frozen=True)
@@ -232,7 +361,7 @@ class Family:
 
     many: int
     look: int = 1
-    recorded: bool = True
+    looked: str = ""
 
 
 Line = tuple[str, str, Estimate, str]
@@ -256,18 +385,26 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
     if len(known) < 2:
         return []
     try:
+        values = observations(data, measure)
+        by = values.by_agent((), factor)
         if len(known) > 2 and all(is_bare(level) for level in known):
-            return _trend(data, measure, factor, [float(level) for level in known])
+            return _trend(data, measure, factor, [float(level) for level in known], by)
         if len(known) > MOST_LEVELS:
             return []
         names = labels(known)
         return [
-            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}", e, "difference")
+            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}{_whose(e)}", e, "difference")
             for level in known[1:]
-            for e in contrast(data, measure, factor, (level, known[0]))
+            for e in contrast(data, measure, factor, (level, known[0]), by)
         ]
     except OstromError:
         return []
+
+
+def _whose(one: Estimate) -> str:
+    """Whom a line is about, and what it averages over."""
+    over = averaged_words(one.averaged_over)
+    return "".join(f", {part}" for part in (one.key.get("agent") or "", over) if part and " - " not in part)
 
 
 def _titled(data: RunData, factor: str) -> str:
@@ -282,7 +419,7 @@ def tied(data: RunData, one: str, two: str) -> bool:
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
 
 
-def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float]) -> list[Line]:
+def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
     """The change along a fitted line from the lowest to the highest level."""
     low, high = min(known), max(known)
     log: Log = False
@@ -291,18 +428,30 @@ def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float])
     scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
     reach = scale(high) - scale(low)
     what = f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
-    return [(factor, what, _times(e, reach), "trend") for e in trend(data, measure, factor, log=log)]
+    return [
+        (factor, f"{what}{_whose(e)}", _times(e, reach), "trend") for e in trend(data, measure, factor, by, log=log)
+    ]
 
 
 def _times(e: Estimate, factor: float) -> Estimate:
     """An estimate of a multiple."""
     assert e.inference is not None
-    return estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
+    made = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
+    return replace(made, averaged_over=e.averaged_over)
+
+
+def margin_of(data: RunData, measure: Measure) -> float:
+    """What a difference must exceed to matter: 5 points of a share, 5 % of the range of another measure, else 0."""
+    if measure.scale == "share":
+        return MARGIN
+    rows = observations(data, measure).rows
+    low, high = bounds_of(rows) if rows else (None, None)
+    return 0.0 if low is None or high is None else MARGIN * (high - low)
 
 
 def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:
     factor, what, difference, kind = line
-    margin = MARGIN if measure.scale == "share" else 0.0
+    margin = margin_of(data, measure)
     # Every comparison may say no: the bounds for that hold for all of them together.
     bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
     small = bounds is not None and max(map(abs, bounds)) <= margin
@@ -317,9 +466,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
     if data.so_far:  # a run that is not at its end has no words yet, and this is no look
         word = direction = sure = needs = ""
-    looked = f"look {family.look}" if family.look > 1 else ""
-    looked = looked if family.recorded else looks.NOT_RECORDED
-    note = "; ".join(filter(None, (difference.note, looked)))
+    note = _noted(difference, family)
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
         ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,

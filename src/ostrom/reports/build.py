@@ -19,7 +19,7 @@ from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.answers import answers, keep_result
+from ostrom.reports.answers import ReportAnswers, answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
@@ -42,6 +42,8 @@ class Report:
     """How far its runs are that are not at their end."""
     standing: Standing = field(default_factory=Standing)
     """What it says of registrations."""
+    answers: ReportAnswers | None = None
+    """The first screen."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -90,7 +92,7 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
         data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), registered,
         found, context.calls(),
     )  # fmt: skip
-    return report_of(context.write(page), [first, *sections], [data], registered)
+    return replace(report_of(context.write(page), [first, *sections], [data], registered), answers=found)
 
 
 def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:

@@ -208,7 +208,7 @@ def findings(data: RunData) -> list[str]:
     if (found := answers(data)) is None:
         return []
     keep_result(data, found)
-    return [line.sentence for line in found.lines]
+    return [*(line.sentence for line in found.lines), *(f"{words}." for words in found.between)]
 
 
 def first_chart(data: RunData) -> Chart | None:

@@ -7,16 +7,18 @@ A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from copy import copy
+from typing import Any, ClassVar, Literal, Self
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
+from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, split_by, trend
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import observations
+from ostrom.analysis.population import ALL, asked_agents, averaged_words
+from ostrom.analysis.units import Observations, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.words import PLURALS
-from ostrom.reports.cells import drawn_values, levels, marks_told, varied, why_nothing
+from ostrom.reports.cells import drawn_values, marks_told, why_nothing
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import listed, pretty, upper
@@ -32,10 +34,14 @@ class Chart(Panel):
     is ``{over: column, log: true}`` and shows slopes; without either the chart shows means. ``where`` picks
     matches, ``balance`` names columns whose levels count the same, ``file`` is the name of the files. ``bands: sd``
     draws one standard deviation over matches to either side of a mean, as papers do, instead of its interval.
+    ``agents`` is ``all`` or names agents (otherwise those that are studied); where there are several they are drawn
+    apart, unless ``mean_over_agents`` is true.
     """
 
     draws_spreads: ClassVar[bool] = False
     """Whether ``bands: sd`` can be drawn."""
+    agents_at: ClassVar[tuple[str, ...]] = ("colour", "facet")
+    """Where agents are drawn apart: the first of these that is free; rows (``y``) always are."""
 
     def __init__(
         self,
@@ -52,7 +58,10 @@ class Chart(Panel):
         caption: str | None = None,
         file: str | None = None,
         bands: Literal["interval", "sd"] = "interval",
+        agents: str | Sequence[str] | None = None,
+        mean_over_agents: bool = False,
     ) -> None:
+        self.agents, self.mean_over_agents = agents, mean_over_agents
         self.measure = measures.named(measure)
         self.x, self.y = _columns(x), _columns(y)
         self.colour, self.facet, self.where, self.balance = colour, facet, where, tuple(balance)
@@ -109,28 +118,62 @@ class Chart(Panel):
         """The columns that results are split by in this run."""
         return self.used
 
+    @property
+    def compared(self) -> list[str]:
+        """The column whose levels are compared, or that slopes are taken over."""
+        return [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
+
+    def values(self, data: RunData, measure: Measure | None = None) -> Observations:
+        """The values that the chart shows."""
+        agents = asked_agents(self.agents, self.used, self.compared)
+        return observations(data, measure or self.measure, self.where, agents)
+
     def estimates(self, data: RunData) -> list[Estimate]:
         """The estimates that the chart shows."""
-        by = self.by(data)
+        by, values = self.by(data), self.values(data)
         if self.contrast is not None:
             ((factor, pair),) = self.contrast.items()
             by = [name for name in by if name != factor]
-            return contrast(data, self.measure, factor, pair, by, where=self.where)
+            return contrast(values, self.measure, factor, pair, by)
         if self.trend is not None:
             log = self.trend.get("log", False)
-            return trend(data, self.measure, self.trend["over"], by, log=log, where=self.where)
-        return estimate(data, self.measure, by, where=self.where, balance=self.balance)
+            return trend(values, self.measure, self.trend["over"], by, log=log)
+        return estimate(values, self.measure, by, balance=self.balance)
+
+    def apart(self, data: RunData) -> Self:
+        """The same chart with agents drawn apart, where it would average over several and there is room for them."""
+        by = self.by(data)
+        values = self.values(data)
+        free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
+        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared} <= values.columns
+        if plain or free is None or "agent" in self.balance:
+            return self
+        if split_by(values, by, self.compared, self.agents, mean=self.mean_over_agents) == tuple(by):
+            return self
+        other = copy(self)
+        other.file = self.file_name
+        setattr(other, free, (*self.y, "agent") if free == "y" else "agent")
+        return other
+
+    @property
+    def file_name(self) -> str:
+        """The name of its files."""
+        return self.file or "_".join([self.measure.name, *(["by", *self.used] if self.used else [])])
 
     def draw(self, data: RunData) -> Drawn:
         """The chart with its table, or the reason why there is none."""
+        return self.apart(data).drawn(data)
+
+    def drawn(self, data: RunData) -> Drawn:
+        """The same by its own columns."""
         found = self.estimates(data)
         if not found:
             return Drawn(notes=[self._why_empty(data)])
         by = self.by(data)
-        name = self.file or "_".join([self.measure.name, *(["by", *self.used] if self.used else [])])
+        name = self.file_name
         figures = []
         if (chart := self.chart(data, found)) is not None:
-            caption = f"{self.drawn_as(found)} {rests_on(found)}"
+            caption = " ".join(filter(None, (self.drawn_as(found), rests_on(found), averages(found))))
             values = [e.value for e in found]
             alt = f"{self.title}: {len(found)} estimates from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
@@ -148,7 +191,7 @@ class Chart(Panel):
             "interval",
         ]
         table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
-        return Drawn(figures, [table], self.notes(data, found))
+        return Drawn(figures, [table], [*self.notes(found), *filter(None, [] if figures else [averages(found)])])
 
     @abstractmethod
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
@@ -159,7 +202,12 @@ class Chart(Panel):
         if self.contrast is not None or self.trend is not None:
             clear = sum(e.low is not None and e.high is not None and 0 not in e for e in found)
             what = "differences" if self.contrast else "slopes"
-            return f"{clear} of {len(found)} {what} are clear, each at 95 %."
+            chance = (
+                f"; where nothing differs, chance alone would turn about {len(found) / 20:.2g}"
+                if len(found) > 1
+                else ""
+            )
+            return f"{clear} of {len(found)} {what} are clear, each at 95 %{chance}."
         if len(found) == 1:
             return f"{self.measure.title}: {found[0]}."
         low, high = (pick(found, key=lambda e: e.value) for pick in (min, max))
@@ -175,33 +223,18 @@ class Chart(Panel):
             return "Marks are means, bands and whiskers one standard deviation over matches."
         return marks_told(found)
 
-    def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
-        """What a reader must know: what is measured and pooled, and what estimates say of themselves."""
+    def notes(self, found: Sequence[Estimate]) -> list[str]:
+        """What a reader must know: what is measured, and what estimates say of themselves."""
         return [
             self.headline(found),
             self.caption or self.measure.definition,
-            *self._pooled(data),
             *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
         ][:6]
 
-    def _pooled(self, data: RunData) -> list[str]:
-        """What estimates pool: a column that the others determine, as in a design of a few arms, is not pooled."""
-        over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
-        by = [*self.by(data), *over]
-        rest = {name: levels(data, name) for name in [*varied(data), "agent"] if name not in by}
-        groups = observations(data, self.measure, self.where).groups(by).values()
-        pooled: dict[str, list[str]] = {}
-        for name, known in rest.items():
-            met = [len({row[name] for row in rows}) for rows in groups]
-            if max(met) > 1:
-                every = f"Every estimate pools {'all' if min(met) == len(known) else 'some'}"
-                pooled.setdefault(every if min(met) > 1 else "Some estimates pool", []).append(name)
-        return [f"{pools} levels of {listed(names)}." for pools, names in sorted(pooled.items())]
-
     def _why_empty(self, data: RunData) -> str:
         for name, wanted in self.where.items() if isinstance(self.where, Mapping) else ():
-            values = observations(data, self.measure)
-            if values.rows and not observations(data, self.measure, {name: wanted}).rows:
+            values = observations(data, self.measure, agents=ALL)
+            if values.rows and not observations(data, self.measure, {name: wanted}, ALL).rows:
                 # The value of a match has the levels of all its players: "1 + 2" for the seats of two.
                 levels = listed([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
                 return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
@@ -221,6 +254,17 @@ class Chart(Panel):
 
 def _columns(given: Columns) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def averages(found: Sequence[Estimate]) -> str:
+    """What a chart's estimates average over, in one sentence; empty where it is nothing."""
+    most: dict[str, int] = {}
+    for e in found:
+        most |= {name: max(many, most.get(name, 0)) for name, many in e.averaged_over.items()}
+    words = averaged_words(most)
+    if not all(e.averaged_over.keys() == most.keys() for e in found):
+        words = f"some are {words}"
+    return f"{upper(words)}." if words else ""
 
 
 def rests_on(found: Sequence[Estimate]) -> str:

@@ -155,14 +155,21 @@ def share(value: float | None) -> str:
 
 
 def question(study: Mapping[str, Any]) -> tuple[str, str]:
-    """The question of a study, and what else its text says.
+    """What stands above a report, and what else the text of the study says.
 
-    >>> question({"name": "m", "title": "Memory", "about": "It is long. Does it help? It may."})
+    A question stands there only where the study declares what answers it.
+
+    >>> question({"name": "m", "title": "Memory", "about": "It is long. Does it help? It may.", "answers": [{}]})
     ('Does it help?', 'It is long. It may.')
-    >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?"})
+    >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?", "answers": [{}]})
     ('Does it help?', 'Who knows?')
+    >>> question({"name": "long_memory", "title": "Does it help?", "about": "Who knows?"})
+    ('Long memory', 'Who knows?')
     """
     title, about = (study.get("title") or pretty(study["name"]), " ".join(str(study.get("about") or "").split()))
+    if not study.get("answers"):
+        name = pretty(study["name"])
+        return f"{name[:1].upper()}{name[1:]}" if title.endswith("?") else title, about
     if title.endswith("?"):
         return title, about
     sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")

@@ -13,6 +13,7 @@ import orjson
 
 from ostrom.analysis.determinism import Determinism, seeds_shared
 from ostrom.analysis.estimate import Query, level_pairs
+from ostrom.analysis.population import ALL, chosen_agents, names_agents
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import (
     SETTING,
@@ -26,6 +27,7 @@ from ostrom.analysis.units import (
     observations,
     shared_columns,
 )
+from ostrom.data.manifests import made_before_2
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types
 from ostrom.engine.folder import Folder
@@ -86,11 +88,14 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     whole = isinstance(part.values, str) and "player" not in part.values
     found: list[Observation] = []
     columns: set[str] = set()
+    kinds: dict[str, bool] = {}
     for index in range(len(plan)):
         unit = plan.unit(index)
         if unit.kind != "match":
             continue
         players = [_typed(row, types) for row in rows.planned(unit)]
+        for player in players:
+            kinds[player["agent"]] = kinds.get(player["agent"], False) or player["strategy"] is None
         for own in [join_players({"match": index}, players)] if whole else players:
             assert own is not None
             columns.update(own)
@@ -98,11 +103,23 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
                 if column not in own:
                     raise UnknownName("column", column, own)
             if all(as_text(own[column]) in levels for column, levels in wanted.items()):
-                found.append(Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own))
+                found.append(Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own, whole=whole))
+    data.agent_kinds = kinds
+    chosen = chosen_agents(data, query.whose, query.where)
+    found = [row for row in found if chosen is None or row.whole or row["agent"] in chosen]
     if not found:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
-    return Observations(part, tuple(found), names, levels, frozenset(columns), seeds_shared(data), (data,))
+    return Observations(
+        part,
+        tuple(found),
+        names,
+        levels,
+        frozenset(columns),
+        seeds_shared(data),
+        (data,),
+        studied=query.whose is None and not names_agents(query.where),
+    )
 
 
 def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
@@ -185,7 +202,8 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:
-        found = first_seeds(observations(data, rule.part, rule.condition(data)), first, seeds)
+        agents = ALL if made_before_2(data.manifest) else rule.whose  # looks on record stand
+        found = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
         found.need([factor])
         ((one, two),) = level_pairs(found, factor, levels)
     except NoSuchLevel:

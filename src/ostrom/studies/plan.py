@@ -153,11 +153,13 @@ class StudyPlan(Plan):
     def resolved(self) -> dict[str, Any]:
         """The study as it is played, as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        for name in ("people", "stop", "models"):  # a study without them is written as it always was
+        for name in ("people", "stop", "models", "answers"):  # a study without them is written as it always was
             if not data[name]:
                 del data[name]
         if data["seeds_shared"] is None:
             del data["seeds_shared"]
+        if self.study.answers:
+            data["answers"] = [one.model_dump(mode="json", exclude_defaults=True) for one in self.study.answers]
         return data
 
     def settings(self, model: str) -> Mapping[str, Any]:

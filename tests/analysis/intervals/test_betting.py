@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ostrom.analysis.intervals import Inference, difference_of, exactly, mean_of, paired_difference_of, slope_of
 from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, least_multiple, lower_bound
+from ostrom.analysis.statistics.samples import BadSample
 
 UNIT = (0.0, 1.0)
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
@@ -171,16 +172,50 @@ def test_without_bounds_there_is_none_and_exact_values_need_none() -> None:
 
 
 def test_differences_and_slopes_bet_on_all_units_at_once() -> None:
-    """Ten ones against ten zeros are 20 units that are all at their far end: 1 - 2 (1 - .81)."""
+    """Ten ones against ten zeros are 20 units that are all at their far end: 1 - 2 (1 - .80)."""
     low = difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
-    of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed().ends[0]
+    of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed(1 - 0.05 * 2 / 3).ends[0]
     assert low == pytest.approx(2 * of_twenty - 1)
     few = difference_of([1.0] * 3, [0.0] * 30, bounds=UNIT).guaranteed().ends[0]
-    assert 0.1 < few < mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0]
+    assert 0.04 < few < mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0]
     pairs = paired_difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
     assert pairs == pytest.approx(2 * mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0] - 1)
     slope = slope_of([0] * 10 + [1] * 10, [0.0] * 10 + [1.0] * 10, bounds=UNIT).guaranteed().ends[0]
     assert slope == pytest.approx(low)
+
+
+def test_a_difference_near_one_end_is_no_wider_than_that_of_two_bounds() -> None:
+    """One bet on both sides gives [-.32, .32] here: each side by itself, with a sixth of the error, says more."""
+    rng = np.random.default_rng(5)
+    first, second = rng.beta(99, 1, 56), rng.beta(99, 1, 56)
+    low, high = difference_of(first, second, bounds=UNIT).guaranteed().ends
+    one, two = (mean_of(of, bounds=UNIT).guaranteed(1 - 0.05 / 6).ends for of in (first, second))
+    assert (low, high) == pytest.approx((one[0] - two[1], one[1] - two[0]))
+    assert high - low < 0.22
+    slope = slope_of([0] * 56 + [1] * 56, [*second, *first], bounds=UNIT).guaranteed().ends
+    assert slope == pytest.approx((low, high))
+    found = difference_of(first, second, bounds=UNIT)
+    times = found.likely_multiple_for(-0.05, 0.05)
+    many = [
+        difference_of(list(first) * k, list(second) * k, bounds=UNIT) for k in (math.floor(times), math.ceil(times))
+    ]
+    assert [one.surely_within(-0.05, 0.05) for one in many] == [False, True]
+    assert found.multiple_for(-0.05, 0.05) <= times and found.multiple_for(0.0, 0.05) < math.inf
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drawn", [(99, 1), (9, 1), (5, 5), (0.3, 0.3), (1, 60)])
+@pytest.mark.parametrize("sizes", [(8, 8), (5, 40)])
+def test_either_bound_of_a_difference_is_wrong_in_a_fortieth_of_samples_at_most(
+    drawn: tuple[float, float], sizes: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(6)
+    wrong = [0, 0]
+    for _ in range(300):
+        low, high = difference_of(*(rng.beta(*drawn, n) for n in sizes), bounds=UNIT).guaranteed().ends
+        wrong[0] += low > 0
+        wrong[1] += high < 0
+    assert max(wrong) <= 0.025 * 300
 
 
 def test_the_middle_of_a_line_costs_its_slope_nothing() -> None:
@@ -254,3 +289,22 @@ def test_without_guaranteed_bounds_the_multiple_is_that_of_the_interval() -> Non
         low, high = one.reach(0.95, times) or (0.0, 0.0)
         assert (low >= 1.9 and high <= 3.1) == inside
     assert one.likely_multiple_for(2.6, 9.0) == math.inf
+
+
+def test_a_ratio_has_bounds_where_its_largest_weight_is_declared() -> None:
+    """Weights that the values depend on: bet on numerator - ratio x denominator."""
+    rng = np.random.default_rng(8)
+    truth = (sum(range(1, 6)) * 0.2 + sum(range(6, 11)) * 0.9) / 55
+    wrong = [0, 0]
+    for _ in range(100):
+        weights = rng.integers(1, 11, 20)
+        values = rng.binomial(weights, np.where(weights > 5, 0.9, 0.2)) / weights
+        found = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=10)
+        low, high = found.guaranteed().ends
+        assert low < found.value < high < low + 0.7
+        wrong = [wrong[0] + (low > truth), wrong[1] + (high < truth)]
+    assert max(wrong) <= 2
+    ends = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=20).guaranteed().ends
+    assert ends[0] < low and ends[1] - ends[0] > high - low, "a larger weight is possible, so less is known"
+    with pytest.raises(BadSample, match="above the largest weight"):
+        mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=5)

@@ -42,6 +42,11 @@ def test_evolve_walks_a_folder_and_exits_1_when_a_file_is_wrong(ostrom: Command,
     assert report["tournaments"][0]["cell"] == {"file": "pd/one.json"}
     assert report["tournaments"][0]["mean"] == {"a": 1.0, "b": 2.0}
     assert report["not_payoff_files"] == ["pd/averages.json"]
+    moran = [
+        json.loads(ostrom("more", "evolve", "files", "--dynamics", "moran", "--selection", strength, "--json").stdout)
+        for strength in ("0", "0.5")
+    ]
+    assert moran[0]["tournaments"] != moran[1]["tournaments"]  # 0 is drift, .5 favours the defector
     (folder / "part.json").write_text(json.dumps({**whole, "profile": whole["profile"][:2]}))  # type: ignore[index]
     (folder / "wrong.json").write_text('{"profile": [1]}')
     done = ostrom("more", "evolve", "files", "--json")

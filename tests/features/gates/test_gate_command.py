@@ -64,7 +64,15 @@ def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_
     ("gate", "why"),
     [
         ({"measure": "total_gain", "at_least": 0}, "total_gain: the measure has no declared bounds"),
-        ({"measure": "total_gain", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9}, "no declared bounds"),
+        (
+            {
+                "measure": "total_gain",
+                "contrast": "game=prisoners_dilemma-stag_hunt",
+                "within": 9,
+                "mean_over_agents": True,
+            },
+            "no declared bounds",
+        ),
         ({"measure": "repair_rate", "at_least": 0}, "repair_rate: its values weigh by what happened"),
     ],
 )
@@ -91,7 +99,8 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     told = {one["gate"]: one for one in json.loads(done.out)["prices"]}
     # Nothing below log(.025) / log(.9) = 35.01 can do; matches against itself weigh two seats, which costs more.
     assert told["high"] == {"gate": "high", "least": 59, "seeds": 10, "planned": 36}
-    assert told["same"] == {"gate": "same", "least": 121, "seeds": 21, "planned": 36}
+    # tests/recomputed/test_gates.py finds these 23 seeds too.
+    assert told["same"] == {"gate": "same", "least": 134, "seeds": 23, "planned": 36}
     assert {told[name]["least"] for name in ("never", "sure", "sql")} == {None}
     assert "high: can pass with 59 matches or more (10 seeds); planned are 36 matches (6 seeds), so" in done.err
     assert "never: can never pass" in done.err and "sure: has no sampling error" in done.err
@@ -138,7 +147,7 @@ def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
 
 def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate(call: Call) -> None:
     slope = {"name": "slope", "measure": "cooperation", "over": "seed", "log": True, "within": 2,
-             "where": {"seed": [1, 2, 3, 4, 5]}}  # fmt: skip
+             "where": {"seed": [1, 2, 3, 4, 5]}, "mean_over_agents": True}  # fmt: skip
     even = {"name": "even", "measure": "cooperation", "balance": ["agent"], "at_least": 0}
     each = {"name": "each", "measure": "cooperation", "contrast": "agent=*-coin", "between": [-1, 1]}
     some = {**each, "name": "some", "where": {"agent": ["coin", "mostly"]}}
@@ -146,7 +155,7 @@ def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate
     assert code == 0, told
     found = []
     for options in (
-        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5"),
+        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5", "--mean-over-agents"),
         ("--balance", "agent"),
         ("--contrast", "agent=*-coin"),
     ):
@@ -165,7 +174,7 @@ def test_a_study_is_played_with_its_options_within_its_budget(call: Call) -> Non
     made = gates({**KIND, "where": {}, "at_least": 0})
     options = ("--model", "scripted/first", "--preset", "smoke", "--seeds", "1", "--name", "built", "--json")
     done = call("gate", "horizon", "--gates", made, *options, "--budget-calls", "1")
-    assert done.code == 3 and "not finished" in json.loads(done.out)["judged"][0]["reason"], done
+    assert done.code == 3 and "no finished match" in json.loads(done.out)["judged"][0]["reason"], done
     study = json.loads(Path("runs/built/run.json").read_bytes())["study"]
     assert study["seeds"] == 1 and study["budget"]["calls"] == 1
 

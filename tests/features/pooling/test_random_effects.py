@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.samples import BadSample
-from ostrom.features.pooling.random_effects import ONE_SIGMA, evened, fitted, pooled, without_each
+from ostrom.features.pooling.labs import variance_of
+from ostrom.features.pooling.random_effects import evened, fitted, pooled, without_each
 
 # Thirteen trials of a vaccine (Colditz et al. 1994): cases and others of the vaccinated, cases and others of the rest.
 TRIALS = np.array([
@@ -167,9 +169,8 @@ def test_labs_near_a_bound_are_pooled_without_losing_the_mean() -> None:
         counts = rng.binomial(20, rng.beta(9.45, 179.55, 10))  # rates with mean .05 and standard deviation .016
         spreads = []
         for count in counts:
-            limits = mean_of([1.0] * count + [0.0] * (20 - count), bounds=(0.0, 1.0)).limits(ONE_SIGMA)
-            assert limits.low is not None and limits.high is not None
-            spreads.append(((limits.high - limits.low) / 2) ** 2)
+            lab = mean_of([1.0] * count + [0.0] * (20 - count), bounds=(0.0, 1.0))
+            spreads.append(variance_of(estimated({}, lab, 20, "match", "")))
         found = pooled(counts / 20, evened(spreads, [20] * 10), bounds=(0.0, 1.0))
         assert found.model_free is not None
         held += found.low <= 0.05 <= found.high

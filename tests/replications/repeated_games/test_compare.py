@@ -163,6 +163,17 @@ def test_in_step_means_to_the_end_and_from_seat_1() -> None:
     assert list(in_step(turned)) == []
 
 
+def test_who_never_gets_in_step_makes_the_median_later() -> None:
+    """Two of three players never do: the median is the round after the last, not the round of the third."""
+    script = side("s", 2, "JFJF", strategy="alternator")
+    played = ["JFJF", "JJJJ", "FFFJ"]
+    found = [Match(n, BOS, (side("m", 1, acts, style="social", model="x"), script)) for n, acts in enumerate(played)]
+    (own,) = in_step(found)
+    assert own.value == 5.0 and own.doubts == ("never in 2 of 3 matches, counted as the round after the last",)
+    (sure,) = in_step(found[:1])
+    assert sure.value == 1.0 and sure.alike and not sure.doubts
+
+
 def test_a_mean_of_few_matches_has_the_interval_of_the_estimate(tmp_path: Path) -> None:
     types = "alternate: alternator"
     made = compared(played(tmp_path, "bos-tournament", types, ["mechanism.rounds=4", "seating=seats"]))
@@ -185,11 +196,12 @@ def test_predictions_of_an_alternating_script(tmp_path: Path) -> None:
     made = compared(played(tmp_path, "prediction", "alternate: alternator", changes), "GPT-4")
     for who, value in (("player", 5.0), ("observer", 3.0)):
         one = line(made, "m", BOS, f"first_correct_round_as_{who}")
-        # It predicts J: of J F J all are right from round 3 on, of F J F never.
-        assert (one.own.value, one.value) == (3.0, value)
-        assert "never right" in one.own.doubts[0] and "released" in one.doubts[0]
+        # It predicts J: of J F J all are right from round 3 on, of F J F never, which is after round 3.
+        assert (one.own.value, one.value) == (3.5, value)
+        assert "never in" in one.own.doubts[0] and "released" in one.doubts[0]
     player = line(made, "m", BOS, "first_correct_round_as_player")
-    assert player.own.doubts == ("never right in 1 of 2 series, which are left out",)
+    assert player.own.doubts == ("never in 1 of 2 series, counted as the round after the last",)
+    assert not player.own.alike
 
 
 def test_overall_scores_contradict_their_own_columns() -> None:

@@ -129,7 +129,8 @@ class TestPredictions:
             tmp_path, game="battle_of_the_sexes", types={"a": "alternator", "c": "constant:1"},
             seating="ordered", mechanism={"name": "repetition", "rounds": 4, "predict": "players"},
         ) as data:  # fmt: skip
-            first = {(r["agent"], r["target_agent"], r["seat"]): r["from_round"] for r in first_right_rounds(data)}
+            rows = first_right_rounds(data)
+            first = {(r["agent"], r["target_agent"], r["seat"]): r["from_round"] for r in rows}
             by = ["agent", "target_agent", "seat"]
             accuracy = values(estimate(data, "prediction_accuracy", by))
             settled = values(estimate(data, "prediction_settled", [*by, "round"]))
@@ -137,7 +138,10 @@ class TestPredictions:
         assert first["a", "c", 1] == 1 and first["a", "c", 2] == 2
         assert accuracy["a", "c", 1] == 1 and accuracy["a", "c", 2] == 0.75
         assert [settled["a", "c", 2, n] for n in (1, 2, 3, 4)] == [0, 1, 1, 1]
-        assert first["c", "a", 1] is None and first["a", "a", 1] is None and accuracy["a", "a", 1] == 0
+        # Whoever is wrong in the last round, too, gets there after the end.
+        assert first["c", "a", 1] == first["a", "a", 1] == 5 and accuracy["a", "a", 1] == 0
+        assert {r["ever"] for r in rows if r["from_round"] == 5} == {False}
+        assert {r["ever"] for r in rows if r["from_round"] < 5} == {True}
         assert settled["a", "a", 1, 4] == 0
 
     def test_a_run_without_predictions_has_none(self, tmp_path: Path) -> None:

@@ -13,6 +13,10 @@ that values can have at a weighted mean of m its average is largest where each i
 slopes there are in the proportion of the weights), and is 1 there. So what hardly weighs is hardly bet on: the middle
 of a line costs its slope nothing. A difference is the weighted mean of the values of one side and of 1 - value of the
 other.
+
+One such bet on both sides is strong where they lie in the middle of the range, and weak where both lie near one end:
+the values of one side are then near 1, those of the other near 0, and what is allowed for both is little for each. So
+two thirds of the error are left to it, and a third to bets on each side by itself; the better of the two bounds stands.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ostrom.analysis.statistics.samples import ROUNDING, Floats
+from ostrom.analysis.statistics.samples import ROUNDING, Bools, Floats
 
 STEPS, HALVINGS = 20, 6
 BETS: Floats = np.concatenate([0.5 ** np.arange(HALVINGS, 0, -1) / STEPS, np.arange(1, STEPS + 1) / STEPS])
@@ -31,12 +35,17 @@ BETS: Floats = np.concatenate([0.5 ** np.arange(HALVINGS, 0, -1) / STEPS, np.ara
 _EACH = 0.5 / (STEPS + 1)
 MASS: Floats = np.array([_EACH / HALVINGS] * HALVINGS + [_EACH] * (STEPS - 1) + [_EACH + 0.5])
 """How the capital is shared among them: half of it bets everything."""
+TOGETHER = 2 / 3
+"""The share of the error that one bet on both sides of a difference has; the rest is for bets on each side."""
+MOST_MULTIPLE = 1e6
 FAR = 60.0
 """A bound below exp(-60) of the range is none."""
 
 
-def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
+def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0, top: float | None = None) -> float:
     """The lower bound of the weighted mean of independent values from 0 to 1, wrong with a chance of at most ``tail``.
+
+    ``top``: the largest weight that a unit can have, where chance decides about weights too.
 
     >>> round(lower_bound(np.ones(40), np.full(40, 1 / 40), 0.025), 3)
     0.901
@@ -44,16 +53,24 @@ def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
     if values.max() <= 0:
         return 0.0
     pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
-    (x, w), counts = pairs.T, many.astype(np.float64)
+    (x, w), counts = pairs.T, many * times
     goal, at = -math.log(tail), -FAR
     # The logarithm of the capital is convex in ln m and falls, so Newton's method from the left never passes the root.
     for _ in range(200):
-        capital, slope = _capital(x, w / w.max(), counts, at)
+        capital, slope = _capital(x, w / (top or w.max()), counts, at)
         step = (capital - goal) / -slope if slope < 0 else 0.0
         if step <= 1e-12:
             break
         at += step
     return math.exp(at) if capital >= goal - 1e-9 else 0.0
+
+
+def side_by_side(values: Floats, weights: Floats, up: Bools, tail: float, times: float = 1.0) -> float:
+    """The lower bound of the same mean by bets on each of its two sides, with their share of the error."""
+    each = (1 - TOGETHER) * tail / 2
+    return math.fsum(
+        float(weights[side].sum()) * lower_bound(values[side], weights[side], each, times) for side in (up, ~up)
+    )
 
 
 def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
@@ -77,7 +94,7 @@ def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, fl
     return top + math.log(total), -float(shares @ (falls @ counts)) / total
 
 
-def least_multiple(weights: Floats, low: float, high: float, tail: float) -> float:
+def least_multiple(weights: Floats, low: float, high: float, tail: float, up: Bools | None = None) -> float:
     """How many times as many units are needed before the mean can be shown to lie between two values, at best.
 
     The best case for a single bound is values that are all at the far end, for two bounds values that are all alike.
@@ -89,6 +106,10 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
         return math.inf
     if low <= 0 and high >= 1:
         return 0.0
+
+    if up is not None:
+        ends = [likely_multiple(of.astype(np.float64), weights, low, high, tail, up) for of in (up, ~up, up | ~up)]
+        return min(*ends, least_multiple(weights, low, high, TOGETHER * tail))
 
     def needed(mean: float) -> float:
         return likely_multiple(np.full(weights.size, mean), weights, low, high, tail)
@@ -103,19 +124,30 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
     return needed((left + right) / 2)
 
 
-def likely_multiple(values: Floats, weights: Floats, low: float, high: float, tail: float) -> float:
+def likely_multiple(
+    values: Floats, weights: Floats, low: float, high: float, tail: float, up: Bools | None = None
+) -> float:
     """How many times as many units like these are needed before their mean is shown to lie between two values.
 
     >>> likely_multiple(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.5, 1.0, 0.025)
     inf
     """
-    above = 0.0 if low <= 0 else _multiple(values, weights, low, tail)
-    return max(above, 0.0 if high >= 1 else _multiple(1 - values, weights, 1 - high, tail))
+    above = 0.0 if low <= 0 else _multiple(values, weights, low, tail, up)
+    return max(above, 0.0 if high >= 1 else _multiple(1 - values, weights, 1 - high, tail, up))
 
 
-def _multiple(values: Floats, weights: Floats, against: float, tail: float) -> float:
+def _multiple(values: Floats, weights: Floats, against: float, tail: float, up: Bools | None = None) -> float:
     if against >= 1:
         return math.inf
+    if up is not None:
+        low, high = 0.0, _multiple(values, weights, against, TOGETHER * tail)
+        while high == math.inf or high - low > 0.01 * high:
+            middle = (low + high) / 2 if high < math.inf else max(1.0, 2 * low)
+            if middle > MOST_MULTIPLE:
+                return math.inf
+            reached = side_by_side(values, weights, up, tail, middle) >= against
+            low, high = (low, middle) if reached else (middle, high)
+        return high
     pairs, counts = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
     x, w = pairs.T
     with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
@@ -141,27 +173,50 @@ class Bet:
     most: float
     labels: tuple[Hashable, ...] | None = None
     """Which unit each value is of; None where no other figure shares one."""
+    up: Bools | None = None
+    """Which values count upwards in the figure, and not downwards; None: all of them."""
+    top: float | None = None
+    """Of a ratio: the largest weight that a unit can have. The bet is on numerator - ratio x denominator."""
+
+    @property
+    def sides(self) -> Bools | None:
+        """Which values count upwards, where others count downwards; None elsewhere."""
+        return None if self.up is None or not self.up.any() or self.up.all() else self.up
 
     def ends(self, tail: float) -> tuple[float, float]:
         """Both bounds, each wrong with a chance of at most ``tail``."""
-        width = self.most - self.least
-        low, high = (lower_bound(of, self.weights, tail) for of in (self.values, 1 - self.values))
+        width, sides = self.most - self.least, self.sides
+        low, high = (
+            lower_bound(of, self.weights, tail, top=self.top)
+            if sides is None
+            else max(lower_bound(of, self.weights, TOGETHER * tail), side_by_side(of, self.weights, sides, tail))
+            for of in (self.values, 1 - self.values)
+        )
         return self.least + width * low, self.most - width * high
 
     def times(self, factor: float) -> Bet:
         """The bet on a multiple of the figure."""
         ends = sorted((factor * self.least, factor * self.most))
-        return replace(self, values=self.values if factor > 0 else 1 - self.values, least=ends[0], most=ends[1])
+        if factor > 0:
+            return replace(self, least=ends[0], most=ends[1])
+        return replace(self, values=1 - self.values, least=ends[0], most=ends[1], up=~self._up)
+
+    @property
+    def _up(self) -> Bools:
+        return np.ones(self.values.size, np.bool_) if self.up is None else self.up
 
     def joined(self, other: Bet) -> Bet | None:
         """The bet on the sum of two figures: of the same units, or of units that are all different; None elsewhere."""
+        if self.top or other.top:
+            return None
         own, far = self.most - self.least, other.most - other.least
         ends = self.least + other.least, self.most + other.most
         mine, theirs = set(self.labels or ()), set(other.labels or ())
         if not mine & theirs:
             mass = np.concatenate([own * self.weights, far * other.weights])
             both = None if self.labels is None or other.labels is None else self.labels + other.labels
-            return Bet(np.concatenate([self.values, other.values]), mass / mass.sum(), *ends, both)
+            up = np.concatenate([self._up, other._up])
+            return Bet(np.concatenate([self.values, other.values]), mass / mass.sum(), *ends, both, up)
         if mine != theirs or self.labels is None or other.labels is None:
             return None
         place = {label: at for at, label in enumerate(other.labels)}
@@ -177,6 +232,9 @@ class Bet:
 
     def surely_within(self, low: float, high: float, tail: float) -> bool:
         """Whether both bounds lie in a range."""
+        if self.sides is not None or self.top:
+            ends = self.ends(tail)
+            return low <= ends[0] and ends[1] <= high
         below, above = self._ranged(low, high)
         return exceeds(self.values, self.weights, below, tail) and exceeds(
             1 - self.values, self.weights, 1 - above, tail
@@ -184,8 +242,8 @@ class Bet:
 
     def least_multiple(self, low: float, high: float, tail: float) -> float:
         """How many times as many units show, at best, that the figure lies in a range."""
-        return least_multiple(self.weights, *self._ranged(low, high), tail)
+        return least_multiple(self.weights, *self._ranged(low, high), tail, self.sides)
 
     def likely_multiple(self, low: float, high: float, tail: float) -> float:
         """The same for units like those seen."""
-        return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail)
+        return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail, self.sides)

@@ -81,6 +81,10 @@ class Estimate:
     """The same, corrected for the comparisons that were made with it."""
     rows: int | None = field(default=None, repr=False, compare=False)
     """Of a mean: how many values of players it rests on."""
+    averaged_over: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """Varied factors that it neither fixes nor shows, with the number of their levels."""
+    failed: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    """The value with all failed matches at either end of the range; None where there are few of them."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""
@@ -152,6 +156,8 @@ class Estimate:
             "p_value": self.p_value,
             "p_holm": self.p_holm,
             "rows": self.rows,
+            "averaged_over": dict(self.averaged_over),
+            **(dict(zip(("failed_low", "failed_high"), map(_tidy, self.failed), strict=True)) if self.failed else {}),
         }
 
 

@@ -39,6 +39,7 @@ class NotConverged(StatisticsError):
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.ArrayLike
 Labels: TypeAlias = Iterable[Any]
 

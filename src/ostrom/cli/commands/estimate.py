@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Level, Runs, Safe, opened_runs, run_names, standing
+from ostrom.cli.options import AgentNames, Level, MeanOverAgents, Runs, Safe, opened_runs, run_names, standing
 from ostrom.cli.output import Csv, Output, TextTable, json_wanted
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.measure import Measure
-    from ostrom.analysis.units import Where
+    from ostrom.analysis.units import Observations
     from ostrom.data.rundata import RunData
 
 Conditions = Annotated[
@@ -40,6 +40,8 @@ def estimate(
         str, typer.Option(help="Columns whose levels count the same, outer ones first, separated by commas.")
     ] = "",
     where: Conditions = None,
+    agents: AgentNames = None,
+    mean_over_agents: MeanOverAgents = False,
     level: Level = 0.95,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     safe: Safe = False,
@@ -47,13 +49,17 @@ def estimate(
 ) -> Output:
     """Estimate a measure: a mean, a difference or a slope.
 
-    The mean by default, a difference with --contrast, a slope with --over, each with its interval.
+    The mean by default, a difference with --contrast, a slope with --over, each with its interval. One row per
+    studied agent (models and people; scripts where there is nobody else).
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
+    from ostrom.analysis.estimate import split_by
+    from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
+    from ostrom.analysis.population import asked_agents, averaged_words, population_words
     from ostrom.analysis.registered import AskedContrast
     from ostrom.analysis.stopping import stopping
-    from ostrom.analysis.units import condition
+    from ostrom.analysis.units import condition, observations
     from ostrom.data.rundata import so_far
 
     names, measure = _split(arguments)
@@ -76,30 +82,45 @@ def estimate(
         far = so_far(data)
         columns = _columns(by)
         picked = condition(data, part, where or [])
-        estimates = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
-        asked = AskedContrast(measure, contrast, picked, level) if contrast and not (by or balance) else None
+        compared = [contrast.partition("=")[0].strip(), over]
+        chosen = asked_agents(agents, columns, compared)
+        values = observations(data, part, picked, chosen)
+        mean = mean_over_agents or "agent" in _columns(balance)
+        split = split_by(values, columns, compared, agents, mean=mean)
+        estimates = _estimates(values, data, part, split, contrast, over, log, _columns(balance), level)
+        plain = contrast and not (by or balance or agents or mean_over_agents)
+        asked = AskedContrast(measure, contrast, picked, level) if plain else None
+        whose = population_words(data, chosen, picked)
         registered = standing(data, asked)
+        look, looked = look_at(data, part.name, filter(None, (contrast.partition("=")[0].strip() or over,)))
     rows = [
         {name: _clean(value) if name in ("value", "low", "high") else value for name, value in one.as_dict().items()}
         | ({"label": registered.label} if registered.bound else {})
         for one in estimates
     ]
-    for row in rows if far else ():  # a figure that is taken out of its table says it too
-        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
+    for row in rows if far or looked else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far, looked)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
+    if contrast or over:
+        document["look"] = look
     document |= {
         **({"stopping": stopped} if stopped else {}),
         **({"so_far": far} if far else {}),
         **registered.document,
         "estimates": rows,
+        "population": whose,
     }
+    averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
     if csv:
-        return Output(document, [Csv(rows, safe)], source=estimates)
-    lines = [part.definition, *stopped, far or None]
+        words = (averaged_words(one.averaged_over) for one in estimates)
+        flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
+        return Output(document, [Csv(flat, safe)], source=estimates)
+    lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]
+    lines = [line for line in lines if line]
     return Output(document, [_table(part, estimates, level), *lines], standing=registered, source=estimates)
 
 
@@ -128,14 +149,14 @@ def _clean(value: float | None) -> float | None:
 
 
 def _estimates(
+    values: Observations,
     data: Sequence[RunData],
     part: Measure,
-    by: list[str],
+    by: Sequence[str],
     contrast: str,
     over: str,
     log: bool,
     balance: list[str],
-    where: Where,
     level: float,
 ) -> list[Estimate]:
     from ostrom.analysis import estimate as asked
@@ -144,12 +165,11 @@ def _estimates(
         factor, equals, pair = contrast.partition("=")
         if not equals:
             raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
-        levels = (factor.strip(), pair.strip())
-        found = asked.contrast(data, part, *levels, by, where=where, balance=balance, level=level)
+        found = asked.contrast(values, part, factor.strip(), pair.strip(), by, balance=balance, level=level)
     elif over:
-        found = asked.trend(data, part, over, by, log=log, where=where, level=level)
+        found = asked.trend(values, part, over, by, log=log, level=level)
     else:
-        found = asked.estimate(data, part, by, where=where, balance=balance, level=level)
+        found = asked.estimate(values, part, by, balance=balance, level=level)
     return list(asked.some(found, part, data, compared=bool(contrast or over)))
 
 
@@ -183,6 +203,8 @@ def test(
         str, typer.Option(help="Columns that say which units belong together, separated by commas.")
     ] = "",
     where: Conditions = None,
+    agents: AgentNames = None,
+    mean_over_agents: MeanOverAgents = False,
     type_: Annotated[str, typer.Option("--type", help="Sums of squares of a two-way anova: II | III.")] = "II",
     level: Level = 0.95,
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
@@ -194,6 +216,8 @@ def test(
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
+    from ostrom.analysis.looks import look_at
+    from ostrom.analysis.population import asked_agents, averaged_words, population_words
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
@@ -206,18 +230,24 @@ def test(
     with opened_runs(names, runs) as data:
         made = tested(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
-            where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
+            where=(picked := condition(data, part, where or [])), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
+            agents=agents, mean_over_agents=mean_over_agents,
         )  # fmt: skip
         registered = standing(data)
+        look, looked = look_at(data, part.name, filter(None, (factor, second)))
+        whose = population_words(data, asked_agents(agents, (), [factor, second or ""]), picked)
     return Output(
-        {"runs": names, **registered.document, **made.as_dict()},
+        {"runs": names, "look": look, **registered.document, **made.as_dict(), "population": whose},
         [
             f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}",
             *(_table_of(name, rows) for name, rows in (("groups", made.groups), *made.results.items())),
+            averaged_words(made.averaged_over) or None,
+            f"population: {whose}",
             f"unit of analysis: {made.unit}",
             f"design: {made.design}",
             f"assumptions: {'; '.join(made.assumptions)}",
             *(f"warning: {warning}" for warning in made.warnings),
+            *filter(None, [looked]),
         ],
         standing=registered,
         source=made,

@@ -68,10 +68,10 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         manifest.pop(part, None)
     # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
-    clean["shared"] = {"of": identity(run.manifest), "tables": tables}
+    clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
         looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
-        clean["shared"] |= {"versions": run.journal.versions, "looks": [asdict(look) for look in looks]}
+        clean["shared"]["looks"] = [asdict(look) for look in looks]
     if (decided := run.folder.path / DECIDED).exists():
         write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))

@@ -13,28 +13,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
-from xml.etree import ElementTree as ET
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, against_all, key_words, level_pairs
+from ostrom.analysis.population import names_agents, population_words
 from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
-from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
+from ostrom.analysis.units import NoSuchLevel, Observations, as_text
+from ostrom.analysis.verdict_files import Answer, VerdictFile, VerdictLine, joint_answer
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
-from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
 from ostrom.ground.words import how_many, listed
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
-Answer = Literal["pass", "fail", "undecided"]
 BOUNDS = ("at_least", "at_most", "between", "within")
 DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
@@ -71,6 +70,11 @@ class GateRule(Query):
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(f"between must be two numbers in order (found {low:g} and {high:g})")
         return self
+
+    @property
+    def names_agents(self) -> bool:
+        """Whether it says itself whose values it is about."""
+        return bool(self.agents or self.mean_over_agents) or names_agents(self.where, *self.by, self.pair[0])
 
     @property
     def allowed(self) -> tuple[float, float]:
@@ -165,7 +169,8 @@ class Judged:
     @property
     def name(self) -> str:
         """The name of the gate, with the group where it has several."""
-        more = key_words({k: v for k, v in self.key.items() if k in self.gate.by or "*" in self.gate.contrast})
+        columns = ("agent", *self.gate.by)
+        more = key_words({k: v for k, v in self.key.items() if k in columns or "*" in self.gate.contrast})
         return f"{self.gate.name} ({more})" if more else self.gate.name
 
     def as_dict(self) -> dict[str, Any]:
@@ -202,12 +207,13 @@ class Judgement:
     """How far the run is, in words; empty for one that is at its end."""
     price: SeedPrice | None = None
     """What one more seed takes; None where the run cannot go on."""
+    population: str = ""
+    """Whose values gates are about that name nobody, in words; empty where all of them name somebody."""
 
     @property
     def answer(self) -> Answer:
         """Fail where one gate fails, else undecided where one is undecided, else pass."""
-        answers = {one.answer for one in self.judged}
-        return "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
+        return joint_answer([one.answer for one in self.judged])
 
     def count(self, answer: Answer) -> int:
         """How many were judged so."""
@@ -247,6 +253,7 @@ class Judgement:
             "more": self.price.times(wait).as_dict() if known and wait is not None and self.price else None,
             **({"so_far": self.so_far} if self.so_far else {}),
             "judged": [one.as_dict() for one in self.judged],
+            **({"population": self.population} if self.population else {}),
         }  # fmt: skip
 
 
@@ -300,7 +307,8 @@ def judge(
         ]
         verdicts += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
     undecided = any(one.more is not None for one in verdicts)
-    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None)
+    whose = "" if all(gate.names_agents for gate in gates.gates) else population_words([data], gates=True)
+    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None, whose)
 
 
 def _judged(
@@ -434,14 +442,14 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
 def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:
     """The estimates of a gate, and the groups that have none, with the reason."""
     try:
-        rows = observations(data, gate.part, gate.condition(data))
-        found = gate.ask(data) if rows.rows else []
+        rows = gate.values(data)
+        found = gate.ask(rows) if rows.rows else []
         _refuse_approximate(gate, found)
     except NoSuchLevel as error:
         return [], [({}, f"no finished match can be asked: {error}")]
     if not rows.rows:
         return [], [({}, "no finished match that is asked for has a value")]
-    lacking = list(_lacking(gate, data, rows, found))
+    lacking = list(_lacking(gate.model_copy(update={"by": gate.split(rows)}), data, rows, found))
     if not found and not lacking:
         lacking = [({}, "no group has two levels of the column")]
     return found, lacking
@@ -530,52 +538,12 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def markdown(verdict: Judgement, run: str, registered: Standing) -> str:
-    """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
-    lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
-    for one in verdict.judged:
-        texts = (one.name, one.gate.statement, one.gate.matches or "all matches", found_text(one), one.reason)
-        name, statement, matches, found, why = map(as_code, texts)
-        lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
-    head = f"### {as_code(run)}: {heading(verdict)}\n\n{as_code(verdict.decision_line)}"
-    bound = [f"{as_code(one.heading)} These gates are {registered.label}." for one in registered.bound]
-    return "\n\n".join([head, *bound, "\n".join(lines), f"{verdict.control}.\n"])
-
-
-def as_code(text: str) -> str:
-    """A text in one line of code that no text can end; empty where there is none.
-
-    >>> print(as_code("a|b `x`\\n@someone"))
-    `a\\|b 'x' @someone`
-    """
-    plain = " ".join(escaped(text).replace("`", "'").replace("\\", "\\\\").replace("|", "\\|").split())
-    return f"`{plain}`" if plain else ""
-
-
-def junit(verdict: Judgement, run: str, registered: Standing) -> bytes:
-    """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
-    counts = {
-        "name": escaped(f"ostrom gate {run}"),
-        "tests": str(len(verdict.judged)),
-        "failures": str(verdict.count("fail")),
-        "errors": str(verdict.count("undecided")),
-    }
-    suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", counts)
-    if registered.bound:
-        properties = ET.SubElement(suite, "properties")
-        ET.SubElement(properties, "property", {"name": "label", "value": registered.label})
-        for bound in registered.bound:
-            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(bound.heading)})
-    for one in verdict.judged:
-        case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
-        label = one.verdict if one.verdict != one.answer else ""
-        parts = (one.gate.statement, one.gate.matches, found_text(one), label, one.reason)
-        said = escaped("; ".join(part for part in parts if part))
-        kind = {"fail": "failure", "undecided": "error"}.get(one.answer)
-        about = {} if kind is None else {"type": one.answer, "message": said}
-        # Some readers show the attribute, others the text.
-        ET.SubElement(case, kind or "system-out", about).text = said
-    ET.indent(suites)
-    text: str = ET.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+def verdict_file(verdict: Judgement, run: str, registered: Standing) -> VerdictFile:
+    """The verdicts for other programs."""
+    lines = [
+        VerdictLine(
+            one.name, one.gate.statement, one.gate.matches, one.answer, one.verdict, found_text(one), one.reason
+        )
+        for one in verdict.judged
+    ]
+    return VerdictFile("gate", "gate", run, heading(verdict), verdict.decision_line, verdict.control, lines, registered)

@@ -80,6 +80,16 @@ class LevelsByColumn(BaseModel):
     )
 
 
+class LevelsByFile(BaseModel):
+    """A factor whose level follows from the file in which a match stands."""
+
+    model_config = _STRICT
+
+    file: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
+        description="name of a file without its ending: level; other files keep their name"
+    )
+
+
 class GameByColumn(BaseModel):
     """The game of each match, looked up by the value of a column."""
 
@@ -174,14 +184,19 @@ class Mapping(BaseModel):
         default=None, description="the older name of 'bad_rows', with two of its values"
     )
     names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
-    factors: dict[str, str | LevelsByColumn] = Field(
-        default_factory=dict, description="factor: column, or {column: c, is: {value: level}}; the same all match long"
+    factors: dict[str, str | LevelsByColumn | LevelsByFile] = Field(
+        default_factory=dict,
+        description="factor: column, {column: c, is: {value: level}} or {file: {name: level}}; the same all match long",
     )
     round_columns: dict[str, str] = Field(
         default_factory=dict, description="column of the decisions table: column of the file, for each row"
     )
     framing: dict[str, str | Value | list[str]] = Field(
         default_factory=dict, description="how players were addressed: field of a framing: column or {value: x}"
+    )
+    shared: bool = Field(
+        default=False,
+        description="whether the n-th matches of two conditions share what chance fixed, so that they pair",
     )
     report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
 
@@ -253,6 +268,7 @@ class Mapping(BaseModel):
         return {
             name: (given, {}) if isinstance(given, str) else (given.column, given.is_)
             for name, given in self.factors.items()
+            if not isinstance(given, LevelsByFile)
         }
 
     def _all_seats(self) -> list[SeatColumns]:

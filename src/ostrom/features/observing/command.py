@@ -22,6 +22,7 @@ from ostrom.cli.options import (
     standing_of,
     with_play_options,
 )
+from ostrom.data.manifests import made_before_2
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.plan import Unit
 from ostrom.games.yaml_file import game_to_mapping
@@ -58,7 +59,12 @@ def observe(
     with open_run(run, runs) as seen:
         folder = Folder(runs / check_name(name or f"{seen.name}-observed"))
         watched = observation_of(
-            seen, watched=watch, matches=match or (), name=name, changes=set_ or (), told=_of_version_1(folder)
+            seen,
+            watched=watch,
+            matches=match or (),
+            name=name,
+            changes=set_ or (),
+            told=folder.exists and made_before_2(folder.manifest()),
         )
         parent = None if dry_run else standing_of(seen)
     found = resolve(with_observers(watched, model), changes=set_ or (), options=options)
@@ -66,11 +72,6 @@ def observe(
         return forecast_plan(found)
     refuse_unused(found)
     return play_and_report(found, runs / check_name(found.plan.name), report=report, parent=parent)
-
-
-def _of_version_1(folder: Folder) -> bool:
-    """Whether a run was begun before 2.0: its observers are always told the number of rounds."""
-    return folder.exists and folder.manifest()["versions"]["ostrom"].startswith(("0.", "1."))
 
 
 MOST_MATCHES = 2000

@@ -175,7 +175,7 @@ def _pool(
         one = next((one for one in found if one.key == key), None)
         if one is None:
             left_out[name] = why
-        elif one.low is None:
+        elif one.low is None and not (one.inference is not None and one.inference.alike and one.inference.bets):
             left_out[name] = one.note or "there is no interval"
         else:
             estimates[name] = one

@@ -14,7 +14,7 @@ import numpy as np
 from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Inference, share_of
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import UnitFigure, UnitSide, comparison, observations
+from ostrom.analysis.units import UnitFigure, UnitSide, comparison
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of
@@ -215,7 +215,7 @@ ENOUGH_PAIRS = 10
 
 def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
-    found = observations(pilot, query.part, query.condition(pilot))
+    found = query.values(pilot)
     if not found.rows:
         raise UsageError(f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}")
     sides = sides_of(found, query)

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 RECORD = "replicate.json"
 
 
-@with_play_options("budget_usd", "preset", "runs", "as_", "out", "max_connections", "prompts", *CALLS)
+@with_play_options("budget_usd", "preset", "seeds", "runs", "as_", "out", "max_connections", "prompts", *CALLS)
 def replicate(
     paper: Annotated[str | None, typer.Argument(help="A paper, as --list names it.")] = None,
     model: Annotated[list[str] | None, typer.Option("--model", help="A model; may be given several times.")] = None,
     options: PlayOptions = PlayOptions(),
     preset: Annotated[
         str | None, typer.Option(help="The size: small, smoke, or paper (default: the paper's own).")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Seeds of every part (default: those of the preset).")
     ] = None,
     runs: Annotated[
         str | None, typer.Option(help="Runs that were played or imported before, instead of playing: A,B.")
@@ -58,17 +61,19 @@ def replicate(
     need_extras()
     folder = out or Path("replicate") / (name.replace("_", "-") + (f"-{preset}" if preset else ""))
     if runs is None:
-        played = _play(plan, model or [], options, preset, folder, dry_run=dry_run)
+        played = _play(
+            plan if seeds is None else plan.with_seeds(seeds), model or [], options, preset, folder, dry_run=dry_run
+        )
         if isinstance(played, Output):
             return played
         folders, complete = played
     else:
-        if dry_run or preset:
-            raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
+        if dry_run or preset or seeds is not None:
+            raise UsageError("--runs plays nothing: leave --dry-run, --preset and --seeds out")
         folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
     from ostrom.costs.battery import spent
     from ostrom.data.rundata import names_of, run_data
-    from ostrom.features.replicate.pages import CLAIM_COLUMNS, claim_row, write_page
+    from ostrom.features.replicate.pages import CLAIM_COLUMNS, claim_row, first_notes, write_page
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
@@ -86,7 +91,6 @@ def replicate(
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
         registered = standing([run.data for run in taken])
         report = write_page(folder, result, registered, about=about)
-    single = ", ".join(f"{n} {answer}" for answer, n in result.counts.items())
     return Output(
         {**result.as_dict(), "page": str(report), "failures": list(report.failures)},
         [
@@ -95,7 +99,7 @@ def replicate(
                 list(CLAIM_COLUMNS),
                 [claim_row(line) for line in result.claims],
             ),
-            Remark(f"single figures: {single}") if single else None,
+            *map(Remark, first_notes(result)),
             *(f"{run.name}: {run.data.so_far}" for run in result.runs if run.data.so_far),
             str(report),
         ],

@@ -1,16 +1,19 @@
 """The page of a replication: claims and one picture first, then every table and figure in the order of the paper."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import fixed
+from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.references import Published
 from ostrom.analysis.registered import Standing
-from ostrom.features.replicate.papers import Picture
+from ostrom.features.replicate.papers import Margin, Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
@@ -26,21 +29,13 @@ from ostrom.reports.theme import LINE, colours
 from ostrom.reports.words import pretty
 
 PAPER = "the paper's models"
-RULE = "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin"
-CLAIM_COLUMNS = ("claim", "verdict", "agent", "ours", "low", "high", "n", "paper", "run")
-CELL_COLUMNS = (
-    "agent",
-    "ours",
-    "low",
-    "high",
-    "matches",
-    "printed for",
-    "printed",
-    "spread",
-    "run",
-    "verdict",
-    "source",
+RULE = (
+    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin; single "
+    "claims and figures, not corrected for their number"
 )
+CLAIM_COLUMNS = ("claim", "as the paper reads it", "guaranteed", "agent", "ours", "low", "high", "n", "paper", "run")
+DOUBT = " †"
+CELL_COLUMNS = ("agent", "ours", "low", "high", "matches", "model", "paper", "spread", "run", "verdict", "source")
 
 
 def write_page(
@@ -80,7 +75,7 @@ def write_page(
             ("Runs", "; ".join(runs)),
             ("Spent", f"{cost:.2f} USD"),
             ("Printed spread", replication.paper.spread),
-            ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in replication.plan.margins.items())),
+            ("Margins", "; ".join(map(_margin, replication.plan.margins))),
             ("Verdicts", RULE),
         ],
     )  # fmt: skip
@@ -94,61 +89,126 @@ def _first(files: ReportFiles, made: Replication, published: Sequence[Published]
     section.html.append(_claims(made.claims))
     table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in made.claims], "The claims")
     files.add(Section("files", ""), table)
-    counts = made.counts
-    if counts:
-        section.notes.append(f"Single figures: {', '.join(f'{n} {answer}' for answer, n in counts.items())}.")
     if made.plan.picture is not None and (drawn := _picture(made, made.plan.picture, published)) is not None:
         files.fill(section, "picture", drawn)
+    section.notes += first_notes(made)
     return section
+
+
+def _margin(one: Margin) -> str:
+    where = ", ".join(" or ".join([of] if isinstance(of, str) else of) for of in one.where.values())
+    names = ", ".join(map(pretty, one.measures))
+    return f"{names}{f' ({pretty(where)})' if where else ''} {one.margin:g}: {one.source}"
+
+
+def first_notes(made: Replication) -> list[str]:
+    """What ends the first screen: what is guaranteed, not judged, not played, and how much could be decided."""
+    judged = [line for line in made.claims if line.verdict.answer in ("agrees", "differs")]
+    sure = sum(line.verdict.guaranteed for line in judged)
+    notes = [f"Guaranteed for every distribution: {sure} of {len(judged)} decided claims."]
+    if needed := matches_needed(made):
+        notes.append(f"A guarantee of single figures needs at least {needed:,} matches a cell.")
+    if any(line.claim.later for line in made.claims):
+        notes.append(
+            "Claims marked (later version) are stated in a later version of the paper than the one replicated."
+        )
+    if any(one.doubts for line in made.claims for one in line.published):
+        notes.append(f"{DOUBT.strip()} a printed figure in the range is in doubt.")
+    notes += [f"Not judged: {one.claim}. {one.why}" for one in made.plan.not_judged]
+    notes += [
+        f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
+        for study, names in made.not_played.items()
+    ]
+    decided, many = made.decided
+    notes.append(f"{decided} of {many} figures could be decided at this size{_counted(made.counts)}.")
+    return notes
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
+
+
+def matches_needed(made: Replication) -> int:
+    """The fewest matches of a cell with which bounds for every distribution can place a share within its margin."""
+    shares = [one.margin / 100 for one in made.plan.margins if one.percent]
+    if not shares:
+        return 0
+    widest = max(shares)
+    one = np.ones(1)
+    return math.ceil(least_multiple(one, 0.5 - widest, 0.5 + widest, 0.025))
 
 
 def _claims(lines: Iterable[ClaimLine]) -> Markup:
     rows = []
     before = ""
     for line in lines:
-        claim = line.claim.claim if line.claim.claim != before else ""
+        claim = _claim_name(line) if line.claim.claim != before else ""
         before = line.claim.claim
         rows.append(
-            Markup('<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td></tr>').format(
-                claim, line.verdict.answer.replace(" ", "-"), line.verdict, _ours(line), _theirs(line)
+            Markup(
+                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>'
+            ).format(
+                claim, line.verdict.answer.replace(" ", "-"), line.verdict, _sure(line), _ours(line), _theirs(line)
             )
         )
-    names = ("claim", "verdict", "ours", "paper")
+    names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return Markup('<table class="claims"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
         Markup(head), Markup("").join(rows)
     )
 
 
+def _claim_name(line: ClaimLine) -> str:
+    return f"{line.claim.claim}{' (later version)' if line.claim.later else ''}"
+
+
+def _sure(line: ClaimLine) -> str:
+    return "yes" if line.verdict.guaranteed else ""
+
+
 def _ours(line: ClaimLine) -> str:
+    if line.tally is not None:
+        yes, many, low, high = line.tally
+        return f"{line.agent}: {yes} of {many} [{low * many:.1f}, {high * many:.1f}]"
     one = line.estimate
     if one is None:
         return ""
     ends = "" if one.low is None or one.high is None else f" [{_number(line, one.low)}, {_number(line, one.high)}]"
-    return f"{line.agent}: {_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}"
+    pair = f" ({one.key[line.claim.order.factor]})" if line.claim.order is not None else ""
+    whose = f"{line.agent}: " if line.agent else ""
+    return f"{whose}{_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}{pair}"
 
 
 def _theirs(line: ClaimLine) -> str:
-    values = [value for _, value in line.published]
-    if not values:
+    if line.claim.count is not None:
+        return f"{line.claim.count.number} of {line.claim.count.of}"
+    if line.printed is None:
         return line.claim.note
-    mean, low, high = (_number(line, value) for value in (fmean(values), min(values), max(values)))
-    return mean if len(values) == 1 else f"{mean} (models from {low} to {high})"
+    low, high = (_number(line, value) for value in line.printed)
+    doubt = DOUBT if any(one.doubts for one in line.published) else ""
+    if len(line.published) == 1:
+        return f"{low}{doubt} ({line.published[0].name})"
+    return f"{low} to {high}{doubt} ({len(line.published)} models)"
 
 
 def _number(line: ClaimLine, value: float) -> str:
     """A figure of a claim in its unit; a sign belongs to differences and slopes alone."""
     claim = line.claim
-    sign = "+" if claim.contrast or claim.over else ""
+    sign = "+" if claim.contrast or claim.over or claim.order is not None else ""
     # Adding zero turns -0.0 into 0.0.
     return f"{claim.scale * value + 0.0:{sign}{'.1f' if claim.scale == 100 else '.3g'}}"
 
 
 def claim_row(line: ClaimLine) -> list[Any]:
+    """A claim as a row of the table on the terminal and in files."""
     one, scale = line.estimate, line.claim.scale
     numbers = (None, None, None) if one is None else (one.value, one.low, one.high)
+    ours = [None if end is None else scale * end for end in numbers]
+    if line.tally is not None:
+        yes, many, low, high = line.tally
+        ours = [yes, low * many, high * many]
     return [
-        line.claim.claim, str(line.verdict), line.agent, *(None if end is None else scale * end for end in numbers),
+        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours,
         None if one is None else one.n, _theirs(line) or None, line.run,
     ]  # fmt: skip
 
@@ -212,7 +272,9 @@ def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[JudgedFigure]) 
     rows = []
     for cell in cells:
         line, own = cell.line, cell.line.own
-        printed = fixed(line.value, one.digits) if line.value is not None else _span(line.low, line.high)
+        printed: str | None = ", ".join(dict.fromkeys(p.word for p in line.figures if p.word))
+        if not printed:
+            printed = fixed(line.value, one.digits) if line.value is not None else _span(line.low, line.high)
         rows.append([
             *(line.cell[i] for i in used), own.agent or "all agents", own.word or own.value, own.low, own.high,
             own.matches, line.model or "all models", printed, line.spread, cell.run, str(cell.verdict), line.source,

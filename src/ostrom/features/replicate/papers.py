@@ -6,51 +6,168 @@
     parts:                       the studies, the most important first: a budget that is too small leaves out the last
     - {name: sweep, title: The sweep over history lengths, study: memory, least: 3, most: 3,
        presets: {small: {preset: small, least: 3, most: 10}, smoke: {preset: smoke}}}
-    claims:                      three to six, for the first screen; a question as in a file of gates
+    claims:                      a question as in a file of gates, and the answer that the paper gives
     - claim: Longer histories lower cooperation
       run: sweep                 the part of the battery that answers it
       measure: memory_cooperation
-      over: history_length
+      over: history_length       (a direction: contrast or over; a level: neither)
       where: {agent: "{model}", style: reasoned}
-      expect: below              what the paper says: below, above or equal to threshold (0)
-      smallest: 0.02             an effect smaller than this counts as none
-    margins: {cooperation_rate: 5}     how far a figure of this measure may lie from the printed one and still agree
+      expect: below              below, above, equal, not above, not below the threshold (0)
+      smallest: 0.02             an effect smaller than this counts as none,
+      source: Section 4.1: half of its smallest difference     and why
+      pools: [game]              factors of the study that it averages over
+    - claim: Contracting is most effective
+      order: {factor: mechanism, first: [contracting], then: [none, repetition]}    every pair is a direction
+      ...
+    - claim: 18 of 28 pairs decay
+      over: history_length
+      by: [game]                 every group is judged as a direction; those that agree are counted
+      count: {number: 18, of: 28}   and the printed share must lie in the interval of ours
+      ...
+    not_judged:
+    - {claim: An adapter transfers, why: It needs a training.}
+    margins:                     how far a figure may lie from the printed one and still agree: the first that fits
+    - {margin: 5, measures: [cooperation_rate], where: {game: trust_game}, source: 5 points of a share}
     spread: {kind: sd, n: 3}     what the printed spread is, and of how many values
     picture: {exhibit: Appendix Table 1, x: history, facet: game}
     released: {fifth-rounds: {study: lending, agents: {model_a: GPT-4}}}      imports that are the paper's own data
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise, product
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ostrom.analysis.estimate import Query
+from ostrom.analysis.claims import PaperQuery
+from ostrom.analysis.estimate import MODEL
 from ostrom.analysis.published import PublishedPick
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
+from ostrom.studies.pooled import check_figure, check_replication
 
 FILE = "replicate.yaml"
 DECLARED = ConfigDict(extra="forbid", frozen=True)
 
 
-class PaperClaim(Query):
+class Order(BaseModel):
+    """Levels of a factor that come before others: every pair is a difference above zero."""
+
+    model_config = DECLARED
+
+    factor: str
+    first: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
+    chain: tuple[str, ...] = Field(default=(), description="each level comes before the next")
+
+    @model_validator(mode="after")
+    def _some(self) -> "Order":
+        if bool(self.chain) == bool(self.first and self.then) or len(self.chain) == 1:
+            raise ValueError("needs either first and then, or a chain of two levels or more")
+        return self
+
+    @property
+    def pairs(self) -> list[str]:
+        """The contrasts that must hold."""
+        known = [*product(self.first, self.then), *pairwise(self.chain)]
+        return [f"{self.factor}={one} - {other}" for one, other in known]
+
+
+class PrintedCount(BaseModel):
+    """How many of the paper's groups are as the claim says."""
+
+    model_config = DECLARED
+
+    number: int = Field(ge=0)
+    of: int = Field(ge=1)
+
+
+class PaperClaim(PaperQuery):
     """A claim of the paper as a question to a run, and the answer that the paper gives."""
 
     claim: str = Field(min_length=1, max_length=200)
+    mean_over_agents: bool = True  # its condition says which agents it is about
     run: str
-    expect: Literal["below", "above", "equal"]
+    expect: Literal["below", "above", "equal", "not above", "not below"]
     threshold: float = Field(default=0.0, allow_inf_nan=False)
     smallest: float = Field(gt=0, allow_inf_nan=False)
+    source: str = Field(min_length=1, description="where the smallest effect that matters comes from")
+    order: Order | None = None
+    count: PrintedCount | None = None
+    pools: tuple[str, ...] = Field(default=(), description="factors of the study that it averages over")
     published: PublishedPick | None = None
     about: tuple[str, ...] = Field(default=(), description="the paper's models that it speaks of; all by default")
+    later: bool = Field(default=False, description="stated in a later version of the paper than the one replicated")
     scale: float = Field(default=1.0, allow_inf_nan=False, description="to the unit in which it is written")
     unit: str = ""
     note: str = ""
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> "PaperClaim":
+        if self.order is not None and (self.contrast or self.over or self.expect != "above"):
+            raise ValueError("order: leave contrast and over out, and expect above")
+        if self.count is not None and not self.by:
+            raise ValueError("count: needs by, the columns whose levels are counted")
+        return self
+
+    @property
+    def questions(self) -> list["PaperClaim"]:
+        """The single directions that must all hold: every pair of an order, otherwise the claim itself."""
+        if self.order is None:
+            return [self]
+        return [self.model_copy(update={"order": None, "contrast": pair}) for pair in self.order.pairs]
+
+    @property
+    def kind(self) -> str:
+        """Level, direction, order, count or equivalence."""
+        if self.order is not None or self.count is not None:
+            return "order" if self.count is None else "count"
+        if self.expect == "equal":
+            return "equivalence"
+        return "direction" if self.contrast or self.over else "level"
+
+    @property
+    def names_model(self) -> bool:
+        """Whether it is asked of every model."""
+        return any(MODEL in text for text in (self.contrast, str(self.where)))
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns whose levels it keeps apart, or weighs the same."""
+        compared = [self.pair[0]] if self.contrast else [] if self.order is None else [self.order.factor]
+        return [*self.by, *compared, *([self.over] if self.over else ()), *self.balance]
+
+
+class NotJudged(BaseModel):
+    """A claim that no run of a model decides."""
+
+    model_config = DECLARED
+
+    claim: str
+    why: str
+
+
+class Margin(BaseModel):
+    """How far figures may lie from the printed ones and still agree."""
+
+    model_config = DECLARED
+
+    margin: float = Field(gt=0, allow_inf_nan=False)
+    measures: tuple[str, ...] = Field(min_length=1)
+    where: dict[str, str | list[str]] = Field(default_factory=dict)
+    source: str = Field(min_length=1)
+    percent: bool = Field(default=False, description="whether the figures are shares in per cent")
+
+    def covers(self, cell: Mapping[str, str], measure: str) -> bool:
+        """Whether it is the margin of a printed cell."""
+        return measure in self.measures and all(
+            cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in self.where.items()
+        )
 
 
 class PrintedSpread(BaseModel):
@@ -87,11 +204,12 @@ class Released(BaseModel):
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
     levels: dict[str, str] = Field(default_factory=dict, description="levels of a claim, with their names in the data")
-    measure: str | None = Field(
-        default=None, description="what claims are judged by where the data lack the actions; all in one unit"
+    measures: dict[str, str] = Field(
+        default_factory=dict, description="measures of claims that the data cannot give, with those that stand for them"
     )
+    unknown: tuple[str, ...] = Field(default=(), description="columns of claims that the data do not record")
     published: dict[str, str] = Field(
-        default_factory=dict, description="columns of the printed figures of that measure"
+        default_factory=dict, description="columns of the printed figures of those measures"
     )
 
 
@@ -103,15 +221,19 @@ class PaperPlan(BaseModel):
     title: str
     about: str = ""
     parts: tuple[StudyPart, ...] = Field(min_length=1, max_length=100)
-    claims: tuple[PaperClaim, ...] = Field(min_length=1, max_length=6)
-    margins: dict[str, float] = Field(default_factory=dict)
+    further: dict[str, str] = Field(
+        default_factory=dict, description="studies of claims that only runs at hand can answer, by a name"
+    )
+    claims: tuple[PaperClaim, ...] = Field(min_length=1, max_length=100)
+    not_judged: tuple[NotJudged, ...] = ()
+    margins: tuple[Margin, ...] = ()
     spread: PrintedSpread | None = None
     picture: Picture | None = None
     released: dict[str, Released] = Field(default_factory=dict, description="by the mapping of the import")
 
     @model_validator(mode="after")
     def _complete(self) -> "PaperPlan":
-        names = [part.name for part in self.parts]
+        names = [*(part.name for part in self.parts), *self.further]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"two parts have the name {name!r}")
@@ -123,7 +245,25 @@ class PaperPlan(BaseModel):
     @property
     def studies(self) -> dict[str, str]:
         """The study of every part."""
-        return {part.name: part.study for part in self.parts}
+        return {part.name: part.study for part in self.parts} | self.further
+
+    def with_seeds(self, seeds: int) -> "PaperPlan":
+        """The plan with so many seeds of every part, whatever the preset."""
+        many = {"least": seeds, "most": seeds}
+        parts = tuple(
+            part.model_copy(
+                update={
+                    **many, "presets": {name: how.model_copy(update=many) for name, how in part.presets.items()}
+                }
+            )
+            for part in self.parts
+        )  # fmt: skip
+        return self.model_copy(update={"parts": parts})
+
+    def margin(self, columns: Sequence[str], cell: Sequence[str]) -> float | None:
+        """The margin of a printed cell; None where none is declared."""
+        named = dict(zip(columns, cell, strict=True))
+        return next((one.margin for one in self.margins if one.covers(named, cell[-1])), None)
 
 
 def papers() -> dict[str, str]:
@@ -148,4 +288,8 @@ def paper_plan(paper: str) -> tuple[str, PaperPlan]:
         raise UnknownName("paper", paper, known)
     place = f"{name}/{FILE}"
     text = files(replications()[name]).joinpath(FILE).read_text(encoding="utf-8")
-    return name, validate(PaperPlan, read_yaml(text, place), place)
+    plan = validate(PaperPlan, read_yaml(text, place), place)
+    check_replication(name)
+    for number, claim in enumerate(plan.claims):
+        check_figure([plan.studies[claim.run]], claim.where, claim.shown, claim.pools, place, f"claims.{number}")
+    return name, plan

@@ -1,22 +1,37 @@
 """The claims and figures of a paper with ours beside them: each from the runs of its own arm, each with a verdict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ostrom.analysis.claims import games_of, references
+from ostrom.analysis.claims import games_of, read_mapping, references
 from ostrom.analysis.comparison import Line, compare
 from ostrom.analysis.estimate import Estimate, Query
-from ostrom.analysis.intervals.moderated import Prior, prior_of
+from ostrom.analysis.intervals import Inference
+from ostrom.analysis.intervals.moderated import NONE, Prior, prior_of
 from ostrom.analysis.measure import measures
-from ostrom.analysis.published import published_beside
+from ostrom.analysis.published import Other, published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
+from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
-from ostrom.features.replicate.verdicts import Interval, PaperVerdict, cell_verdict, claim_verdict, recomputed_verdict
+from ostrom.features.replicate.verdicts import (
+    ALL_ALIKE,
+    ONE_MATCH,
+    Interval,
+    PaperVerdict,
+    by_value,
+    cell_verdict,
+    claim_verdict,
+    count_verdict,
+    moderated,
+    recomputed_verdict,
+    table_prior,
+)
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
+from ostrom.ground.words import listed
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.reports.exhibits.shape import meets
 
@@ -83,23 +98,42 @@ class ClaimLine:
     run: str | None = None
     agent: str | None = None
     estimate: Estimate | None = None
-    published: tuple[tuple[str, float], ...] = ()
+    """Of an order, the pair that is nearest to breaking it."""
+    published: tuple[Other, ...] = ()
+    """What the paper has: the model's own figure, or one for each of its models."""
+    tally: tuple[int, int, float, float] | None = None
+    """Of a count: how many groups are as claimed, of how many, and the interval of that share."""
+
+    @property
+    def printed(self) -> tuple[float, float] | None:
+        """The range of the printed figures."""
+        values = [one.value for one in self.published]
+        return (min(values), max(values)) if values else None
 
     def as_dict(self) -> dict[str, Any]:
         """The claim, its estimate and its verdict as JSON data."""
         one = self.estimate
         return {
             "claim": self.claim.claim,
+            "kind": self.claim.kind,
             "expected": f"{self.claim.expect} {self.claim.threshold:g}",
             "smallest_effect": self.claim.smallest,
+            "smallest_effect_source": self.claim.source,
+            "later_version": self.claim.later,
             "question": self.claim.words,
+            "averaged_over": list(self.claim.pools),
             "run": self.run,
             "agent": self.agent,
             "value": one and one.value,
             "low": one and one.low,
             "high": one and one.high,
+            "bound_low": one and one.bound_low,
+            "bound_high": one and one.bound_high,
             "n": one and one.n,
-            "published": dict(self.published),
+            "count": self.tally
+            and {"yes": self.tally[0], "of": self.tally[1], "low": self.tally[2], "high": self.tally[3]},
+            "published": {other.name: other.value for other in self.published},
+            "in_doubt": [other.name for other in self.published if other.doubts],
             **self.verdict.as_dict(),
         }
 
@@ -130,6 +164,21 @@ class Replication:
     remarks: tuple[str, ...]
 
     @property
+    def not_played(self) -> dict[str, list[str]]:
+        """The exhibits of which no run was played, by the studies that would give them."""
+        played = {run.study for run in self.runs}
+        missing = [
+            (" or ".join(one.study), one.name) for one, _ in self.exhibits if one.study and not played & {*one.study}
+        ]
+        return grouped(missing)
+
+    @property
+    def decided(self) -> tuple[int, int]:
+        """How many figures could be decided, and how many there are."""
+        counts = self.counts
+        return sum(counts.get(answer, 0) for answer in ("agrees", "differs")), sum(counts.values())
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many figures have each verdict."""
         return verdict_counts(cell for _, cells in self.exhibits for cell in cells)
@@ -146,6 +195,9 @@ class Replication:
                 for run in self.runs
             ],
             "claims": [line.as_dict() for line in self.claims],
+            "not_judged": [one.model_dump() for one in self.plan.not_judged],
+            "not_played": self.not_played,
+            "decided": dict(zip(("figures", "of"), self.decided, strict=True)),
             "verdicts": self.counts,
             "published_spread_is": self.paper.spread,
             "exhibits": [
@@ -168,6 +220,10 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     name, plan = paper_plan(paper)
     reference = references.build(name)
     exhibits = exhibits_of(name)
+    models = [p.model for p in reference.published() if p.model is not None]
+    read_mapping(
+        chosen, list(dict.fromkeys(agent for run in runs for agent in run.agents)), list(dict.fromkeys(models))
+    )
     known = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
     lines: dict[str, list[tuple[Line, PaperRun]]] = {one.name: [] for one in exhibits}
     remarks: dict[str, list[str]] = {}
@@ -183,12 +239,12 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
-        if run.released is not None and run.released.measure is not None:
-            title = measures.named(run.released.measure).title
+        for measure in run.released.measures.values() if run.released is not None else ():
+            title = measures.named(measure).title
             remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
-    claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
-    parts = tuple((one, _judged(plan, lines[one.name])) for one in exhibits)
+    claims = tuple(judged_claims(plan, runs, reference, chosen))
+    parts = tuple((one, _judged(plan, lines[one.name], reference.columns)) for one in exhibits)
     return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
 
 
@@ -212,145 +268,288 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     return printed and meets(cell, one.where)
 
 
-def _judged(plan: PaperPlan, lines: Sequence[tuple[Line, PaperRun]]) -> tuple[JudgedFigure, ...]:
+def _judged(
+    plan: PaperPlan, lines: Sequence[tuple[Line, PaperRun]], columns: Sequence[str]
+) -> tuple[JudgedFigure, ...]:
     """The figures of one table; those of one measure borrow their variances from each other."""
     priors = {}
     for measure, of in grouped((line.cell[-1], line.own) for line, _ in lines).items():
         known = [own for own in of if own.se]
         priors[measure] = prior_of([(own.se or 0.0) ** 2 * own.matches for own in known], [own.df for own in known])
-    return tuple(JudgedFigure(line, run.name, _verdict(plan, line, run, priors[line.cell[-1]])) for line, run in lines)
+    return tuple(
+        JudgedFigure(line, run.name, _verdict(plan.margin(columns, line.cell), plan, line, run, priors[line.cell[-1]]))
+        for line, run in lines
+    )
 
 
-def _verdict(plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperVerdict:
-    """What a line says; a figure of another model, or one in doubt, is not judged."""
+def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperVerdict:
+    """What a line says; a figure of another model is not judged."""
     own, printed = line.own, line.value
     if printed is None:
         span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
-        return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}")
+        return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}.")
     if run.released is not None and not own.word:
-        verdict = recomputed_verdict(own.value, printed, max(p.digits for p in line.figures))
+        verdict = recomputed_verdict(own.value, printed, max(p.digits or 0 for p in line.figures))
         if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):
             return verdict
         if not line.doubts:
-            return PaperVerdict("not comparable", "the released data are known to give a figure near the printed one")
+            return PaperVerdict("not comparable", "The released data are known to give a figure near the printed one.")
+        return _with_doubt(verdict, line)
     if own.agent is None and run.released is None:
-        return PaperVerdict("not comparable", "the paper pools its own models")
+        return PaperVerdict("not comparable", "The paper pools its own models.")
     if own.word:
         words = {p.word for p in line.figures}
         return PaperVerdict("agrees" if own.word in words else "differs")
-    measure = line.cell[-1]
-    if measure not in plan.margins:
-        return PaperVerdict("not comparable", f"no margin is declared for {measure}")
+    if margin is None:
+        return PaperVerdict("not comparable", f"No margin is declared for {line.cell[-1].replace('_', ' ')}.")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
-    verdict = cell_verdict(own, prior, printed, error, plan.margins[measure], run.seeds)
+    verdict = cell_verdict(own, prior, printed, error, margin, run.seeds)
     if verdict.seeds is not None and run.usd:
         verdict = replace(verdict, usd=verdict.seeds * run.usd / run.seeds)
-    if line.doubts:
-        doubt = f"the printed figure is in doubt ({line.doubts[0]})"
-        return replace(verdict, why="; ".join(filter(None, (verdict.why, doubt))))
-    return verdict
+    return _with_doubt(verdict, line) if line.doubts else verdict
 
 
-def _claim(plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference) -> list[ClaimLine]:
-    """A claim for every model of every run of its part."""
+def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
+    """The verdict on a printed figure that is in doubt, which can differ as well as agree."""
+    doubt = f"The printed figure is in doubt ({line.doubts[0]})."
+    return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A claim put to one model of one run: the estimates of each of its questions, or why there are none."""
+
+    claim: PaperClaim
+    run: PaperRun
+    agent: str
+    estimates: tuple[tuple[Estimate, ...], ...]
+    published: tuple[Other, ...] = ()
+    why: str = ""
+
+    @property
+    def table(self) -> tuple[str, str]:
+        """The figures from which it borrows its variance."""
+        return self.run.name, self.claim.part.name
+
+
+def judged_claims(
+    plan: PaperPlan, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str] = ()
+) -> Iterator[ClaimLine]:
+    """Every claim for every model of every run of its part; those of one measure and run borrow their variances."""
+    asked = {claim.claim: list(_asked(plan, claim, runs, reference, chosen)) for claim in plan.claims}
+    tables = grouped(
+        (one.table, estimate.inference)
+        for of in asked.values() for one in of for several in one.estimates for estimate in several
+        if estimate.inference is not None
+    )  # fmt: skip
+    priors = {table: table_prior(of) for table, of in tables.items()}
+    for claim in plan.claims:
+        lines = [_line(one, priors.get(one.table, NONE)) for one in asked[claim.claim]]
+        if not lines:
+            study = plan.studies[claim.run]
+            own = any(run.study == study for run in runs)
+            why = "No model played in the run." if own else f"There is no run of the study {study}."
+            lines = [ClaimLine(claim, PaperVerdict("not comparable", why))]
+        # Agents that the question is not about (scripts' partners, variants) give no figure.
+        yield from [line for line in lines if line.estimate is not None] or lines[:1]
+
+
+def _asked(
+    plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str]
+) -> Iterator[_Asked]:
     study = plan.studies[declared.run]
-    lines, own = [], [run for run in runs if run.study == study]
-    for run in own:
+    for run in (run for run in runs if run.study == study):
         data = reference.of_arms(run.data)
         claim = _by_released(declared, run)
+        models = _models(chosen, run, reference)
         for agent in _about(claim, run):
-            try:
-                question = _within(_in_data(claim.of(agent), run), data)
-                estimates = question.ask(data)
-                published = _published(claim, question, data)
-            except OstromError as error:
-                lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
+            model = models.get(agent)
+            if claim.about and model is not None and model not in claim.about:
+                yield _Asked(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
                 continue
-            for one in estimates:
-                if run.released:  # the data of the paper itself have no other error than that of the paper
-                    one = replace(one, low=None, high=None)
-                verdict = _claimed(claim, one, run)
-                lines.append(ClaimLine(claim, verdict, run.name, agent, one, published))
-    if lines:
-        # Agents that the question is not about (scripts' partners, variants) give no figure.
-        judged = [line for line in lines if line.estimate is not None]
-        return judged or lines[:1]
-    missing = "no model played in the run" if own else "no run"
-    return [ClaimLine(declared, PaperVerdict("not comparable", f"{missing} of the study {study}"))]
+            question: Query = claim
+            try:
+                estimates = []
+                for one in claim.questions:
+                    question = _within(_in_data(one.of(agent), run), data)
+                    estimates.append(tuple(question.ask(data)))
+                beside = _published(claim, question, data)
+            except OstromError:
+                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+                continue
+            if model is not None:
+                beside = tuple(other for other in beside if other.name == model)
+            if not all(estimates):
+                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+            elif claim.by and claim.count is None:
+                for group in zip(*estimates, strict=True):
+                    yield _Asked(claim, run, agent, tuple((one,) for one in group), beside)
+            else:
+                yield _Asked(claim, run, agent, tuple(estimates), beside)
 
 
-def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun) -> PaperVerdict:
+def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[str, str]:
+    """The paper's model beside which each agent of a run stands."""
+    models = list(dict.fromkeys(p.model for p in reference.published() if p.model is not None))
+    own = {agent: agent for agent in run.agents if run.data.manifest.get("imported") and agent in models}
+    beside = [text for text in _beside(chosen, run) if text.rpartition("=")[2] in models]
+    return own | (read_mapping(beside, run.agents, models) if beside else {})
+
+
+def _reason(question: Query, data: RunData) -> str:
+    """Why a run does not answer a question, in a sentence."""
+    part = question.part
+    try:
+        rows = observations(data, part).rows
+    except OstromError:
+        return f"The run does not record what {part.title.lower()} needs."
+    if not rows:
+        return (
+            part.without[:1].upper() + part.without[1:]
+            if part.without
+            else f"No finished match gives {part.title.lower()}."
+        )
+    wanted: dict[str, list[Any]] = {}
+    if isinstance(question.where, Mapping):
+        wanted = {name: level if isinstance(level, list) else [level] for name, level in question.where.items()}
+    if question.contrast:
+        factor, pair = question.pair
+        wanted[factor] = [one.strip() for one in pair.split(" - ")]
+    for column, levels in wanted.items():
+        met = list(dict.fromkeys(str(row.columns.get(column)) for row in rows))
+        missing = [str(level) for level in levels if str(level) not in met]
+        if missing and (len(missing) == len(levels) or (question.contrast and column == question.pair[0])):
+            name = column.replace("_", " ")
+            if column in data.columns("matches"):
+                return f"Only {name} {listed(met)} was played, not {listed(missing)}."
+            return f"No match has {name} {listed(missing)}, only {listed(met)}."
+        rows = tuple(row for row in rows if str(row.columns.get(column)) in map(str, levels))
+    return "No match was played that the claim is about."
+
+
+def _line(asked: _Asked, prior: Prior) -> ClaimLine:
+    """What the estimates of a claim say."""
+    claim, run = asked.claim, asked.run
+    if not asked.estimates:
+        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent or None)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent or None, None, asked.published)
+    judged = [
+        (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
+        for several in asked.estimates
+        for one in several
+    ]
+    if claim.count is not None:
+        number, of = claim.count.number, claim.count.of
+        verdict, sure, n, ends = count_verdict((v.answer for v, _ in judged), number, of)
+        return replace(line, verdict=verdict, estimate=judged[0][1], tally=(sure, n, *ends))
+    # An order differs where one pair does, and agrees where all do.
+    rank = {"differs": 0, "undecided": 1, "agrees": 2, "not comparable": 3}
+    verdict, one = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
+    if claim.kind == "order":
+        verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
+    # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
+    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
+        None,
+        None,
+    )
+    return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
+
+
+def _several_alike(made: Inference) -> bool:
+    return made.alike and any(part.n > 1 for part in made.parts)
+
+
+def _claimed(
+    claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: tuple[float, float] | None
+) -> PaperVerdict:
     """What an estimate says about a claim, and whether its bounds say the same."""
+    made = one.inference
 
     def of(low: float | None, high: float | None) -> PaperVerdict:
-        fixed = _scenarios(one.unit, one.n)
-        interval = Interval(one.value, low, high, run.seeds, run.usd, fixed)
-        return claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
+        interval = Interval(
+            one.value, low, high, run.seeds, run.usd, one.n if one.unit == "scenario" else None, claim.scale
+        )
+        return claim_verdict(interval, claim.expect, claim.threshold, claim.smallest, printed)
 
     if run.released is not None:
         return of(one.value, one.value)
-    if one.inference is not None and (one.inference.alike or one.inference.problem.startswith("exact")):
-        verdict = of(one.value, one.value)
-        return replace(verdict, why="by its value: its matches are all alike", approximate=True)
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
-    shown = one.at(0.9) if claim.expect == "equal" and one.inference is not None else one
-    verdict = of(shown.low, shown.high)
-    same = of(one.bound_low, one.bound_high).answer == verdict.answer != "undecided"
+    ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
+    if made is None or ends is None:
+        why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
+        interval = Interval(one.value, None, None, run.seeds)
+        verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
+    else:
+        verdict = of(*ends)
+    same = one.bound_low is not None and of(one.bound_low, one.bound_high).answer == verdict.answer != "undecided"
     return replace(verdict, approximate=not same, guaranteed=same)
 
 
-def _scenarios(unit: str, n: int) -> int | None:
-    return n if unit == "scenario" else None
-
-
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
-    """The claim by the measure that released data have in place of its own."""
-    if run.released is None or run.released.measure is None:
+    """The claim by the measure that released data have in place of its own, in the unit of that measure."""
+    instead = run.released.measures.get(str(claim.measure)) if run.released is not None else None
+    if run.released is None or instead is None:
         return claim
     fields = claim.model_dump()
     if fields["published"] is not None:
         fields["published"]["where"] |= run.released.published
         fields["published"]["scale"] = 1.0
-    return PaperClaim(**{**fields, "measure": run.released.measure})
+    return PaperClaim(**{**fields, "measure": instead, "scale": 1.0, "unit": ""})
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
-    """The agents that a claim is judged for; of released data only the models that it speaks of."""
+    """The agents that a claim is judged for; of released data only the models that it speaks of.
+
+    A claim that names no model is one about all players, or about people, and is judged once.
+    """
+    if run.agents and not claim.names_model:
+        named = claim.where.get("agent") if isinstance(claim.where, Mapping) else None
+        return [str(named or "all agents")]
     if run.released is None or not claim.about:
         return run.models
     return [agent for agent in run.agents if run.released.agents.get(agent, agent) in claim.about]
 
 
 def _in_data(question: Query, run: PaperRun) -> Query:
-    """The question with the names that released data have for its levels."""
-    names = run.released.levels if run.released else {}
-    if not names or isinstance(question.where, str):
+    """The question with the names that released data have for its levels, without what they do not record."""
+    if run.released is None or isinstance(question.where, str):
         return question
-    where = {column: names.get(str(level), level) for column, level in question.where.items()}
+    names, unknown = run.released.levels, run.released.unknown
+
+    def renamed(level: Any) -> Any:
+        return [renamed(one) for one in level] if isinstance(level, list) else names.get(str(level), level)
+
+    where = {column: renamed(level) for column, level in question.where.items() if column not in unknown}
     factor, equals, pair = question.contrast.partition("=")
-    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"})
+    sides = " - ".join(names.get(side.strip(), side.strip()) for side in pair.split(" - "))
+    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{sides}"})
 
 
 def _within(question: Query, data: RunData) -> Query:
-    """The question about those of its levels that the run has: a smaller preset plays fewer."""
+    """The question about those of its levels that the run has: a smaller preset plays fewer.
+
+    A wording that the whole run has is no column of it and needs no condition.
+    """
     where = question.where
     if isinstance(where, str):
         return question
+    wording = (data.study.get("agent") or {}).get("framing") or {}
     kept = {}
     for column, wanted in where.items():
+        if column not in data.columns("matches") and column in wording and wording[column] == wanted:
+            continue
         known = [str(level) for level in data.levels.get(column, ())]
         kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
         if kept[column] == []:
-            raise UsageError(f"the run has none of the levels of {column} that the claim is about")
+            raise UsageError(f"the run has no {column} of those that the claim is about")
     return question.model_copy(update={"where": kept})
 
 
-def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[tuple[str, float], ...]:
-    """What the paper's models have; a slope is taken over the levels of the run."""
+def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[Other, ...]:
+    """What the paper's models have, in doubt or not; a slope is taken over the levels of the run."""
     if claim.published is None:
         return ()
-    beside = published_beside(claim.published, [], question.levels(data))
-    return tuple((one.name, one.value) for one in beside)
+    return tuple(published_beside(claim.published, [], question.levels(data), doubted=True))
 
 
 def released_as(plan: PaperPlan, data: RunData) -> Released | None:

@@ -1,31 +1,39 @@
 """Agrees, differs, undecided or not comparable: what an own figure says about a printed one or about a claim.
 
 As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
-within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; the variance is
-moderated over the cells of its table (Smyth 2004). It is *guaranteed* where bounds that hold for every distribution say
-the same.
+within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; a direction agrees
+where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect on that side.
+The variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
+distribution say the same. What is undecided is *small*, *too few* or *cannot*.
 A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ostrom.analysis.intervals.moderated import Prior
+from ostrom.analysis.intervals import Inference
+from ostrom.analysis.intervals.binary import wilson
+from ostrom.analysis.intervals.moderated import Prior, prior_of
 from ostrom.analysis.references import Own
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
 
 Answer = Literal["agrees", "differs", "undecided", "not comparable"]
-NORMAL = 1.96
-MOST_SEEDS = 10_000
+Expected = Literal["below", "above", "equal", "not above", "not below"]
+NORMAL, ONE_SIDED = 1.96, 1.645
 MOST_TIMES = 10
 ROUNDING = 1e-9
+ONE_MATCH = "By its value and the margin: every cell has one distinct match."
+MANY = "More than 10 x what was played would decide: ostrom power --from RUN."
+SMALLER = "The direction is that of the paper; whether the effect is smaller by more than the margin is open."
+ALL_ALIKE = "By its value and the margin: its matches are all alike."
 
 
 @dataclass(frozen=True, slots=True)
 class PaperVerdict:
-    """The verdict, why it cannot be given, and for an undecided one about how many more seeds would decide."""
+    """The verdict, why it is given or cannot be, and for an undecided one about how many more seeds would decide."""
 
     answer: Answer
     why: str = ""
@@ -35,21 +43,22 @@ class PaperVerdict:
     """Whether it rests on the interval alone: no bound that holds for every distribution says the same."""
     guaranteed: bool = False
     """Whether such bounds say the same."""
+    kind: Literal["", "small", "too few", "cannot"] = ""
+    """Of an undecided one: an effect that matters is nearly ruled out, more seeds decide, or this design cannot."""
 
     def __str__(self) -> str:
-        if self.answer == "undecided" and self.seeds is not None:
+        word = f"{self.answer}, {self.kind}" if self.kind else self.answer
+        if self.seeds is not None:
             price = f", {self.usd:.2f} USD" if self.usd else ""
-            more = how_many(min(self.seeds, MOST_SEEDS), "more seed")
-            words = f"undecided: {'more than' if self.seeds > MOST_SEEDS else 'about'} {more}{price}"
-            return f"{words}; {self.why}" if self.why else words
-        decided = self.answer in ("agrees", "differs")
-        word = f"{self.answer}, guaranteed" if decided and self.guaranteed else self.answer
+            word += f": about {how_many(self.seeds, 'more seed')}{price}"
+            return f"{word}. {self.why}" if self.why else word
         return f"{word}: {self.why}" if self.why else word
 
     def as_dict(self) -> dict[str, object]:
         """Plain data."""
         return {
             "verdict": self.answer,
+            "undecided": self.kind or None,
             "why": self.why or None,
             "more_seeds": self.seeds,
             "more_usd": self.usd,
@@ -69,20 +78,27 @@ class Interval:
     usd: float = 0.0
     scenarios: int | None = None
     """How many scenarios it rests on, where these are what is independent: more seeds add none."""
+    scale: float = 1.0
+    """To the unit in which it is written."""
 
 
 def claim_verdict(
-    one: Interval, expect: Literal["below", "above", "equal"], threshold: float, smallest: float
+    one: Interval, expect: Expected, threshold: float, smallest: float, printed: tuple[float, float] | None = None
 ) -> PaperVerdict:
     """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
 
+    ``printed`` is the range of what the paper's models have: an effect in the direction of the claim that is surely
+    smaller than all of them, by more than ``smallest``, differs, and one that seems to be is undecided.
+
     >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01).answer
     'agrees'
+    >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01, (-0.3, -0.2)).answer
+    'differs'
     >>> str(claim_verdict(Interval(-0.04, -0.12, 0.04, 3), "below", 0, 0.01))
-    'undecided: about 9 more seeds'
+    'undecided, too few: about 9 more seeds'
     """
     if one.low is None or one.high is None:
-        return PaperVerdict("undecided", "too few matches for an interval")
+        return PaperVerdict("undecided", "There are too few matches for an interval.", kind="cannot")
     # Ends at a border lie on the same side of it on every machine.
     slack = ROUNDING * max(1.0, abs(threshold), smallest)
     if expect == "equal":
@@ -91,28 +107,114 @@ def claim_verdict(
             return PaperVerdict("agrees")
         if one.low > threshold + smallest + slack or one.high < threshold - smallest - slack:
             return PaperVerdict("differs")
-        return _undecided(one, smallest - distance, distance - smallest)
-    # A claim "above" is one "below" in the mirror.
-    sign = 1.0 if expect == "below" else -1.0
+        return _undecided(one, threshold, smallest, smallest - distance, distance - smallest)
+    # What is "above" is "below" in the mirror.
+    sign = 1.0 if expect in ("below", "not above") else -1.0
     value = sign * (one.value - threshold)
     low, high = sorted((sign * (one.low - threshold), sign * (one.high - threshold)))
+    if expect.startswith("not "):
+        if high < smallest - slack:
+            return PaperVerdict("agrees")
+        return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
     if high < -slack:
-        return PaperVerdict("agrees")
+        weakest = 0.0 if printed is None else max(sign * (end - threshold) for end in printed)
+        if weakest >= 0 or low <= weakest + slack or value <= weakest + smallest + slack:
+            return PaperVerdict("agrees")
+        if low > weakest + smallest + slack:
+            return PaperVerdict("differs", "The direction is that of the paper, the effect is smaller.")
+        return replace(_undecided(one, threshold, smallest, value - weakest - smallest), why=SMALLER)
     if low > slack - smallest:
-        return PaperVerdict("differs", "" if value > smallest else f"no effect as large as {smallest:g}")
-    return _undecided(one, -value, value + smallest)
+        return PaperVerdict(
+            "differs", "" if value > smallest else f"There is no effect as large as {one.scale * smallest:.3g}."
+        )
+    return _undecided(one, threshold, smallest, -value, value + smallest)
+
+
+def by_value(
+    one: Interval, expect: Expected, threshold: float, smallest: float, printed: tuple[float, float] | None, why: str
+) -> PaperVerdict:
+    """A claim by its value and the margin alone, where nothing is known of the spread."""
+    exact = replace(one, low=one.value, high=one.value)
+    # A direction needs an effect that matters: the margin takes the place of the spread.
+    reach = {"below": -smallest, "above": smallest}.get(expect, 0.0)
+    verdict = claim_verdict(exact, expect, threshold + reach, smallest, printed)
+    if verdict.answer == "undecided":
+        verdict = PaperVerdict("differs")
+    return replace(verdict, why=" ".join(filter(None, (verdict.why, why))), approximate=True)
+
+
+def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVerdict, int, int, tuple[float, float]]:
+    """Whether a printed count lies in the interval of ours, as shares; with our count, groups and interval.
+
+    Groups that are undecided may be counted or not: what both say decides.
+
+    >>> count_verdict(["agrees"] * 4, 18, 28)[0].answer, count_verdict(["differs"] * 4, 18, 28)[0].answer
+    ('agrees', 'differs')
+    """
+    known = list(answers)
+    sure, most, n = known.count("agrees"), len(known) - known.count("differs"), len(known)
+
+    def holds(count: int) -> bool:
+        low, high = wilson(count, n, 0.95)
+        return low - ROUNDING <= number / of <= high + ROUNDING
+
+    ends = wilson(sure, n, 0.95)[0], wilson(most, n, 0.95)[1]
+    if holds(0) and holds(n):
+        few = f"There are {n} groups: any count of them would agree."
+        return PaperVerdict("undecided", few, kind="cannot"), sure, n, ends
+    if holds(sure) != holds(most):
+        return PaperVerdict("undecided", f"{most - sure} of {n} groups are undecided.", kind="too few"), sure, n, ends
+    return PaperVerdict("agrees" if holds(sure) else "differs", approximate=True), sure, n, ends
+
+
+def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
+    """The interval whose variances are mixed with those of the table; None where there is none.
+
+    A condition without spread adds none, as in the plain interval.
+    """
+    if one.exact or one.alike:
+        return None
+    free = [part for part in one.parts if part.n > part.centred and part.df is None]
+    if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
+        return one.reach(level)
+    total = weight = 0.0
+    for part in free:
+        own, freedom = part.variance()
+        if own <= 0:
+            continue
+        variance, df = prior.moderated(own * part.n / part.share**2, freedom)
+        share = part.share**2 * variance / part.n
+        total, weight = total + share, weight + share**2 / df
+    if total <= 0:
+        return one.reach(level)
+    far = t_quantile(0.5 + level / 2, total**2 / weight) * math.sqrt(total)
+    return one.value - far, one.value + far
+
+
+def table_prior(figures: Iterable[Inference]) -> Prior:
+    """What the cells of several estimates say together about the variance of one."""
+    known = [
+        (variance * part.n / part.share**2, df)
+        for one in figures
+        for part in one.parts
+        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
+        for variance, df in [pair]
+    ]
+    return prior_of([variance for variance, _ in known], [df for _, df in known])
 
 
 def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
     """What a figure of matches says about a printed one with a standard error; ``prior`` is that of its table."""
     gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
-    if own.alike:
+    if own.alike or (own.se is None and own.matches <= 1):
         answer: Answer = "agrees" if abs(gap) <= margin + slack else "differs"
-        return PaperVerdict(answer, "by its value and the margin: its matches are all alike", approximate=True)
+        return PaperVerdict(answer, ALL_ALIKE if own.alike else ONE_MATCH, approximate=True)
     if own.se is None:
-        return PaperVerdict("undecided", "too few matches for an interval")
+        return PaperVerdict("undecided", "No interval is computed for it.", kind="cannot")
     if own.width > 3 * margin:
-        return PaperVerdict("undecided", "not judged: its values range over more than three margins")
+        return PaperVerdict(
+            "undecided", "It is not judged: its values range over more than three margins.", kind="cannot"
+        )
     variance, df = prior.moderated(own.se**2 * own.matches, own.df)
     se = math.hypot(math.sqrt(variance / own.matches), error)
     df = df if error == 0 else se**4 * df / (variance / own.matches) ** 2
@@ -125,15 +227,18 @@ def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: f
         outside = sure is not None and (min(sure) > margin or max(sure) < -margin)
         return PaperVerdict("differs", approximate=not outside, guaranteed=outside)
     room, reach = (margin - abs(gap), near) if abs(gap) < margin else (abs(gap) - margin, far)
-    ruled = f"a difference above {abs(gap) + far:.3g} is ruled out"
+    ruled = f"A difference above {abs(gap) + far:.3g} is ruled out."
+    if ONE_SIDED * error > margin:
+        return PaperVerdict("undecided", "It is not decided at the paper's own size.", kind="cannot")
     if own.unit == "scenario":
-        return PaperVerdict("undecided", f"{how_many(own.matches, 'scenario')}, and more seeds add none")
+        return PaperVerdict("undecided", _scenarios(own.matches), kind="cannot")
     if room <= error * NORMAL:
-        return PaperVerdict("undecided", f"cannot: it lies at the border of the margin; {ruled}")
+        return PaperVerdict("undecided", f"It lies at the border of the margin. {ruled}", kind="cannot")
     more = math.ceil(seeds * (reach / room) ** 2) - seeds
     if more > MOST_TIMES * seeds:
-        return PaperVerdict("undecided", f"small: {ruled}; more than {MOST_TIMES} x what was played would decide")
-    return PaperVerdict("undecided", ruled, max(1, more))
+        small = abs(gap) + far <= MOST_TIMES * margin
+        return PaperVerdict("undecided", ruled if small else MANY, kind="small" if small else "too few")
+    return PaperVerdict("undecided", ruled, max(1, more), kind="too few")
 
 
 def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdict:
@@ -144,18 +249,25 @@ def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdic
     """
     # Printed figures are rounded or cut.
     within = abs(value - printed) <= 10.0**-digits * (1 + 1e-6) + 1e-12
-    return PaperVerdict("agrees" if within else "differs", "computed from the data of the paper")
+    return PaperVerdict("agrees" if within else "differs", "It is computed from the data of the paper.")
 
 
-def _undecided(one: Interval, *room: float) -> PaperVerdict:
+def _scenarios(many: int) -> str:
+    return f"There are {how_many(many, 'scenario')}, and more seeds add none."
+
+
+def _undecided(one: Interval, threshold: float, smallest: float, *room: float) -> PaperVerdict:
     """Half the width of an interval shrinks with the root of the seeds; the widest that would decide is taken."""
     assert one.low is not None and one.high is not None
     if one.scenarios is not None:
-        return PaperVerdict("undecided", f"{how_many(one.scenarios, 'scenario')}, and more seeds add none")
-    half, widest = (one.high - one.low) / 2, max(room[:2])
-    error = room[2] if len(room) > 2 else 0.0
-    if widest <= error or half <= 0:
-        return PaperVerdict("undecided", "no number of seeds decides: the value lies at the border")
-    whole = one.seeds * half**2 / (widest**2 - error**2)
-    more = max(1, math.ceil(min(whole, 10.0 * MOST_SEEDS) - one.seeds))
-    return PaperVerdict("undecided", "", more, more * one.usd / one.seeds if one.usd else None)
+        return PaperVerdict("undecided", _scenarios(one.scenarios), kind="cannot")
+    half, widest = (one.high - one.low) / 2, max(room)
+    if widest <= 0 or half <= 0:
+        return PaperVerdict("undecided", "No number of seeds decides: the value lies at the border.", kind="cannot")
+    more = max(1, math.ceil(min(one.seeds * (half / widest) ** 2, 1e9)) - one.seeds)
+    if more <= MOST_TIMES * one.seeds:
+        return PaperVerdict("undecided", "", more, more * one.usd / one.seeds if one.usd else None, kind="too few")
+    far = max(abs(one.low - threshold), abs(one.high - threshold))
+    if far <= MOST_TIMES * smallest:
+        return PaperVerdict("undecided", f"An effect above {one.scale * far:.3g} is ruled out.", kind="small")
+    return PaperVerdict("undecided", MANY, kind="too few")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,11 +54,21 @@ def report(
     far = {"so_far": page.so_far} if page.so_far else {}
     hint = "with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN"
     return Output(
-        {"report": str(page), **far, "failures": list(page.failures), **page.standing.document},
+        {"report": str(page), **far, **_answers(page), "failures": list(page.failures), **page.standing.document},
         [str(page), *page.standing.lines, *map(Remark, far.values()), Remark(hint) if as_paper else None],
         [f"panel failed: {failure}" for failure in page.failures],
         int(bool(page.failures)),
     )
+
+
+def _answers(page: Report) -> dict[str, Any]:
+    """The first screen as plain data; nothing where a page has none."""
+    if (found := page.answers) is None:
+        return {}
+    return {
+        "answers": [line.as_dict() for line in found.lines], "between_agents": list(found.between),
+        "not_asked": list(found.left_out),
+    }  # fmt: skip
 
 
 def write_report(

@@ -102,15 +102,21 @@ class PairedTraces(NamedTuple):
     pairs: list[TracePair]
 
 
-def beside(data: RunData, factor: str, levels: Sequence[Any] | None, number: int, seat: int) -> PairedTraces:
-    """The first traces of every cell in one round and seat that were played at both levels of a factor."""
+def beside(
+    data: RunData, factor: str, levels: Sequence[Any] | None, number: int, seat: int, cooperation: float = 0.0
+) -> PairedTraces:
+    """The first traces of every cell in one round and seat that were played at both levels of a factor.
+
+    Only of players who cooperate at least so often.
+    """
     cell = ", ".join(f"t.{quoted(c)}" for c in ["agent", *(f for f in data.factors if f != factor), "seed"])
     rows = data.records(
         f"SELECT t.id, t.{quoted(factor)} AS level, concat_ws(' · ', {cell}) AS cell FROM traces t JOIN decisions d "
         "ON t.match = d.match AND t.step = d.step AND t.player = d.player "
+        "JOIN matches m ON t.match = m.match AND t.player = m.player "
         "WHERE t.state = 'done' AND d.round = ? AND t.seat = ? AND regexp_full_match(t.part, 'try[0-9]+') "
-        "ORDER BY t.match, t.id",
-        number, seat,
+        "AND (? = 0 OR m.cooperation >= ?) ORDER BY t.match, t.id",
+        number, seat, cooperation, cooperation,
     )  # fmt: skip
     known = sorted({row["level"] for row in rows}, key=lambda v: (str(type(v)), v))
     ends = levels or ([known[0], known[-1]] if len(known) > 1 else [])

@@ -84,5 +84,24 @@ def analyses(
             continue
         lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources]
         pairs += [[*key, c.key["comparison"], c.value, c.low, c.high, c.p] for c in one.comparisons]
-    without = "".join(f" Groups without one: {n} ({why})." for why, n in undefined.items())
-    return Analyses(lines, pairs, without)
+    return Analyses(lines, pairs, _without(undefined))
+
+
+def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequence[str]) -> Analyses:
+    """Two factors with their interaction and all pairs of levels of each (Tukey), matches as the unit, by group."""
+    lines, pairs, undefined = list[list[Any]](), list[list[Any]](), Counter[str]()
+    for key, rows in observations(data, measure).groups(by).items():
+        units = list(per_match(rows).values())
+        labels = {name: [unit.rows[0][name] for unit in units] for name in factors}
+        try:
+            made = anova([unit.value for unit in units], labels, unit="match")
+        except StatisticsError as problem:
+            undefined[str(problem)] += 1
+            continue
+        lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in made.sources]
+        pairs += [[*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in made.comparisons]
+    return Analyses(lines, pairs, _without(undefined))
+
+
+def _without(undefined: Mapping[str, int]) -> str:
+    return "".join(f" Groups without one: {n} ({why})." for why, n in undefined.items())

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ostrom.analysis.claims import own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import partly_exact_mean
 from ostrom.analysis.intervals import combined, share_of
@@ -22,6 +23,7 @@ from ostrom.analysis.references import Own
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.features.evolution.evolution import Tournament, evolve, run_tournaments
+from ostrom.features.judging.judgements import NONE, judged_corpora, motive_shares
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
@@ -43,6 +45,11 @@ FOUR = frozenset(name for name, *_ in GAMES.values())
 ALL_FOUR = "all_four"
 ROUNDS, CONTINUATION, WINDOW, DEPTH = 15, 0.8, 3, 3
 """What the paper repeats with, tells, shows and nests."""
+HELD: Mapping[str, tuple[str | None, ...]] = {
+    "control": ("mechanism", "none"), "wording": (None,), "story": ("neutral",), "payoffs": ("sentences",),
+    "goal": (None,),
+}  # fmt: skip
+"""The levels of control studies that are the paper's own design; other arms have no printed figure."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,10 @@ def placed(data: RunData) -> Placed:
     """All matches by published cell, unfinished ones among the rows alone."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
+    held = {name: levels for name, levels in HELD.items() if name in data.factors}
     for row in data.records("SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"):
+        if any(row[name] not in levels for name, levels in held.items()):
+            continue
         unit = data.unit(row["match"])
         where, known = mechanism_at(row["match"]), GAMES.get(unit.game.name)
         if where is None or known is None:
@@ -262,26 +272,34 @@ class _RunValue(NamedTuple):
 
 def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
     """The figures, and why some tournaments have none."""
-    by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
-    rows = [row for row in found.rows if row["game"] in found.payable]
     certain = Determinism(data.unit)
     figures: dict[Key, list[_RunValue]] = {}
-    remarks: list[str] = []
-    for one in run_tournaments(rows, data.unit, by):
-        if not one.matches or one.society:
-            continue
+    problems: list[tuple[str, str]] = []
+    for one in _tournaments(found, data):
         mechanism, game = str(one.cell["mechanism"]), str(one.cell["game"])
         try:
             evolved = list(_evolved(one))
         except UsageError as error:
-            where = f"{apart(mechanism)[0]} in {game}, run {one.cell['seed']}"
-            remarks.append(f"Not compared: what evolves under {where}: {error}.")
+            alone = len(one.types) > 1 and all(len(set(match.types)) == 1 for match in one.matches)
+            why = "every type meets itself alone" if alone else str(error)
+            problems.append((why, f"{apart(mechanism)[0]} in {game}"))
             continue
         exact = all(map(certain, one.numbers))
         for measure, agent, value in evolved:
             run = _RunValue(value, exact, len(one.matches), one.unfinished)
             figures.setdefault((mechanism, game, measure, agent), []).append(run)
+    remarks = [
+        f"Not compared: what evolves under {', '.join(dict.fromkeys(places))}: {why}."
+        for why, places in grouped(problems).items()
+    ]
     return [*_by_game(figures), *_over_games(figures)], remarks
+
+
+def _tournaments(found: Placed, data: RunData) -> Iterator[Tournament]:
+    """The tournaments with the paper's payoffs in which types meet single opponents: one a mechanism, game and run."""
+    by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
+    rows = [row for row in found.rows if row["game"] in found.payable]
+    return (one for one in run_tournaments(rows, data.unit, by) if one.matches and not one.society)
 
 
 def _evolved(one: Tournament) -> Iterator[tuple[str, str | None, float]]:
@@ -298,6 +316,25 @@ def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
     for (mechanism, game, measure, agent), runs in figures.items():
         name, setting = apart(mechanism)
         yield _mean_of((name, game, setting, measure), agent, [run.value for run in runs], [runs], measure)
+
+
+def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """What evolution adds in every tournament, on the scale of its game: mean fitness after it minus mean payoff.
+
+    A tournament (mechanism, game, run) is one row, at one of its matches: no player has a gain of its own, and a run
+    is what is independent. One type alone cannot evolve, and a society has no payoffs against single opponents.
+    """
+    certain = Determinism(data.unit)
+    for one in _tournaments(placed(data), data):
+        if len(one.types) > 1:
+            try:
+                after = evolve(one, "replicator").facts["mean_fitness"]
+            except UsageError:  # pairs that never met
+                continue
+            low, high = SCALES[str(one.cell["game"])]
+            # The row stands for all matches of the tournament: it is certain only if each of them is.
+            match = min(one.numbers, key=lambda number: (certain(number), number))
+            yield {"match": match, "value": (after - fmean(one.means().values())) / (high - low)}
 
 
 def _mean_of(
@@ -371,3 +408,13 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
                 (mechanism, ALL_FOUR, "", measure), agent, share,
                 of_share.low, of_share.high, None, count, doubts,
             )  # fmt: skip
+
+
+def motives(data: RunData) -> Iterator[Own]:
+    """Shares of judged replies that show a motive, by mechanism and over all agents; nothing where nobody judged."""
+    names = {"none": "NoMechanism", "reputation_first": "Reputation-", "reputation_higher": "Reputation+"}
+    for corpus in judged_corpora(data.folder):
+        for one in motive_shares(corpus, "mechanism") if corpus.judged() else ():
+            if one.motive != NONE:
+                name = names.get(one.level, one.level.capitalize())
+                yield own_figure((name, ALL_FOUR, "", f"motive_{one.motive}_pct"), one.estimate, 100)

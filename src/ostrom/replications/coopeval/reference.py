@@ -15,6 +15,7 @@ from ostrom.replications.coopeval.figures import (
     designs,
     evolution,
     means,
+    motives,
     placed,
 )
 
@@ -85,7 +86,7 @@ class CoopEval(DeclaredReference):
     def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """Every figure of the paper's that the run's matches and designs give."""
         found, (evolved, _) = self._evolved(data)
-        return [*means(found), *conduct(found), *evolved, *designs(found, data)]
+        return [*means(found), *conduct(found), *evolved, *designs(found, data), *motives(data)]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What differs from the paper, and which of its figures have nothing beside them."""

@@ -12,7 +12,7 @@ from ostrom.games import build_game
 from ostrom.ground.values import grouped
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, played, sd_over_rounds, silent
-from ostrom.replications.memory_curse.regimes import regimes
+from ostrom.replications.memory_curse.regimes import observed_regimes
 from ostrom.replications.memory_curse.results import COMPANY, LENGTH, companies, penalties
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
@@ -40,48 +40,14 @@ TRAINED = "trained"
 NAMED = {"labels": "{} labels", "training_seed": "training seed {}"}
 VARIED = frozenset(("game", "style", "history_length", "sanitization", "real_rounds", "composition", *NAMED))
 """The factors by which figures are kept apart; the levels of any other are pooled, and a remark names them."""
-HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
 
 
 class MemoryCurse(DeclaredReference):
-    """Cooperation in per cent, rewards in points per round, words per 1,000 words of reasoning."""
-
-    def row(self, row: dict[str, str]) -> dict[str, str]:
-        """A row as its cell wants it; those of a fine-tuned model have the condition ``finetuned``."""
-        row = dict(row)
-        if not row["game"]:  # a general benchmark; no run gives it
-            row["metric"] = row["metric"].removesuffix("_delta").removesuffix("_pct")
-        elif row["condition"] == "base":
-            row["condition"] = "reasoning"
-        if row["condition"] == "reasoning":
-            # The unsanitized baseline of the sanitization tables is the plain window.
-            row["x_real_rounds"] = ""
-        if "bimodal over 8 seeds" in row["note"]:  # the footnote of Table 1
-            row["count"] = "n = 8"
-        if row["condition"].startswith("asymmetric"):
-            row["history_length"] = ""
-        if row["metric"] == "forward_ratio":
-            row["player"], row["model"] = f"{row['model'].split('_')[2]} settings", ""
-        return row
-
-    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """What the note says, and how a ratio may be averaged."""
-        averaged = (HOW_AVERAGED,) if row["metric"] == "paranoia_ratio" else ()
-        return (*super().doubts(row), *averaged)
+    """The rows of ``reference.csv`` and the regimes; remarks on games and factors of a run."""
 
     def published(self) -> Sequence[Published]:
         """All rows, and the regimes that the paper prints as words."""
         return [*super().published(), *_printed_regimes()]
-
-    def more(self, data: RunData, games: Games) -> Sequence[Own]:
-        """Every figure that the run's finished matches and traces give."""
-        if not (named := _named(games)):
-            return []
-        return [
-            own
-            for part in (_sweep, _mixed, _sanitized, _penalty, _words, _forward, _regimes)
-            for own in part(data, named)
-        ]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
@@ -140,26 +106,28 @@ def _printed_regimes() -> Iterator[Published]:
         yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
 
 
-def _regimes(data: RunData, names: Named) -> Iterator[Own]:
-    """Appendix Table 7: the regime by the observed rates, as the paper judges; the code is 1 for immune."""
-    found = regimes(data)
-    by = ("game", "style", "agent")
+def regime_words(data: RunData, games: Games) -> Iterator[Own]:
+    """Appendix Table 7: immune or cursed by the paper's rule and the observed rates; the code is 1 for immune."""
+    names, by = _named(games), ("game", "style", "agent")
+    if not names:
+        return
     matches = {key: one.n for key, one in keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by).items()}
-    for key, name in found.decided.items():
+    for key, rule in observed_regimes(data).items():
         game, style, agent = key
-        if game in names and style == "reasoned":
-            rule = found.by_rates[key]
-            told = f"the paper's rule: {rule.printed or 'open'}; where intervals decide: {name}"
+        if game in names and style == "reasoned" and rule.printed is not None:
             cell = (names[game][0], "reasoning", "", "", "", "regime")
-            yield Own(cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name)
+            code = float(rule.printed == "immune")
+            yield Own(cell, agent, code, None, None, None, matches[key], word=rule.printed)
 
 
-def _sweep(data: RunData, names: Named) -> Iterator[Own]:
+def sweep(data: RunData, games: Games) -> Iterator[Own]:
     """Every agent at every length; labels, and the training seeds of an adapter, are kept apart.
 
     The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
     name in ``player`` what they differ by.
     """
+    if not (names := _named(games)):
+        return
     adapted = arms(data)
     agents = [row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches ORDER BY agent")]
     yield from _curves(data, names, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
@@ -196,7 +164,9 @@ def _papers_level(levels: Sequence[Any]) -> Any:
     return TRAINED if TRAINED in levels else levels[0]
 
 
-def _mixed(data: RunData, names: Named) -> Iterator[Own]:
+def mixed(data: RunData, games: Games) -> Iterator[Own]:
+    if not (names := _named(games)):
+        return
     where = {"game": list(names), "memory_kind": "window"}
     doubts = _doubts(data, COMPANY, where)
     for c in companies(data):
@@ -216,7 +186,9 @@ def _mixed(data: RunData, names: Named) -> Iterator[Own]:
                 yield replace(own, agent=c.agent)
 
 
-def _sanitized(data: RunData, named: Named) -> Iterator[Own]:
+def sanitized(data: RunData, games: Games) -> Iterator[Own]:
+    if not (named := _named(games)):
+        return
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
     where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
@@ -228,7 +200,9 @@ def _sanitized(data: RunData, named: Named) -> Iterator[Own]:
         yield own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
 
 
-def _penalty(data: RunData, named: Named) -> Iterator[Own]:
+def penalty(data: RunData, games: Games) -> Iterator[Own]:
+    if not (named := _named(games)):
+        return
     by = ("game", "agent", "history_length")
     doubts = _doubts(data, by, {"game": list(named), **WINDOW})
     for found in penalties(data):
@@ -242,8 +216,10 @@ def _penalty(data: RunData, named: Named) -> Iterator[Own]:
             yield replace(own, matches=found.matches)
 
 
-def _words(data: RunData, names: Named) -> Iterator[Own]:
+def words(data: RunData, games: Games) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
+    if not (names := _named(games)):
+        return
     games = {
         key: set(of)
         for key, of in grouped(
@@ -277,8 +253,10 @@ def _words(data: RunData, names: Named) -> Iterator[Own]:
         yield from (own_figure(cell, one) for one in shifts)
 
 
-def _forward(data: RunData, named: Named) -> Iterator[Own]:
+def forward(data: RunData, games: Games) -> Iterator[Own]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
+    if not (named := _named(games)):
+        return
     where = {
         "game": list(named),
         "agent_style": "reasoned",

@@ -133,15 +133,15 @@ def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
     return _by_rates(_rates(data))
 
 
-def regimes(data: RunData) -> Regimes:
-    """Classify the regime of every combination of game, style and agent in a run.
+def regimes(data: RunData, style: str = "") -> Regimes:
+    """Classify the regime of every combination of game, style and agent in a run, or of one style.
 
     A combination is immune if its rates at all lengths are surely above the border, each at a confidence
     level that is corrected for the number of combinations; one length that is surely below the border rules
     this out. A change between two lengths must be sure at a level that is corrected for the number of
     combinations and of the comparisons within each.
     """
-    rates = _rates(data)
+    rates = {key: one for key, one in _rates(data).items() if not style or key[1] == style}
     counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}
     verdicts = above(list(counted.values()), BORDER)
     found = _by_rates(rates)

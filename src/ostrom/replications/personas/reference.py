@@ -1,7 +1,7 @@
-"""What ``claims.yaml`` cannot say of the personas (Manoranjan & Gaikwad 2026): rates, effects, contradictions."""
+"""What ``claims.yaml`` cannot say of the personas (Manoranjan & Gaikwad 2026): keywords and contradictions."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -14,10 +14,8 @@ from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
-from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import keyword_counts
-from ostrom.replications.personas.profiles import ACTED, Played, played
-from ostrom.replications.personas.rates import MEASURES, Rate, rates
+from ostrom.replications.personas.profiles import ACTED, played
 
 
 @cache
@@ -47,73 +45,32 @@ def told(item: Mapping[str, Any]) -> str:
     return f"{item['stated']} But: {item['against']}{tail}"
 
 
-TYPES = ("all", "economic", "environmental")
+CLASSES = ("economic", "environmental")
 RATIONALES = 1060
 """How many rationales the paper has in a cell: 53 scenarios, five repetitions, four roles."""
-EFFECTS = {
-    ("nash_rate", "persona"): "persona_effect_pp",
-    ("nash_rate", "visibility"): "payoff_visibility_effect_pp",
-    ("green_rate", "persona"): "persona_effect_on_green_rate_pp",
-}
-"""What the paper calls the effects."""
 
 
 class Personas(DeclaredReference):
-    """Shares of played profiles in per cent, and the effects of the design in percentage points."""
-
-    def row(self, row: dict[str, str]) -> dict[str, str]:
-        """A row with its counts as printed."""
-        count = f"{row['numerator']}/{row['denominator']}" if row["denominator"] else ""
-        return {**row, "status": "verified", "count": count}
+    """The doubts that contradictions of the paper raise, and remarks that name them."""
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
         """A figure that other parts of the paper contradict is in doubt."""
         reasons = {item["id"]: item["against"] for item in contradictions()}
         return super().doubts(row) or tuple(f"CONFLICT: {reasons[name]}" for name in disputed(row))
 
-    def more(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The same figures of the run, with intervals over scenarios."""
-        if not {"persona", "payoffs"} <= set(data.factors):
-            return []
-        profiles = played(data.records(ACTED), games.of, Determinism(data.unit))
-        types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
-        return [
-            *(_share(rate) for of in MEASURES for rate in rates(profiles, of, types=types) if rate.n),
-            *_words(data, {p.match for p in profiles}),
-            *_effects(profiles, types),
-        ]
-
-    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
+    def remarks(self, data: RunData, games: Games) -> list[str]:
         """What is not the paper's here, and where the paper disagrees with itself."""
         return [
-            "Scenarios carry the paper's subtype names; their stories and payoff tables are Ostrom's own.",
+            *super().remarks(data, games),
             *(f"The paper contradicts itself. {told(item)}" for item in contradictions()),
         ]
 
 
-def _share(rate: Rate) -> Own:
-    """A share of profiles in per cent."""
-    cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, rate.measure)
-    value, low, high = (None if end is None else 100 * end for end in (rate.share, *rate.ends))
-    assert value is not None
-    count = f"{rate.successes}/{rate.n}"
-    return Own(cell, str(rate.key["agent"]), value, low, high, None, rate.n, count=count)
-
-
-def _effects(profiles: Sequence[Played], types: Sequence[str]) -> Iterator[Own]:
-    """The effects of the design in percentage points."""
-    for (measure, effect), metric in EFFECTS.items():
-        for one in effects(profiles, measure, types=types):
-            if one.effect == effect:
-                at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
-                agent, ends = str(one.key["agent"]), (one.estimate.low, one.estimate.high)
-                yield Own((*at, one.scenario_type, metric), agent, one.points, *ends, None, one.matches)
-
-
-def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
+def keyword_figures(data: RunData, games: Games) -> Iterator[Own]:
     """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
-    if not {"rationale"} <= set(data.columns("decisions")):
+    if "rationale" not in data.columns("decisions") or not {"persona", "payoffs"} <= set(data.factors):
         return
+    matches = {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))}
     by = ("agent", "persona", "payoffs")
     of = {
         row["match"]: tuple(str(row[name]) for name in by)
@@ -122,7 +79,7 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     }
     played_of = Counter(of.values())
     for measure, suffix, scale in (("keyword_rate", "per_1000", 1.0), ("keyword_share", "share", 100.0)):
-        for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(TYPES[1:])}):
+        for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(CLASSES)}):
             cell = (str(e.key["payoffs"]), str(e.key["persona"]), "all", f"{e.key['category']}_{suffix}")
             yield replace(own_figure(cell, e, scale), matches=played_of[tuple(str(e.key[name]) for name in by)])
     mentions: Counter[tuple[str, ...]] = Counter()

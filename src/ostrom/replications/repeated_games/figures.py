@@ -24,16 +24,19 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.replications.repeated_games.contests import own_tests
-from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, together
+from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, jointly, matches, together
 
 
-def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:
-    """The median of the rounds in which something was reached; it never was where there is None."""
-    known = [number for number in reached if number is not None]
-    if known:
-        missed = len(reached) - len(known)
-        doubts = (f"{never} in {missed} of {len(reached)} {of}, which are left out",) if missed else ()
-        yield Own(cell, agent, float(median(known)), None, None, None, len(reached), doubts)
+def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], what: str) -> Own:
+    """The median over all series of the round in which something was reached; ``series`` says whether it ever was.
+
+    A series that never gets there counts as the round after its last one, so that it cannot make the median earlier.
+    """
+    never = sum(not reached for _, reached in series)
+    doubts = (f"never in {never} of {len(series)} {what}, counted as the round after the last",) if never else ()
+    rounds = [first for first, _ in series]
+    alike = len(set(rounds)) == 1
+    return Own(cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=alike)
 
 
 ALL_GAMES = "all families"
@@ -95,15 +98,17 @@ MEANS = (
 """Figures that are means over matches, and their measures."""
 IN_STEP = "first_alternating_round"
 HIGHEST, ABOVE = "max_joint_cooperation_in_regular_variants", "n_variants_above_0.1"
-VARIANTS, EXCEPTIONS, BOUND = 9, 2, 0.1
-"""The paper has nine wordings, of which two go beyond a rate of 0.1."""
+VARIANTS, EXCEPTIONS, BOUND, STORY = 9, 2, 0.1, "pair"
+"""The paper has nine wordings of a plain story, of which two go beyond a rate of 0.1."""
 
 
 def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
     """Every claim that the matches of the run speak to; agents are all who do not follow a strategy."""
+    # The printed figures are those of players who are told nothing about the other one.
+    where = {"hint": None} if "hint" in data.factors else {}
     for (game, figure), measure in MEANS:
         if any(match.game == game for match in found):
-            yield from (own_figure(("", game, figure), one) for one in estimate(data, measure, ["agent"]))
+            yield from (own_figure(("", game, figure), one) for one in estimate(data, measure, ["agent"], where=where))
     yield from in_step(found)
     yield from wordings(found, data)
 
@@ -117,33 +122,36 @@ def in_step(found: Sequence[Match]) -> Iterator[Own]:
         if me.seat == 1 and me.style in ("social", None)
     )
     for agent, reached in steps.items():
-        yield from median_round(("", BOS, IN_STEP), agent, reached, "never", "matches")
+        yield median_round(("", BOS, IN_STEP), agent, reached, "matches")
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
-    """Joint cooperation with a script that defects once, over nine wordings."""
+    """Joint cooperation with a script that defects once, over nine wordings of the plain story."""
     joint: dict[str, list[tuple[str, float]]] = {}
+    told = "SELECT DISTINCT match, story FROM matches"
+    stories = {row["match"]: row["story"] for row in data.records(told)} if "story" in data.factors else {}
     for match, me, other in facing(found, PD, Side.defects_once):
+        if stories.get(match.number, STORY) != STORY:
+            continue
         words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
-        both = [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
-        joint.setdefault(me.agent, []).append((words, fmean(both)))
+        joint.setdefault(me.agent, []).append((words, fmean(jointly(me, other))))
     for agent, rates in joint.items():
         if len(variants := grouped(rates)) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
             above = float(sum(rate > BOUND + 1e-9 for rate in ordered))
+            alike = all(len(set(of)) == 1 for of in variants.values())
             for figure, value in ((HIGHEST, ordered[EXCEPTIONS]), (ABOVE, above)):
-                yield Own(("", PD, figure), agent, value, None, None, None, len(rates))
+                yield Own(("", PD, figure), agent, value, None, None, None, len(rates), alike=alike)
 
 
-def _in_step(same: Sequence[bool]) -> int | None:
-    """The first round from which on both play the same to the end.
+def _in_step(same: Sequence[bool]) -> tuple[int, bool]:
+    """The first round from which on both play the same to the end (else the round after it), and whether they do.
 
     >>> _in_step([True, False, True, True]), _in_step([True, False])
-    (3, None)
+    ((3, True), (3, False))
     """
-    apart = [number for number, both in enumerate(same, 1) if not both]
-    first = max(apart, default=0) + 1
-    return first if first <= len(same) else None
+    first = max((number for number, both in enumerate(same, 1) if not both), default=0) + 1
+    return first, first <= len(same)
 
 
 AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_as_observer"
@@ -151,30 +159,41 @@ AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_a
 
 def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
     """Medians over the series of predictions about a player that changes its action every round."""
+    series = grouped(
+        ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))
+        for row in _of_alternation(data, found)
+    )
+    for (agent, measure), reached in series.items():
+        yield median_round(("", BOS, measure), agent, reached, "series")
+
+
+def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
+    """The first round from which on all predictions about a script that alternates are right, as a measure."""
+    for row in _of_alternation(data, matches(data)):
+        yield {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+
+
+def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str, Any]]:
     alternating = always(found, BOS, Side.alternates)
     battles = {match.number for match in found if match.game == BOS}
-    series: dict[tuple[str, str], list[int | None]] = {}
     for row in first_right_rounds(data):
         # A strategy predicts by its own rule, and a social agent predicts on the way to its choice.
         asked = row["strategy"] is None and row["agent_style"] != "social"
         if asked and row["match"] in battles and row["target_agent"] in alternating:
-            measure = AS_OBSERVER if row["seat"] is None else AS_PLAYER
-            series.setdefault((row["agent"], measure), []).append(row["from_round"])
-    for (agent, measure), reached in series.items():
-        yield from median_round(("", BOS, measure), agent, reached, "never right", "series")
+            yield row
 
 
 def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The round from which on every prediction is right: one row per match, predictor and predicted seat.
 
-    ``from_round`` is None where even the last prediction is wrong.
+    Where even the last prediction is wrong, ``ever`` is false and ``from_round`` is the round after it.
     """
     keys = "match player seat agent agent_style strategy target".split()
     picked = ", ".join(f"p.{quoted(name)}" for name in dict.fromkeys([*keys, *by]))
     return data.records(
         f"SELECT {picked}, a.agent AS target_agent, "
         "max(CASE WHEN p.answer IS DISTINCT FROM a.action THEN p.round END) AS wrong, "
-        "CASE WHEN wrong IS NULL THEN min(p.round) WHEN wrong < max(p.round) THEN wrong + 1 END AS from_round "
+        "coalesce(wrong + 1, min(p.round)) AS from_round, from_round <= max(p.round) AS ever "
         "FROM decisions p JOIN decisions a ON a.match = p.match AND a.round = p.round AND a.seat = p.target "
         "WHERE starts_with(p.kind, 'predict') AND p.state = 'done' AND p.unit = 'match' "
         "AND a.kind = 'act' AND a.action IS NOT NULL GROUP BY ALL ORDER BY p.match, p.player, p.target"
@@ -187,8 +206,8 @@ class PredictionLine(NamedTuple):
     accuracy: Estimate
     series: int
     """How many series of predictions there are: one per match, predictor and predicted seat."""
-    median: float | None
-    """The median first round from which all are right, over the series that get there."""
+    median: float
+    """The median first round from which all are right; a series that never gets there has the round after its last."""
     never: int
 
 
@@ -196,11 +215,10 @@ def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
     """Accuracy and first right rounds by who predicts whom; nothing where nobody predicts."""
     keys = [*by, "agent", "target_agent"]
     rows = first_right_rounds(data, by)
-    series = grouped((tuple(row[key] for key in keys), row["from_round"]) for row in rows)
+    series = grouped((tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in rows)
     lines = []
     for one in estimate(data, "prediction_accuracy", keys) if series else ():
         reached = series[tuple(one.key.values())]
-        right = [number for number in reached if number is not None]
-        middle = float(median(right)) if right else None
-        lines.append(PredictionLine(one, len(reached), middle, len(reached) - len(right)))
+        middle = float(median(first for first, _ in reached))
+        lines.append(PredictionLine(one, len(reached), middle, sum(not ever for _, ever in reached)))
     return lines

@@ -155,8 +155,8 @@ NEEDS = (
     (PD, "cooperations_after_first_defection", "a model against a script that defects once"),
     (PD, "n_variants_above_0.1", f"a model against a script that defects once in {VARIANTS} framings"),
     (BOS, "coordination_rate", "a model against a script that alternates"),
-    (BOS, "first_alternating_round", "a model of style social in seat 1 that gets in step with an alternating script"),
-    (BOS, "first_correct_round_as_player", "a model that predicts an alternating script rightly in the end"),
-    (BOS, "first_correct_round_as_observer", "a model that observes an alternating script and gets it right"),
+    (BOS, "first_alternating_round", "a model of style social in seat 1 against a script that alternates"),
+    (BOS, "first_correct_round_as_player", "a model that predicts a script that alternates"),
+    (BOS, "first_correct_round_as_observer", "a model that observes a script that alternates"),
 )
 """Claims in words and the matches that they speak of."""

@@ -19,6 +19,8 @@ class Dots(Chart):
     ``block`` is a factor that makes blocks of the cells if it varies.
     """
 
+    agents_at = ("y",)
+
     def __init__(self, measure: Any, y: Any = None, block: str | None = None, **rest: Any) -> None:
         super().__init__(measure, None, y, **rest)
         self.block = block
@@ -52,9 +54,9 @@ class Dots(Chart):
         coloured = 1 < len(met) <= MOST_COLOURS
         return Layout(self.facet, tuple(rows), coloured, tuple(met), labels(met), self.colour or "agent")
 
-    def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
+    def notes(self, found: Sequence[Estimate]) -> list[str]:
         """Besides: how many rows are not drawn."""
-        more = super().notes(data, found)
+        more = super().notes(found)
         if len(found) > MOST_ROWS:
             return [f"The chart shows the first {MOST_ROWS} of {len(found)} rows; the table has all.", *more]
         return more

@@ -15,6 +15,8 @@ from ostrom.reports.words import labels, pretty
 class Heat(Chart):
     """Tiles of ``x`` by ``y``, one map per level of ``facet``; intervals are in the table."""
 
+    agents_at = ("facet",)
+
     def __init__(self, measure: Any, x: str, y: str, **rest: Any) -> None:
         super().__init__(measure, x, y, **rest)
         if self.colour is not None:

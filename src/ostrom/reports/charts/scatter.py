@@ -7,7 +7,7 @@ from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
-from ostrom.reports.chart import Chart, rests_on
+from ostrom.reports.chart import Chart, averages, rests_on
 from ostrom.reports.layout import tones
 from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -18,6 +18,8 @@ from ostrom.reports.words import labels, pretty
 class Scatter(Chart):
     """``measure`` upwards, ``against`` along; the columns ``y`` make the dots, ``colour`` is one of them."""
 
+    agents_at = ("y",)
+
     def __init__(self, measure: Any, against: Any, y: Any, colour: str | None = None, **rest: Any) -> None:
         super().__init__(measure, None, y, **rest)
         self.against, self.tint = measures.named(against), colour
@@ -26,13 +28,12 @@ class Scatter(Chart):
         if colour is not None and colour not in self.y:
             raise ValueError(f"colour {colour} must be one of the columns y ({', '.join(self.y)})")
 
-    def draw(self, data: RunData) -> Drawn:
+    def drawn(self, data: RunData) -> Drawn:
         """The dots that have both values, and their table."""
         by = list(self.y)
         found = self.estimates(data)
-        across = {
-            tuple(e.key.values()): e for e in estimate(data, self.against, by, where=self.where, balance=self.balance)
-        }
+        other = estimate(self.values(data, self.against), self.against, by, balance=self.balance)
+        across = {tuple(e.key.values()): e for e in other}
         both = [(e, across[tuple(e.key.values())]) for e in found if tuple(e.key.values()) in across]
         if not both:
             return Drawn(notes=[f"No {' and '.join(map(pretty, by))} has both {self.measure.title.lower()} and "
@@ -44,7 +45,7 @@ class Scatter(Chart):
         chart = self.chart(data, [e for e, _ in both], [x.value for _, x in both])
         caption = (
             f"{self.caption or self.measure.definition} One dot for each {' and '.join(map(pretty, by))}; intervals "
-            f"are in the table. {rests_on([e for e, _ in both])}"
+            f"are in the table. {rests_on([e for e, _ in both])} {averages([e for e, _ in both])}".rstrip()
         )
         return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.")], [table], [])
 

@@ -19,6 +19,8 @@ class EstimateTable(Chart):
     deviation over matches, ``show: interval`` mean [interval]. ``scale: 100`` writes shares in per cent.
     """
 
+    agents_at = ("y",)
+
     def __init__(
         self, measure: Any, y: Any = None, x: str | None = None, show: Literal["sd", "interval"] = "sd",
         scale: float = 1.0, digits: int = 2, **rest: Any,
@@ -38,9 +40,9 @@ class EstimateTable(Chart):
         """No drawing."""
         return None
 
-    def draw(self, data: RunData) -> Drawn:
+    def drawn(self, data: RunData) -> Drawn:
         """The long table, and the wide one where levels stand side by side."""
-        drawn = super().draw(data)
+        drawn = super().drawn(data)
         if not self.x or not drawn.tables:
             return drawn
         (long,) = drawn.tables

@@ -14,6 +14,9 @@ exhibits:
     study: memory
     panels: [{chart: curve, measure: memory_cooperation, x: history_length, facet: game, colour: agent, bands: sd}]
     needs: {agent_style: reasoned}     columns of the matches that a run must have for the panels to be drawn
+    pools: [wording]                    factors of the study that its panels neither fix nor show, and average over
+    fixes: {style: reasoned}            of panels in Python: what they fix,
+    shows: [game, history_length]       and what they keep apart
   - name: Appendix Table 15
     title: General benchmarks
     without: the harness is not part of Ostrom
@@ -58,6 +61,12 @@ class Exhibit(BaseModel):
     best: Literal["highest", "lowest"] | None = None
     """Mark the best model of every cell, among the paper's and among ours."""
     panels: tuple[str | dict[str, Any], ...] = ()
+    fixes: dict[str, str | list[str]] = {}
+    """Levels of factors that its panels are about, where a panel does not say it itself."""
+    shows: tuple[str, ...] = ()
+    """Factors that its panels keep apart, where a panel does not say it itself."""
+    pools: tuple[str, ...] = ()
+    """Factors that its panels average over."""
     needs: dict[str, str | list[str]] = {}
     """What some match of a run must have for the panels to be of this exhibit: columns with their values."""
     note: str = ""
@@ -70,7 +79,7 @@ class Exhibit(BaseModel):
     def _listed(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
 
-    @field_validator("where", "needs", mode="before")
+    @field_validator("where", "needs", "fixes", mode="before")
     @classmethod
     def _texts(cls, value: object) -> object:
         if not isinstance(value, dict):

@@ -34,6 +34,8 @@ class ExhibitEntry:
     count: str = ""
     run: str = ""
     """The run of an own figure."""
+    digits: int = 1
+    """After the point: as printed, and of an own figure as the printed one beside it has."""
 
     def at(self, names: Sequence[str]) -> tuple[str, ...]:
         """The labels of some columns."""
@@ -42,13 +44,14 @@ class ExhibitEntry:
     def _model(self) -> str:
         return f"{self.model} (ours)" if self.ours else self.model
 
-    def text(self, digits: int) -> str:
+    @property
+    def text(self) -> str:
         """Mean ± spread as the paper prints it; a dagger marks a figure in doubt."""
         if self.word:
             return f"{self.word}{DOUBT if self.doubts else ''}"
-        spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
+        spread = "" if self.spread is None else f" ± {fixed(self.spread, self.digits)}"
         count = f" ({self.count})" if self.count else ""
-        return f"{fixed(self.value, digits)}{spread}{count}{DOUBT if self.doubts else ''}"
+        return f"{fixed(self.value, self.digits)}{spread}{count}{DOUBT if self.doubts else ''}"
 
 
 def entries(
@@ -60,9 +63,12 @@ def entries(
 ) -> list[ExhibitEntry]:
     """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
     found = []
+    digits: dict[tuple[str, ...], int] = {}
     for p in published:
         cell = dict(zip(columns, p.cell, strict=True))
         if p.source in one.sources and meets(cell, one.where):
+            places = one.digits if p.digits is None else p.digits
+            digits[p.cell] = max(places, digits.get(p.cell, 0))
             doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
             found.append(
                 ExhibitEntry(
@@ -79,6 +85,7 @@ def entries(
                     doubts,
                     p.word,
                     p.count,
+                    digits=places,
                 )
             )
     allowed = {
@@ -106,6 +113,7 @@ def entries(
                     o.word,
                     o.count,
                     run,
+                    digits.get(o.cell, one.digits),
                 )
             )
     return found
@@ -127,13 +135,13 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> T
     best = _best(one, found)
     for e in found:
         texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
-        if (text := f"{e.text(one.digits)}{BEST if id(e) in best else ''}") not in texts:
+        if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
     rows = [
         [*(_label(one, part) for part in key), *(" / ".join(cells.get((key, level), ())) or None for level in across)]
         for key in down
     ]
-    heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
+    heads = [" ".join(text for part in level if (text := _label(one, part))) or "overall" for level in across]
     spreads = [
         f"{whose} {what}"
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
@@ -176,7 +184,7 @@ def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Exhibit
     used = [name for name in columns if any(e.cell[name] for e in found)]
     heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
-        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.value, e.spread,
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value, e.spread,
          e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in found
     ]  # fmt: skip

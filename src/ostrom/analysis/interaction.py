@@ -1,0 +1,135 @@
+"""Whether agents differ in an answer: asked before any mean over them.
+
+Two agents: Welch's test of the difference of their figures, paired where they have units in common (matches, seeds
+that share something). More: Welch's analysis of variance (Welch 1951), or Hotelling's T2, the analysis of variance of
+repeated measures that needs no equal variances, where they have units in common.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ostrom.analysis.intervals import Inference, combined
+from ostrom.analysis.statistics.result import Estimate, holm
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class AgentDifference:
+    """Whether the figures of several agents differ."""
+
+    agents: tuple[str, ...]
+    p_value: float | None
+    """None where nothing is known of the spread."""
+    method: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference is seen, at 5 %."""
+        return self.p_value is not None and self.p_value < LEVEL
+
+    @property
+    def words(self) -> str:
+        """The line below the rows of the agents."""
+        if self.p_value is None:
+            return "differs between agents: not seen (too few units for a test)"
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
+        return f"differs between agents: {'yes' if self.differs else 'not seen'} ({p})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "agents": list(self.agents), "differs": self.differs, "p_value": self.p_value, "method": self.method,
+            "text": self.words,
+        }  # fmt: skip
+
+
+def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
+    """Whether the answers to one question differ between agents; None where fewer than two have one.
+
+    The estimates are those of one question with ``agent`` in their key: levels, differences or slopes.
+    """
+    known = [(str(one.key["agent"]), one.inference) for one in estimates if one.inference is not None]
+    if len(known) < 2:
+        return None
+    agents, figures = tuple(name for name, _ in known), [one for _, one in known]
+    if len(figures) == 2:
+        made = combined([(1.0, figures[0]), (-1.0, figures[1])])
+        return AgentDifference(agents, made.p_value(), made.method)
+    p, method = _of_several(figures)
+    return AgentDifference(agents, p, method)
+
+
+def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
+    """The p-value for more than two figures; pairs with Holm's correction where some of them have no spread."""
+    spreads = [one.spread() for one in figures]
+    known = [spread for spread in spreads if spread is not None and spread[0] > 0]
+    if len(known) < len(figures):
+        pairs = [combined([(1.0, one), (-1.0, two)]).p_value() for one, two in combinations(figures, 2)]
+        tested = [p for p in pairs if p is not None]
+        return (min(holm(tested)) if tested else None), "every pair, Holm's correction"
+    units = [_influences(one) for one in figures]
+    labels = list(dict.fromkeys(label for of in units for label in of))
+    if len(labels) < sum(map(len, units)):
+        return _hotelling([one.value for one in figures], np.array([[of.get(n, 0.0) for n in labels] for of in units]))
+    return _welch([one.value for one in figures], known)
+
+
+def _influences(figure: Inference) -> dict[Any, float]:
+    """How far each unit moves a figure; units without a label are its own."""
+    found: dict[Any, float] = {}
+    for number, part in enumerate(figure.parts):
+        labels = part.labels or [(id(figure), number, place) for place in range(part.n)]
+        for label, moved in zip(labels, part.influence.tolist(), strict=True):
+            found[label] = found.get(label, 0.0) + moved
+    return found
+
+
+def _welch(values: Sequence[float], spreads: Sequence[tuple[float, float]]) -> tuple[float, str]:
+    from scipy.special import fdtrc
+
+    k = len(values)
+    weights = [1 / se**2 for se, _ in spreads]
+    total = math.fsum(weights)
+    centre = math.fsum(w * value for w, value in zip(weights, values, strict=True)) / total
+    between = math.fsum(w * (value - centre) ** 2 for w, value in zip(weights, values, strict=True)) / (k - 1)
+    lack = math.fsum((1 - w / total) ** 2 / df for w, (_, df) in zip(weights, spreads, strict=True))
+    f = between / (1 + 2 * (k - 2) / (k * k - 1) * lack)
+    return float(fdtrc(k - 1, (k * k - 1) / (3 * lack), f)), "Welch's analysis of variance"
+
+
+def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, str]:
+    from scipy.special import fdtrc
+
+    k, n = influences.shape
+    method = "analysis of variance of repeated measures (Hotelling's T2)"
+    if n - k + 1 < 1:
+        return None, method
+    off = np.array(values[1:]) - values[0]
+    moved = influences[1:] - influences[0]
+    covariance = moved @ moved.T * n / (n - 1)
+    square = float(off @ np.linalg.pinv(covariance) @ off)
+    return float(fdtrc(k - 1, n - k + 1, square * (n - k + 1) / ((k - 1) * (n - 1)))), method
+
+
+def tied_sets(estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
+    """The largest sets of agents whose figures cannot be told apart: no pair of them differs, by Holm's method."""
+    known = sorted(((one, one.inference) for one in estimates if one.inference is not None), key=lambda o: o[0].value)
+    pairs = list(combinations(range(len(known)), 2))
+    tests = [combined([(1.0, known[i][1]), (-1.0, known[j][1])]).p_value() for i, j in pairs]
+    tested = [place for place, p in enumerate(tests) if p is not None]
+    adjusted = holm([p for p in tests if p is not None]) if tested else ()
+    apart = {pairs[place] for place, p in zip(tested, adjusted, strict=True) if p < LEVEL}
+    found: list[range] = []
+    for start in range(len(known)):
+        end = start + 1
+        while end < len(known) and not any((i, end) in apart for i in range(start, end)):
+            end += 1
+        if end - start > 1 and not (found and end <= found[-1].stop):
+            found.append(range(start, end))
+    return [tuple(str(known[i][0].key["agent"]) for i in places) for places in found]

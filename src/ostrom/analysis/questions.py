@@ -1,0 +1,409 @@
+"""The questions that a study asks (``answers`` of a study file), and what a run says to them.
+
+A question is a ``Query`` as gates state it, with what counts as which answer: a level, a difference or a slope above,
+below or near a value, the range over the levels of factors, or an order of levels. ``d`` is the smallest effect that
+matters. Studied agents are asked one by one; what is averaged over is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs, trend
+from ostrom.analysis.intervals import exactly
+from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents, studied_agents
+from ostrom.analysis.statistics.result import holm
+from ostrom.analysis.statistics.samples import ROUNDING
+from ostrom.analysis.units import NoSuchLevel, Observation, Observations, as_text, comparison
+from ostrom.analysis.verdicts import p_value
+from ostrom.data.rundata import RunData
+from ostrom.ground.validation import validate
+from ostrom.ground.values import grouped
+
+MARGIN = 0.05
+"""Shares that surely differ by less do not differ in any way that matters."""
+MOST = 20
+"""Questions of a study."""
+MOST_LEVELS = 30
+"""Combinations of levels in a range; each pair of them is compared."""
+YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
+SMALL = "smaller than matters"
+BOUNDS = ("above", "below", "near")
+
+
+class StudyQuestion(Query):
+    """One question of ``answers``: what is asked of a run, and which values mean yes."""
+
+    name: str = Field(min_length=1, max_length=200, description="the question in words")
+    above: float | None = Field(default=None, allow_inf_nan=False, description="yes where the value is larger")
+    below: float | None = Field(default=None, allow_inf_nan=False, description="yes where the value is smaller")
+    near: float | None = Field(default=None, allow_inf_nan=False, description="yes where it is at most d away")
+    range: tuple[str, ...] = Field(
+        default=(), description="factors: yes where the largest of their levels is at most d above the smallest"
+    )
+    order: str = Field(
+        default="", description="FACTOR=A>B>C: yes where the levels are in this order; FACTOR alone: their order"
+    )
+    d: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="the smallest effect that matters")
+    pools: tuple[str, ...] = Field(default=(), description="factors that the answer averages over")
+    if_yes: str = Field(default="", max_length=100, description="what yes means")
+    if_no: str = Field(default="", max_length=100, description="what no means")
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> StudyQuestion:
+        bounds = [name for name in BOUNDS if getattr(self, name) is not None]
+        kinds = [name for name in ("contrast", "over", "range", "order") if getattr(self, name)]
+        if len(bounds) > 1:
+            raise ValueError(f"{bounds[0]} and {bounds[1]} exclude each other")
+        if len(kinds) > 1:
+            raise ValueError(f"{kinds[0]} and {kinds[1]} exclude each other")
+        if bounds and (self.range or self.order):
+            raise ValueError(f"{bounds[0]} is for a level, a contrast or a slope, not for {kinds[0]}")
+        if self.balance and (self.range or self.order):
+            raise ValueError(f"balance is for a level or a contrast, not for {kinds[0]}")
+        return self
+
+    @property
+    def margin(self) -> float:
+        """The smallest effect that matters; 0 where none is declared and the measure is no share."""
+        return self.d or (MARGIN if self.part.scale == "share" else 0.0)
+
+    @property
+    def compares(self) -> str:
+        """The column whose levels it compares: that of its contrast, slope, range or order; ``level`` of none."""
+        return (self.contrast or self.over or ", ".join(self.range) or self.order or "level").partition("=")[0].strip()
+
+    @property
+    def reference(self) -> float:
+        """What the value is held against."""
+        return next((bound for name in BOUNDS if (bound := getattr(self, name)) is not None), 0.0)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it has a yes and a no; a level without a bound and an order without levels are shown only."""
+        if self.order:
+            return "=" in self.order
+        return bool(self.contrast or self.over or self.range) or any(getattr(self, name) is not None for name in BOUNDS)
+
+    @property
+    def ordered(self) -> tuple[str, tuple[str, ...]]:
+        """The factor of an order, and its levels from the largest to the smallest."""
+        factor, _, levels = self.order.partition("=")
+        return factor.strip(), tuple(level.strip() for level in levels.split(">") if level.strip())
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that the question keeps apart or names."""
+        fixed = () if isinstance(self.where, str) else tuple(self.where)
+        factors = (self.pair[0] if self.contrast else "", self.over, self.ordered[0])
+        return tuple(filter(None, (*fixed, *factors, *self.range, *self.by, *self.balance, *self.pools)))
+
+    @property
+    def how(self) -> str:
+        """What is asked, in words: ``Cooperation, talk: talk - silence, above 0; game trust``."""
+        what = f"{self.part.title}{self.words.removeprefix(self.part.name)}"
+        if self.range:
+            what += f", largest - smallest, at most {self.margin:g}"
+        elif self.order:
+            factor, levels = self.ordered
+            what += f", order of {factor}" + (f": {' > '.join(levels)}" if levels else "")
+        elif bound := next((name for name in BOUNDS if getattr(self, name) is not None), None):
+            off = f" ±{self.margin:g}" if bound == "near" else ""
+            what += f", {bound} {self.reference:g}{off}"
+        return "; ".join(filter(None, (what, self.matches)))
+
+
+def questions_of(study: Mapping[str, Any], file: str) -> list[StudyQuestion]:
+    """The questions that a resolved study declares."""
+    return [
+        validate(StudyQuestion, one, file, f"study.answers.{i}") for i, one in enumerate(study.get("answers") or ())
+    ]
+
+
+@dataclass(frozen=True)
+class QuestionFigure:
+    """What a run says to a question about one agent: the figure that is shown, and the comparisons behind it."""
+
+    question: StudyQuestion
+    agent: str
+    """Empty where the question itself compares agents."""
+    estimate: Estimate
+    parts: tuple[Estimate, ...] = ()
+    """Of a range: all pairs of levels; of an order: all neighbours."""
+    levels: tuple[str, ...] = ()
+    """Of an order: its levels."""
+
+    @property
+    def text(self) -> str:
+        """An order in words, where two levels that cannot be told apart are joined by ≈; else empty."""
+        if not self.question.order:
+            return ""
+        adjusted = holm([p_value(one, 0.0) for one in self.parts])
+        words = self.levels[0]
+        for level, one, p in zip(self.levels[1:], self.parts, adjusted, strict=True):
+            apart = p <= 1 - one.level and one.inference is not None and one.inference.decides
+            words += f" {('>' if one.value > 0 else '<') if apart else '≈'} {level}"
+        return words
+
+    @property
+    def of(self) -> str:
+        """Which group and whom: ``game trust, alpha``."""
+        question = self.question
+        plain = {*question.by} | ({question.pair[0]} if "*" in question.contrast else set())
+        groups = [
+            as_text(level) if name == "agent" else f"{name} {as_text(level)}"
+            for name, level in self.estimate.key.items()
+            if name in plain
+        ]
+        return ", ".join([*groups, *filter(None, [self.agent])])
+
+    @property
+    def how(self) -> str:
+        """What is asked, and what is averaged over."""
+        over = averaged_words(self.estimate.averaged_over)
+        largest = f"largest: {self.estimate.key['range']}" if self.question.range else ""
+        return "; ".join(filter(None, (self.question.how, largest, over)))
+
+
+def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
+    """What a run says to a question: one figure for each agent that it is about and each group.
+
+    A value of a match counts for every agent that has a seat in it.
+    """
+    if MODEL in question.contrast or MODEL in str(question.where):
+        return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
+    values = _values(question, data)
+    if question.mean_over_agents or names_agents(question.where, *question.named):
+        return _figures(question, values, "")
+    everyone, own = kinds_of(data), studied_agents(data)
+    chosen = dict.fromkeys([*own, *everyone]) if ALL in question.agents else question.agents or own
+    made = []
+    for agent in chosen:
+        rows = tuple(row for row in values.rows if agent in _seated(row))
+        made += _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "") if rows else []
+    return made
+
+
+def _seated(row: Observation) -> Sequence[str]:
+    """Whom a value is about: a player, or all players of a match."""
+    return str(row["agent"]).split(" + ") if row.whole else [str(row["agent"])]
+
+
+def _of_model(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
+    """The figures of a question that names the levels of a model; none where the model has no such level."""
+    try:
+        return _figures(question, _values(question, data), "")
+    except NoSuchLevel:
+        return []
+
+
+def _values(question: StudyQuestion, data: RunData) -> Observations:
+    values = question.values(data)
+    values.need(name for name in question.named if name not in (*question.pools, *question.range))
+    return values
+
+
+def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[QuestionFigure]:
+    if question.range or question.order:
+        kind = _range if question.range else _order
+        made = []
+        for key, rows in values.groups(question.by).items():
+            group = replace(values, rows=tuple(rows))
+            figure = kind(question, group, dict(zip(question.by, key, strict=True)))
+            made += [] if figure is None else [figure]
+        return [_shown(question, values, agent, figure) for figure in made]
+    part, by, balance = question.part, question.by, question.balance
+    if question.contrast:
+        estimates = contrast(values, part, *question.pair, by, balance=balance)
+    elif question.over:
+        estimates = trend(values, part, question.over, by, log=question.log)
+    else:
+        estimates = estimate(values, part, by, balance=balance)
+    return [_shown(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
+
+
+def _shown(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
+    """A figure with the agent that it is about, and what it averages over."""
+    apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
+    rows = _behind(question, values, figure.estimate)
+    over = values.averaged(rows, [name for name in apart if name])
+    key = {**({"agent": agent} if agent else {}), **figure.estimate.key}
+    one = replace(figure.estimate, key=key, averaged_over=over)
+    parts = figure.parts
+    if _repeat_themselves(question, rows):
+        one, parts = _exact(one), tuple(map(_exact, parts))
+    return replace(figure, agent=agent, estimate=one, parts=parts)
+
+
+def _behind(question: StudyQuestion, values: Observations, one: Estimate) -> list[Observation]:
+    """The values that an estimate is made of."""
+    factor, levels = question.pair
+    rows = [row for row in values.rows if all(row[name] == one.key[name] for name in question.by)]
+    pairs = level_pairs(values, factor, levels) if factor else []
+    sides = next((pair for pair in pairs if one.key.get(factor) == f"{pair[0]} - {pair[1]}"), None)
+    return rows if sides is None else [row for row in rows if row[factor] in sides]
+
+
+def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> bool:
+    """Whether every match was played several times, could not differ (temperature 0, nothing drawn) and did not.
+
+    Two matches never decide.
+    """
+    if question.part.unit not in ("match", "decision"):
+        return False
+    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
+    return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
+
+
+def _exact(one: Estimate) -> Estimate:
+    """A figure of matches that repeat themselves: it has no sampling error."""
+    made = estimated(one.key, exactly(one.value), one.n, one.unit, compares=one.p_value is not None)
+    return replace(
+        made, note="exact at temperature 0, in these words alone", rows=one.rows, averaged_over=one.averaged_over
+    )
+
+
+def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
+    """The largest difference between two combinations of levels, with all of them behind it."""
+    factors = [name for name in question.range if name in values.columns]
+    cells = values.groups(factors)
+    if not 1 < len(cells) <= MOST_LEVELS:
+        return None
+    pairs = []
+    for one, two in combinations(cells, 2):
+        made = comparison(values, cells[one], cells[two], factors[0], (*factors, *question.by))
+        named = {**key, "range": f"{_joined(one)} - {_joined(two)}"}
+        pairs.append(estimated(named, made.inference(), made.n, made.unit, made.note, compares=True))
+    pairs = [pair if pair.value >= 0 else _turned(pair) for pair in pairs]
+    largest = max(pairs, key=lambda pair: pair.value)
+    return QuestionFigure(question, "", largest, tuple(pairs))
+
+
+def _turned(pair: Estimate) -> Estimate:
+    """The same difference with its sides exchanged."""
+    assert pair.inference is not None
+    first, _, second = str(pair.key["range"]).partition(" - ")
+    key = {**pair.key, "range": f"{second} - {first}"}
+    return estimated(key, pair.inference.times(-1), pair.n, pair.unit, pair.note, compares=True)
+
+
+def _joined(levels: Sequence[Any]) -> str:
+    return "/".join(map(as_text, levels))
+
+
+def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
+    """The neighbours of an order: as it is stated, or as the means have it."""
+    factor, stated = question.ordered
+    means = {as_text(one.key[factor]): one for one in estimate(values, question.part, [factor])}
+    for level in stated:
+        if level not in means:
+            raise NoSuchLevel(f"order: {factor} has no level {level!r} (levels: {', '.join(means)})")
+    levels = stated or sorted(means, key=lambda level: -means[level].value)
+    neighbours = [
+        one
+        for first, second in pairwise(levels)
+        for one in contrast(values, question.part, factor, (means[first].key[factor], means[second].key[factor]))
+    ]
+    if not neighbours:
+        return None
+    least = min(neighbours, key=lambda one: one.value)
+    least = replace(least, key={**key, **least.key})
+    return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
+
+
+@dataclass(frozen=True)
+class QuestionVerdict:
+    """The answer to a question about one agent."""
+
+    word: str
+    """YES, NO, NOT DECIDED, or nothing where the question has no such answer."""
+    meaning: str
+    """What the word means, as the study declares it."""
+    adjusted: float
+    """The p-value, corrected for all questions of the run by Holm's method."""
+    guaranteed: bool = False
+    """Whether bounds that hold for every distribution say the same."""
+
+
+def verdicts(answered: Sequence[QuestionFigure], alpha: float = 0.05) -> list[QuestionVerdict]:
+    """An answer for each figure, so that the chance of any wrong word is at most ``alpha``."""
+    tested = [i for i, one in enumerate(answered) if one.question.judged]
+    adjusted = dict(zip(tested, holm([_p_value(answered[i]) for i in tested]), strict=True)) if tested else {}
+    return [
+        _verdict(one, adjusted[i], alpha, len(tested)) if i in adjusted else QuestionVerdict("", "", 1.0)
+        for i, one in enumerate(answered)
+    ]
+
+
+def _p_value(one: QuestionFigure) -> float:
+    """Of the hypothesis that the value is the one on the border between yes and no."""
+    question, value = one.question, one.estimate.value
+    if question.order:
+        ps = [p_value(part, 0.0) for part in one.parts if (part.value <= 0) == (value <= 0)]
+        return min(1.0, min(ps) * len(one.parts)) if value <= 0 else max(ps)
+    if question.range or question.near is not None:
+        off, many = abs(value - question.reference), max(1, len(one.parts))
+        edge = question.reference + math.copysign(question.margin, value - question.reference)
+        return min(1.0, p_value(one.estimate, edge) * many) if off > question.margin else 1.0
+    return p_value(one.estimate, question.reference)
+
+
+def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> QuestionVerdict:
+    question, value = one.question, one.estimate.value
+    level, t, d = 1 - alpha / many, question.reference, question.margin
+    decides = one.estimate.inference is None or one.estimate.inference.decides
+    decided = adjusted <= alpha and decides
+    if question.order or question.range or question.near is not None:
+        parts = one.parts or (one.estimate,)
+        met = decided and value > 0 if question.order else all(_surely(part, t - d, t + d, level) for part in parts)
+        word = YES if met else NO if decided and not (question.order and value > 0) else OPEN
+        return _said(question, word, adjusted, guaranteed=met and not question.order)
+    bounds = None if one.estimate.inference is None else one.estimate.inference.bounds(level)
+    sure = bounds is not None and (bounds[0] > t or bounds[1] < t)
+    high = value > t
+    least, most = (
+        (-math.inf if question.above is not None else t - d),
+        (math.inf if question.below is not None else t + d),
+    )
+    small = d > 0 and _surely(one.estimate, least, most, level)
+    if decided or sure:
+        wanted = high if question.above is not None else not high if question.below is not None else True
+        verdict = _said(question, YES if wanted else NO, adjusted, guaranteed=sure)
+        if question.above is None and question.below is None:
+            meaning = ", ".join(filter(None, (_way(question, high), verdict.meaning)))
+            verdict = replace(verdict, meaning=meaning)
+        return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
+    return _said(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
+
+
+def _way(question: StudyQuestion, high: bool) -> str:
+    if question.over:
+        return "rises" if high else "falls"
+    return "higher" if high else "lower"
+
+
+def _said(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
+    meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
+    return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
+
+
+def _surely(one: Estimate, low: float, high: float, level: float) -> bool:
+    """Whether a value surely lies between two others: by its bounds, or by its interval where it has none.
+
+    An interval is asked at a level at which each of its ends is as sure as the bounds are.
+    """
+    if one.inference is None or one.inference.problem:
+        return False
+    ends = one.inference.bounds(level)
+    slack = ROUNDING * max(1.0, *(abs(x) for x in (low, high, one.value) if math.isfinite(x)))
+    if ends is not None:
+        return ends[0] >= low - slack and ends[1] <= high + slack
+    if not low - slack <= one.value <= high + slack or not one.inference.decides:
+        return False
+    return all(p_value(one, edge) <= 1 - level for edge in (low, high) if math.isfinite(edge))

@@ -1,0 +1,99 @@
+"""The process that ends the programs that Ostrom started when Ostrom has died, however it died.
+
+It reads process groups from a pipe that Ostrom alone can write: ``+GROUP`` when one begins, ``-GROUP`` when it has
+ended. The kernel closes the pipe when Ostrom ends, and every group that is left is killed.
+
+This file is run by its path, in isolated mode, and imports the standard library alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+PR_SET_PDEATHSIG = 1
+
+
+class GroupGuard:
+    """The guard of this process, started with the first group."""
+
+    def __init__(self) -> None:
+        self.groups: set[int] = set()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
+
+    def add(self, group: int) -> None:
+        """A group begins."""
+        if self._owner != os.getpid():  # a fork: the pipe belongs to the parent
+            self.groups, self._process, self._owner = set(), None, os.getpid()
+        self.groups.add(group)
+        try:
+            self._tell(b"+%d\n" % group)
+        except BrokenPipeError:  # it was killed: another one takes over
+            self.close()
+            self._tell(b"".join(b"+%d\n" % one for one in self.groups))
+
+    def remove(self, group: int) -> None:
+        """A group has ended."""
+        if self._owner == os.getpid() and group in self.groups:
+            self.groups.remove(group)
+            with suppress(BrokenPipeError):
+                self._tell(b"-%d\n" % group)
+
+    def close(self) -> None:
+        """End the guard, which ends every group that is left."""
+        if self._process is not None and self._owner == os.getpid():
+            process, self._process = self._process, None
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+
+    def _tell(self, line: bytes) -> None:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", __file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                bufsize=0,
+                env={},
+            )
+            atexit.register(self.close)
+        assert self._process.stdin is not None
+        self._process.stdin.write(line)
+
+
+def end_groups(lines: Iterable[bytes]) -> None:
+    """Follow which groups there are, until the end of the lines; then kill those that are left."""
+    groups: set[int] = set()
+    for line in lines:
+        (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))
+    for group in groups:
+        signal_group(group, signal.SIGKILL)
+
+
+def signal_group(group: int, number: int) -> None:
+    """Send a signal to all processes of a group, if there are any."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+        os.killpg(group, number)
+
+
+def parent_death_signal() -> Callable[[], object] | None:
+    """What a child calls so that the system kills it with the thread that started it; None where the system cannot."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):
+        return None
+    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    end_groups(sys.stdin.buffer)

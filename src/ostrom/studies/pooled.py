@@ -1,0 +1,91 @@
+"""Claims, exhibits and published rows of a replication against the factors of the studies that they speak of."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ostrom.analysis.claims import FILE as CLAIMS
+from ostrom.analysis.claims import DeclaredReference, references
+from ostrom.analysis.pooling import Cells, refuse_pooling
+from ostrom.ground.registry import replications
+from ostrom.reports.exhibits.declared import FILE as EXHIBITS
+from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
+from ostrom.studies.factors import Grid, read_factors
+from ostrom.studies.files import builtin_names, read_study
+from ostrom.studies.load import apply_preset
+
+SHOWING = ("x", "y", "colour", "facet", "by", "balance")
+"""Keys of a declared chart whose columns it shows apart, or weighs the same."""
+
+
+@cache
+def design_of(study: str) -> tuple[tuple[str, ...], Cells]:
+    """The factors of a study and its cells: levels, traits of levels, and the game where a level sets it."""
+    raw, file = read_study(study)
+    data = apply_preset(raw, None, file)
+    factors = read_factors(data.get("vary") or {}, file)
+    cells = []
+    for places in Grid(factors, data.get("only") or (), file):
+        cell: dict[str, Any] = {}
+        for factor, place in zip(factors, places, strict=True):
+            level = factor.levels[place]
+            cell |= level.traits
+            if "game" in level.assigns and "game" not in cell:
+                cell["game"] = _game(level.assigns["game"])
+            cell[factor.name] = level.label
+        cells.append(cell)
+    return tuple(factor.name for factor in factors if len(factor.levels) > 1), cells
+
+
+def _game(spec: Any) -> str:
+    return str(spec["name"] if isinstance(spec, Mapping) else spec)
+
+
+def check_figure(
+    studies: Sequence[str], where: Any, shown: Sequence[str], pools: Sequence[str], file: str, key: str
+) -> None:
+    """Refuse a figure that pools a factor of its studies without saying so."""
+    refuse_pooling({study: design_of(study) for study in studies}, where, shown, pools, file=file, key=key)
+
+
+@cache
+def check_replication(name: str) -> None:
+    """Refuse declared figures and exhibits of a replication that pool a factor without naming it."""
+    reference = references.build(name)
+    if isinstance(reference, DeclaredReference):
+        for number, claim in enumerate(reference.claims.figures):
+            shown = [*claim.by, *claim.compared, *claim.balance]
+            studies = claim.study or reference.claims.study or _own_studies(name)
+            check_figure(studies, claim.where, shown, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
+    for one in exhibits_of(name):
+        _check_exhibit(name, one)
+
+
+def _own_studies(name: str) -> tuple[str, ...]:
+    """The studies of the replication whose reports stand beside its figures."""
+    folder = files(replications()[name]).joinpath("studies")
+    names = [path.name.removesuffix(".yaml") for path in folder.iterdir()] if folder.is_dir() else []
+    found = {study: read_study(study)[0].get("report") for study in names if study in builtin_names()}
+    return tuple(
+        study for study, report in found.items() if isinstance(report, Mapping) and report.get("reference") == name
+    )
+
+
+def _check_exhibit(name: str, one: Exhibit) -> None:
+    """Charts are checked by what they declare; a panel that Python draws by what the exhibit says of it."""
+    for place, panel in enumerate(one.panels):
+        shown: list[str] = []
+        where: Any = one.fixes
+        if isinstance(panel, dict) and "chart" in panel:
+            shown = [column for key in SHOWING for column in _columns(panel.get(key))]
+            shown += [*_columns((panel.get("trend") or {}).get("over")), *(panel.get("contrast") or {})]
+            own = panel.get("where") or {}
+            where = own if isinstance(own, str) else {**one.fixes, **own}
+        check_figure(
+            one.study, where, [*shown, *one.shows], one.pools, f"{name}/{EXHIBITS}", f"{one.name}.panels.{place}"
+        )
+
+
+def _columns(value: Any) -> list[str]:
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
