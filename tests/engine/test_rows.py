@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +16,7 @@ import pytest
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.entries import UnitRecord
-from ostrom.engine.folder import check_name, differences
+from ostrom.engine.folder import _is_alive, check_name, differences
 from ostrom.engine.match import ReplayDiffers, compare_count, compare_end
 from ostrom.engine.plan import Tally
 from ostrom.engine.play_options import PlayOptions
@@ -228,3 +231,10 @@ def test_a_name_of_a_run_is_a_plain_folder_name(name: str, fits: bool) -> None:
     else:
         with pytest.raises(UsageError, match=r"^run name "):
             check_name(name)
+
+
+def test_a_process_that_has_ended_holds_no_lock() -> None:
+    """Where the system does not list locks, the number in the lock file tells who holds it."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert _is_alive(os.getpid()) and not _is_alive(ended.pid)

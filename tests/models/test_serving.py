@@ -146,7 +146,7 @@ def test_a_study_goes_on_when_its_server_is_lost_in_the_middle(
     monkeypatch.setattr(client, "HEALTH", 1.0)
     monkeypatch.setattr(client, "GRACE", 1.0)
     name = machine.model({end: 4}, {})
-    run = ostrom.play(study(name, timeout=5.0), runs=tmp_path / "runs", progress=False)
+    run = ostrom.play(study(name, timeout=15.0), runs=tmp_path / "runs", progress=False)
     assert list(run.matches["state"].unique()) == ["done"] and len(run.decisions) == 12
     assert len(machine.starts) == 2
     assert gone(*(int(start["pid"]) for start in machine.starts))

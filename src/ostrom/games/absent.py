@@ -36,7 +36,7 @@ class GameShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    known_as: str
+    known_as: str = ""
     """The name by which studies ask for it."""
     name: str
     cooperative: list[int | None]
@@ -48,7 +48,7 @@ class GameShape(BaseModel):
     actions: list[AmountsShape | list[str]]
     stages: list[str] | None
     stateful: bool
-    best_total: float | None
+    best_total: float | None = None
 
 
 SHAPES: dict[str, list[GameShape]] = {}
@@ -81,7 +81,7 @@ def shape_of(known_as: str, game: Game) -> dict[str, Any]:
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
     """Take in what a manifest keeps."""
     for shape in map(GameShape.model_validate, shapes):
-        known = SHAPES.setdefault(shape.known_as, [])
+        known = SHAPES.setdefault(shape.known_as or shape.name, [])
         if shape not in known:
             known.append(shape)
 
