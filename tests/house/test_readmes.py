@@ -34,7 +34,7 @@ def test_a_readme_names_what_is_there(readme: Path) -> None:
 
 
 def test_a_readme_names_every_user_of_its_folder() -> None:
-    """Who deletes a feature finds in its README each source file outside that uses it, or its folder."""
+    """Who deletes a feature finds in its README each source file, test and tool outside that uses it, or its folder."""
     features = [path.parent for path in READMES if path.parent.parent.name == "features"]
     removal = {
         folder.name: {
@@ -43,8 +43,10 @@ def test_a_readme_names_every_user_of_its_folder() -> None:
         }
         for folder in features
     }
-    user = re.compile(r"\bostrom\.features\.(\w+)")
-    for file in sorted(SOURCE.parent.rglob("*.py")) + sorted(SOURCE.rglob("*.yaml")):
+    user = re.compile(r"\b(?:ostrom|tests)\.features\.(\w+)")
+    folders = ("src", "tests", "chaos", "tools", "benchmarks")
+    files = [file for folder in folders for kind in ("*.py", "*.yaml") for file in (ROOT / folder).rglob(kind)]
+    for file in sorted(files):
         places = [file, *file.parents]
         names = {
             str(place.relative_to(base))
@@ -53,5 +55,5 @@ def test_a_readme_names_every_user_of_its_folder() -> None:
             if base in place.parents
         }
         for feature in set(user.findall(file.read_text("utf-8"))) & removal.keys():
-            inside = SOURCE / "features" / feature in file.parents
+            inside = {SOURCE / "features" / feature, ROOT / "tests" / "features" / feature} & set(places)
             assert inside or names & removal[feature], f"features/{feature}/README.md: does not name {file}"

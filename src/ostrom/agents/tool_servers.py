@@ -176,8 +176,8 @@ class ServerSession:
                 unknown = {"error": {"code": -32601, "message": "no such method"}}
                 self._send({"id": message["id"], **({"result": {}} if message["method"] == "ping" else unknown)})
             elif "method" not in message and message.get("id") == self._number:
-                if (error := message.get("error")) is not None:
-                    raise ServerRefused(str(error.get("message")) if isinstance(error, dict) else "it says no more")
+                if (refusal := message.get("error")) is not None:
+                    raise ServerRefused(str(refusal.get("message")) if isinstance(refusal, dict) else "it says no more")
                 if not isinstance(message.get("result"), dict):
                     raise ValueError(f"{method}: result is no object")
                 return dict(message["result"])
@@ -233,11 +233,10 @@ def _tool(described: Any) -> dict[str, Any]:
     """A tool as its server describes it; one that is described wrongly has a schema that is left out by its name."""
     tool = described if isinstance(described, dict) else {}
     name, schema, about = tool.get("name"), tool.get("inputSchema"), tool.get("description")
-    right = isinstance(name, str) and isinstance(schema, dict) and isinstance(about, str | None)
-    fits = right and schema.get("type") == "object"
+    fits = isinstance(schema, dict) and schema.get("type") == "object"
     return {
         "name": name if isinstance(name, str) else "?",
-        "schema": schema if fits else WRONG,
+        "schema": schema if fits and isinstance(name, str) and isinstance(about, str | None) else WRONG,
         "description": about if isinstance(about, str) else "",
     }
 
