@@ -19,7 +19,7 @@ from chaos.fuzzing.watch import Target
 from ostrom.features.importing.mapping import load_mapping
 from ostrom.features.importing.table import read_table
 from ostrom.features.judging.judgements import load_motives
-from ostrom.features.words.lexicons.files import load_lexicons
+from ostrom.features.words.lexicons import load_lexicons
 from ostrom.framing import Library
 from ostrom.games.nfg import parse_nfg
 from ostrom.games.scenarios import load_cast, load_scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostrom.agents.person import _by_number
+from ostrom.agents.language import _by_number
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +199,15 @@ def test_whatever_a_server_gives_back_is_one_bounded_answer(how: str, line: str,
     assert calls[1]["failed"] is failed
 
 
+def test_requests_of_a_server_are_answered_before_its_result(tmp_path: Path) -> None:
+    assert played(tmp_path, [served("asks")], calling(1)).complete
+    (call,) = answers(tmp_path, "tool")
+    assert orjson.loads(call["result"]) == [
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        {"jsonrpc": "2.0", "id": "x", "error": {"code": -32601, "message": "no such method"}},
+    ]
+
+
 def test_a_long_result_is_cut(tmp_path: Path) -> None:
     assert played(tmp_path, [served("long")], calling(1)).complete
     (call,) = answers(tmp_path, "tool")
@@ -207,7 +215,6 @@ def test_a_long_result_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_server_that_hangs_is_ended_and_started_anew(tmp_path: Path) -> None:
-    import_module("mcp")  # it takes seconds on a busy machine, which are none of the server's
     assert played(tmp_path, [served("hang", timeout=5)], calling(2)).complete
     first, second = answers(tmp_path, "tool")
     assert first["result"] == "error: the server did not answer within 5 seconds and was ended"
@@ -280,7 +287,8 @@ def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
     ("how", "line"),
     [
         ("broken", "the server has ended (stderr: no dice: [key])"),
-        pytest.param("deep", "does not speak MCP (", marks=pytest.mark.slow),
+        ("deep", "none of its tools can be used (deep: its schema is none of an object"),
+        ("stranger", "the server does not speak MCP (there is no 'such version')"),
         ("array", "none of its tools can be used (list: its schema is none of an object"),
     ],
 )

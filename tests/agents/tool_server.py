@@ -43,7 +43,7 @@ LISTS = {
         "text",
     ],
     "keys": [tool("count", "open-sesame-open"), tool("other", "", {"type": "object", "title": "open-sesame-open"})],
-    "deep": [tool("deep", "", nested(150))],
+    "deep": [tool("deep", "", nested(300))],
     "array": [tool("list", "", {"type": "array"})],
     "many": [tool(f"t{n}", "", {"type": "object", "description": "x" * 700}) for n in range(100)],
 }
@@ -93,11 +93,24 @@ class Server:
             raise KeyError("open-sesame-open")
         if self.how == "blank":
             sys.stdout.write("\n" * 200_000)
+        if self.how == "asks":
+            heard = [self.ask("ping", 1), self.ask("sampling/createMessage", "x")]
+            return text(json.dumps(heard))
         if self.how == "environment":
             return text(" ".join([*sorted(os.environ), "open-sesame-open"]))
         return text(f"{given['name']} {self.calls} {n}")
 
+    def ask(self, method: str, number: int | str) -> dict[str, Any]:
+        """A request to the client, and its answer; what it is no answer to comes before."""
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}))
+        print(json.dumps({"jsonrpc": "2.0", "id": 99, "result": {"content": []}}))
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "method": method}), flush=True)
+        heard: dict[str, Any] = json.loads(sys.stdin.readline())
+        return heard
+
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if asked["method"] == "initialize" and self.how == "stranger":
+            raise KeyError("such version")
         if asked["method"] == "initialize":
             return {
                 "protocolVersion": asked["params"]["protocolVersion"],

@@ -14,6 +14,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import Estimate, Query, _pooled, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
+from ostrom.analysis.intervals.binary import wilson
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import (
     Observation,
@@ -259,9 +260,47 @@ def test_failed_and_unreadable_matches_name_the_value_at_either_end(play_run: Pl
     assert one.as_dict()["failed_low"] == pytest.approx(low)
     both = {e.key["game"]: e for e in estimate(run, "cooperation", ["game"])}
     (off,) = contrast(run, "cooperation", "game", "prisoners_dilemma - stag_hunt")
-    (a, b), (c, d) = (both[game].failed or () for game in ("prisoners_dilemma", "stag_hunt"))
+    (a, b), (c, d) = (both[game].failed or (0.0, 0.0) for game in ("prisoners_dilemma", "stag_hunt"))
     assert off.failed == pytest.approx((a - d, b - c))
     assert "failed_low" not in estimate(run, "cooperation", where="seed < 0 OR state = 'done'")[0].as_dict()
+
+
+def test_moves_of_a_script_that_depend_on_nobody_are_exact_against_a_model(play_run: PlayedRun) -> None:
+    """A cooperator cooperates whatever a model does; its score, and what tit for tat does, are up to the model."""
+    scripted.register("either", lambda request: "[A0]" if len(str(request.messages)) % 3 else "[A1]")
+    scripts = {"kind": "cooperator", "mean": "defector", "turns": "alternator", "tft": "tit_for_tat"}
+    try:
+        run = play_run(
+            types={**scripts, "model": {"model": "scripted/either"}}, vary={}, seeds=2, seating="unordered",
+            mechanism={"name": "repetition", "rounds": 4},
+        )  # fmt: skip
+    finally:
+        scripted.unregister("either")
+    picked = "opponents LIKE '%model%' OR agent = 'model'"
+    found = {one.key["agent"]: one for one in estimate(run, "cooperation", ["agent"], where=picked)}
+    sure = [(found[name].method, found[name].value) for name in ("kind", "mean", "turns")]
+    assert sure == [("exact", 1.0), ("exact", 0.0), ("exact", 0.5)]
+    assert found["tft"].method != "exact" and found["model"].method != "exact"
+    scores = estimate(run, "score", ["agent"], where=picked)
+    assert all(one.method != "exact" for one in scores)
+
+
+def test_a_rate_weighs_matches_by_its_chances_and_has_bounds(play_run: PlayedRun) -> None:
+    """No match has more rounds than its mechanism declares, which is all that the bounds of a ratio need."""
+    run = play_run(types={"coin": "random:0.7"}, vary={}, seeds=8)
+    (one,) = estimate(run, "repair_rate")
+    assert one.bound_low is not None and one.bound_high is not None and one.low is not None and one.high is not None
+    assert one.bound_low < one.low < one.value < one.high < one.bound_high
+
+
+def test_a_declared_trial_has_wilsons_interval_and_the_mean_of_two_players_is_none(play_run: PlayedRun) -> None:
+    run = play_run(types={"coin": "random:0.5"}, vary={}, seeds=9, mechanism="none")
+    both = "SELECT match, (min(cooperation) = 1)::INTEGER AS value FROM matches GROUP BY match"
+    each = "SELECT match, player, cooperation AS value FROM matches"
+    (trial,), (halves,) = (estimate(run, replace(measure(sql), binary=True)) for sql in (both, each))
+    count = round(trial.value * trial.n)
+    assert trial.method == "Wilson's score" and (trial.low, trial.high) == pytest.approx(wilson(count, trial.n, 0.95))
+    assert halves.method == "Student's t"
 
 
 def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun) -> None:

@@ -73,8 +73,13 @@ def test_figures_stand_beside_a_group_by_its_name_and_none_that_is_in_doubt(monk
     )  # fmt: skip
     found = published_beside(pick, [{"of": "hunt"}, {"of": "chicken"}])
     assert [(one.name, one.value, one.group) for one in found] == [
-        ("M", 1.0, ("hunt",)), ("M", 5.0, ("chicken",)), ("mean of the paper's models", 7.0, ("chicken",)),
+        ("M", 1.0, ("hunt",)), ("M", 5.0, ("chicken",)),
     ]  # fmt: skip
+    marked = published_beside(pick, [{"of": "hunt"}], doubted=True)
+    assert [(one.name, one.doubts) for one in marked] == [("M", "x")]
+    paper.published = lambda: [pooled]  # the paper's own mean stands alone where it prints nothing else
+    (mean,) = published_beside(pick, [{"of": "chicken"}])
+    assert (mean.name, mean.value) == ("mean of the paper's models", 7.0)
     with pytest.raises(UnknownName, match="column of reference r 'games'"):
         published_beside(pick.model_copy(update={"by": {"of": "games"}}), [])
     with pytest.raises(UnknownName, match="unknown reference 's'"):

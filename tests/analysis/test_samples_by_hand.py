@@ -55,7 +55,7 @@ def test_players_of_a_match_are_one_value_and_missing_levels_are_counted() -> No
         {"k": 1, "matches": 2, "mean": 3.0, "sd": pytest.approx(math.sqrt(2.0))},
     ]
     assert [row.value for row in sample.at(1)] == [2.0, 4.0] and len(sample.side(1)) == 3
-    assert sample.warnings == ("1 values without a level of k are left out",)
+    assert sample.warnings("welch") == ("1 values without a level of k are left out",)
     assert _same_units(sample, 1, 2) == ([2.0], [7.0], 2)
     assert _dependent(sample, "paired") and many_comparisons(sample) == ()
     assert len(sample.model_rows("glm")) == 4 and len(sample.model_rows("mixed")) == 5
@@ -72,12 +72,12 @@ def test_players_of_a_match_are_one_value_and_missing_levels_are_counted() -> No
 
 def test_exact_and_weighted_values_are_said() -> None:
     rows = (one(1.0, 0, 1, 1.0, exact=True), one(2.0, 1, 2, 1.0), one(3.0, 2, 2, 2.0))
-    warnings = sample_of(found(*rows), ["k"]).warnings
+    warnings = sample_of(found(*rows), ["k"]).warnings("welch")
     assert warnings[0].startswith("1 of 3 values come from deterministic players")
     assert warnings[1] == "plain weighs its values; here all matches count the same"
-    assert len(sample_of(found(*rows[:2]), ["k"]).warnings) == 1
+    assert len(sample_of(found(*rows[:2]), ["k"]).warnings("welch")) == 1
     partly = (one(1.0, 0, 1, exact=True), one(1.0, 0, 1), one(2.0, 1, 2))
-    assert sample_of(found(*partly), ["k"]).warnings == ()
+    assert sample_of(found(*partly), ["k"]).warnings("welch") == ()
 
 
 @pytest.mark.parametrize(

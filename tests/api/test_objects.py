@@ -55,8 +55,9 @@ def test_a_game_is_made_of_arrays_and_of_games_of_other_libraries() -> None:
 def test_functions_play_and_a_changed_function_is_another_strategy(tmp_path: Path) -> None:
     data = {**BASE, "agent": {"style": "direct"}, "types": {"own": grudge, "model": polite}}
     run = ostrom.play(data, runs=tmp_path, progress=False)
-    found = run.estimate("cooperation", by=["agent"])
+    found = run.estimate("cooperation", agents="all")
     assert dict(zip(found["agent"], found["value"], strict=True)) == {"own": 1, "model": 1}
+    assert run.estimate("cooperation")["agent"].to_list() == ["model"]
     assert run.matches["model"].drop_nulls()[0].startswith("python/model_")
 
     def grudge_too(past: Past) -> float:

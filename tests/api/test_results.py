@@ -83,7 +83,7 @@ def test_questions_are_functions_of_the_package_with_a_table(tmp_path: Path, mon
     Path("gates.yaml").write_text("\n".join(["gates:", *statements]))
     judged = ostrom.gate(run, gates="gates.yaml", runs="elsewhere")  # a run is found by its own folder
     assert judged.answer == "fail" and judged.source.answer == "fail"
-    assert judged.table["answer"].to_list()[0] == "fail" and judged.table["estimate.n"].to_list() == [48, 48]
+    assert judged.table["answer"].to_list()[0] == "fail" and judged.table["estimate.n"].to_list() == [36] * 4
     assert judged.to_dict() == ostrom.commands.gate("asked", gates="gates.yaml") | {"run": str(run.path)}
     assert type(judged.to_dict()) is dict
     Path("asked.yaml").write_text(
@@ -119,7 +119,7 @@ def test_a_trend_is_asked_for_with_its_scale_its_level_and_its_groups(tmp_path: 
     asked: list[dict[str, Any]] = [{"log": True, "level": 0.8}, {"by": ["agent"]}, {"where": {"agent": "a"}}]
     for options in asked:
         with run.data() as data:
-            expected = trend(data, "cooperation", "seat", **options)
+            expected = trend(data, "cooperation", "seat", **{"by": ["agent"], **options})
         found = run.trend("cooperation", "seat", **options)
         assert found["value"].to_list() == [one.value for one in expected]
         assert found["low"].to_list() == [one.low for one in expected]

@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.cli.removed import REMOVED
+from ostrom.cli.app import REMOVED
 from ostrom.ground.commands import every_command, spoken
 
 LINES = {

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pytest
 from tests.batch_server import BatchServer
 
-from ostrom.answers.random_answers import filler
+from ostrom.answers.random_answers import _value, filler
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.costs.measured import measure
@@ -23,7 +24,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.replies import answer, openai_document
+from ostrom.testing.replies import answer, openai_document, schema_of
 
 TOOLS = ["agent.settings={abilities: [tools]}"]
 slow = pytest.mark.slow
@@ -235,6 +236,29 @@ def test_replies_of_the_stated_length_are_what_is_likely(name: str, tmp_path: Pa
         spent_a_call = server.tokens_in / server.calls, server.tokens_out / server.calls
         assert per_call == pytest.approx(spent_a_call, rel=0.4 if name == "negotiation" else 0.25)
     assert any("reasoned 148 tokens for a choice, a message 25" in line for line in told.assumes)
+
+
+@slow
+@pytest.mark.parametrize("name", ["disarmament", "a stock", "negotiation", "negotiation of three"])
+def test_players_who_draw_evenly_among_what_is_allowed_end_when_the_forecast_expects(name: str, tmp_path: Path) -> None:
+    """Without an earlier run the forecast supposes such players; the calls of 60 matches vary by few per cent."""
+    rng = np.random.default_rng(0)
+
+    def even(body: dict[str, Any]) -> str:
+        schema = schema_of(body) or {}
+        drawn = {"cap", "accept", "payments", "amount"} & schema.get("properties", {}).keys()
+        return json.dumps(_value(schema, rng, 100, full=False)) if drawn else answer({**body, "seed": rng.random()})
+
+    with CharacterServer(reply=even) as server:
+        study = own_study(name, server.model, 1)
+        agent = {**study.agent, "style": "direct", "settings": {"abilities": ["schema"]}}
+        study = study.model_copy(update={"agent": agent, "seeds": 60})
+        told = forecast(StudyPlan(study), server.prices)
+        assert play(study, runs=tmp_path, name="run", options=PlayOptions(max_connections=1)).complete
+    assert held(told, server) == []
+    assert told.likely_calls == pytest.approx(server.calls, rel=0.15)
+    played = server.tokens_in + server.tokens_out
+    assert told.likely_tokens_in + told.likely_tokens_out == pytest.approx(played, rel=0.25)
 
 
 def test_an_end_by_the_players_is_seen_though_every_rehearsal_is_the_longest() -> None:

@@ -13,10 +13,10 @@ import orjson
 from tests.replications.golden_runs import planner
 
 from ostrom.answers import Record
+from ostrom.answers.random_answers import random_answer
 from ostrom.ground.streams import key_of
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.testing.random_answers import random_answer
 
 MARK = re.compile(r"<!-- not run: ([^>]{8,}) -->")
 BLOCK = re.compile(r"^```\w*\n(.*?)^```|((?:^    +\S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import ostrom
 from ostrom.agents.config import AgentConfig
 from ostrom.engine import progress
 from ostrom.engine.plan import Budget, Counted, Plan, Seated, Tally
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.progress import TROUBLE, _duration, _Pace, _units, describe
+from ostrom.engine.progress import TROUBLE, _duration, _Pace, _units, decisions_per_match, describe
 from ostrom.engine.shards import CALLS_APART, Shard, holder
 from ostrom.models.base import Usage
 
@@ -70,6 +71,26 @@ def test_the_time_left_follows_from_what_ended_in_this_session(monkeypatch: pyte
     assert pace.tick()[0] == pytest.approx(16.0)
 
 
+def test_the_time_left_is_known_before_a_match_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty matches are played side by side: when the first one ends the others are nearly through."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    tally = Tally(matches=60)
+    pace = _Pace(tally, most=100)
+    clock[0], tally.decisions = 60.0, 3000
+    assert pace.tick()[1] == pytest.approx(60)  # half of 6000 decisions
+    clock[0], tally.done, tally.decisions = 115.0, 1, 5750
+    assert pace.tick()[1] == pytest.approx(5)  # by matches: 59 times as long as all that was played
+    clock[0], tally.done, tally.decisions = 120.0, 60, 3000  # matches that end early take less
+    assert pace.tick()[1] == 0
+
+
+def test_decisions_of_a_match_are_those_of_its_mechanism() -> None:
+    study = {"name": "s", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 7},
+             "agent": {"style": "direct"}, "types": {"a": "cooperator"}, "seeds": 3}  # fmt: skip
+    assert decisions_per_match(ostrom.study(study).plan) == 14
+
+
 def test_replies_are_added_up_and_preparations_are_no_matches() -> None:
     tally = Tally(matches=10, done=7, skipped=2, failed=1, preparations=4, prepared=Counter(done=2, skipped=1))
     tally.count_reply(Usage(10, 5, cached=4), 0.5)
@@ -106,7 +127,7 @@ def test_a_line_is_written_again_unless_a_batch_is_waited_for(
     monkeypatch.setattr(progress, "say", told.append)
 
     async def main() -> None:
-        runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches))
+        runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches), plan=None)
         writing = asyncio.create_task(progress._lines(runner, every=0))
         for _ in range(6):
             await asyncio.sleep(0)

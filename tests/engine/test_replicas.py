@@ -14,8 +14,8 @@ import pytest
 import ostrom
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.models import Message, Request, check_model, open_model
-from ostrom.models.replicas import ReplicatedModel
-from ostrom.studies.short_names import with_addresses
+from ostrom.models.providers.openai import ReplicatedModel
+from ostrom.studies.load import with_addresses
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 

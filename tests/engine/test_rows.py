@@ -31,6 +31,7 @@ from ostrom.engine.unit_rows import (
 )
 from ostrom.games import build_game
 from ostrom.ground.errors import UsageError
+from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Round
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -198,7 +199,8 @@ def test_the_last_move_of_a_round_is_that_of_the_last_player_in_the_last_step() 
 )  # fmt: skip
 def test_rows_are_kept_of_models_and_of_many_moves(agents: list[dict[str, Any]], decisions: int, kept: bool) -> None:
     players = [SimpleNamespace(config=AgentConfig(**each)) for each in agents]
-    unit: Any = SimpleNamespace(players=players, game=build_game("prisoners_dilemma"))
+    rules = mechanisms.build("repetition")
+    unit: Any = SimpleNamespace(players=players, game=build_game("prisoners_dilemma"), mechanism=rules)
     assert keeps_rows(unit, decisions) == kept
 
 

@@ -19,6 +19,7 @@ from ostrom.games.equilibria import (
     dominant_action,
     dominated_actions,
     iterated_elimination,
+    least_continuation,
     maximin,
     mixed_equilibria_2x2,
     mixed_maximin,
@@ -26,7 +27,6 @@ from ostrom.games.equilibria import (
     pure_equilibria,
     social_optimum,
 )
-from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.tensor import TensorGame, bimatrix, symmetric_2x2
 from ostrom.ground.errors import GameError
 

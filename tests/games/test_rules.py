@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ostrom.agents.past import Past
-from ostrom.agents.strategies._search import best_move
+from ostrom.agents.strategies.best_response import best_move
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import pure_equilibria

@@ -9,7 +9,7 @@ import pytest
 
 from ostrom.features.importing.mapping import load_mapping
 from ostrom.features.judging.judgements import load_motives
-from ostrom.features.words.lexicons.files import load_lexicons
+from ostrom.features.words.lexicons import load_lexicons
 from ostrom.framing import Library
 from ostrom.games.scenarios import load_scenario
 from ostrom.games.yaml_file import load_yaml

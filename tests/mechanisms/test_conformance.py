@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.sizes import size
 
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, read
+from ostrom.answers.random_answers import random_answer
 from ostrom.answers.schema import fitted
 from ostrom.games import build_game, games
 from ostrom.games.game import Game
@@ -23,7 +24,6 @@ from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.base import act, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 from ostrom.testing.check_mechanism import check_mechanism
-from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "trust")
 SHORT: dict[str, list[dict[str, Any]]] = {

@@ -8,8 +8,7 @@ import pytest
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.incentives import is_equilibrium, is_weakly_dominant, lasting_game
-from ostrom.mechanisms.networks import networks
-from ostrom.mechanisms.networks._base import lattice, linked
+from ostrom.mechanisms.networks import lattice, linked, networks
 
 AB = ("a", "b")
 

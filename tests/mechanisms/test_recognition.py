@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ostrom.answers import Answer, Invalid, read
+from ostrom.answers.random_answers import random_answer
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
@@ -15,7 +16,6 @@ from ostrom.mechanisms.controls import build_mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.recognition import FORM
 from ostrom.testing.check_mechanism import check_mechanism
-from ostrom.testing.random_answers import random_answer
 
 SAID = Answer({"test": "yes", "sure": 70}, "exact")
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from ostrom.answers import Answer
+from ostrom.answers.random_answers import random_answer
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
@@ -16,7 +17,6 @@ from ostrom.mechanisms.catalog.reputation import Reputation, tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.testing.check_mechanism import Playing, drive, played_by
-from ostrom.testing.random_answers import random_answer
 
 PD = build_game("prisoners_dilemma:coopeval")
 GOODS = build_game("public_goods")

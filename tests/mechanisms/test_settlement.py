@@ -11,6 +11,7 @@ import pytest
 
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
+from ostrom.answers.random_answers import random_answer
 from ostrom.engine.plan import Seated, Unit
 from ostrom.engine.unit_rows import RowRecorder, UnitRows
 from ostrom.games import build_game, games
@@ -28,7 +29,6 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.settlement import WHATS, breach, settled_rounds
 from ostrom.testing.check_game import check_game
 from ostrom.testing.check_mechanism import _prepared, check_mechanism, drive
-from ostrom.testing.random_answers import random_answer
 
 GENOMES = ["Be kind. Be fair.", "Win."]
 ONE = {"generations": 1}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ostrom.answers import Answer
+from ostrom.answers.random_answers import random_answer
 from ostrom.features.evolution.coalescence import critical_ratio
 from ostrom.games import build_game
 from ostrom.games.game import Game
@@ -23,7 +24,6 @@ from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.selection import takeover
 from ostrom.testing.check_mechanism import Playing, drive, played_by
-from ostrom.testing.random_answers import random_answer
 
 PD = build_game("prisoners_dilemma:coopeval")
 GOODS = build_game("public_goods")

@@ -22,10 +22,9 @@ from ostrom.ground.errors import AccessRefused, ModelError, RequestRefused, Serv
 from ostrom.models import Message, Request, check_model, client_name, grants, open_model
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
-from ostrom.models.serving import kinds, server
-from ostrom.models.serving.client import ServedModel, is_started
+from ostrom.models.serving import client, kinds
+from ostrom.models.serving.client import LocalServer, ServedModel, ServerProcess, free_port, is_started
 from ostrom.models.serving.kinds import ServerPlan, make_view, view_of
-from ostrom.models.serving.server import LocalServer, ServerProcess, free_port
 
 REQUEST = Request((Message("user", "Valid answers: [A0] or [A1]."),))
 
@@ -116,7 +115,8 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
         return pids
 
     pids = asyncio.run(main())
-    assert not any(map(is_running, pids)), "closing the last client waits for the end of the server"
+    assert not is_running(pids[0]), "closing the last client waits for the end of the server"
+    assert gone(*pids)
     (start,) = machine.starts
     assert start["keys"] == ["LLAMA_API_KEY"], "the server gets its own key, and no other"
     assert start["arguments"][2:4] == ["--host", "127.0.0.1"]
@@ -127,7 +127,7 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
 def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(server, "NEWS", 0.2)
+    monkeypatch.setattr(client, "NEWS", 0.2)
     name = machine.model({"delay": 3600})
     with pytest.raises(AccessRefused) as failure:
         check(name=name, timeout=4.0)
@@ -143,8 +143,8 @@ def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
 def test_a_study_goes_on_when_its_server_is_lost_in_the_middle(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
-    monkeypatch.setattr(server, "HEALTH", 1.0)
-    monkeypatch.setattr(server, "GRACE", 1.0)
+    monkeypatch.setattr(client, "HEALTH", 1.0)
+    monkeypatch.setattr(client, "GRACE", 1.0)
     name = machine.model({end: 4}, {})
     run = ostrom.play(study(name, timeout=5.0), runs=tmp_path / "runs", progress=False)
     assert list(run.matches["state"].unique()) == ["done"] and len(run.decisions) == 12
@@ -186,7 +186,7 @@ def test_a_server_that_never_answers_is_given_up_and_ended(machine: Machine) -> 
 def test_servers_that_are_lost_again_and_again_are_given_up(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "LOSSES", 2)
+    monkeypatch.setattr(client, "LOSSES", 2)
     with pytest.raises(ModelError, match="2 servers in a row gave no reply"):
         ostrom.play(study(machine.model({"dies_after": 0}), seeds=1), runs=tmp_path / "runs", progress=False)
     assert len(machine.starts) == 2
@@ -199,7 +199,7 @@ def test_another_port_is_taken_where_somebody_else_has_the_first(
         other.bind(("127.0.0.1", 0))
         other.listen()
         ports = [other.getsockname()[1], free_port()]
-        monkeypatch.setattr(server, "free_port", lambda: ports[len(machine.starts)])
+        monkeypatch.setattr(client, "free_port", lambda: ports[len(machine.starts)])
 
         async def main() -> str:
             model = open_model(machine.model())
@@ -257,8 +257,8 @@ def test_how_a_server_ended_is_told(machine: Machine, program: str, words: str) 
 
 
 def test_a_server_that_hangs_is_ended_for_all_who_use_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "GRACE", 1.0)
-    monkeypatch.setattr(server, "HEALTH", 1.0)
+    monkeypatch.setattr(client, "GRACE", 1.0)
+    monkeypatch.setattr(client, "HEALTH", 1.0)
     name = machine.model({"stops_after": 2, "child": True}, {})
 
     async def main() -> None:
@@ -268,7 +268,7 @@ def test_a_server_that_hangs_is_ended_for_all_who_use_it(machine: Machine, monke
         child = machine.child
         with pytest.raises(ServerFailed, match="the server hangs"):
             await one.complete(REQUEST)
-        assert not is_running(machine.starts[0]["pid"]) and not is_running(child)
+        assert not is_running(machine.starts[0]["pid"]) and gone(child)
         with pytest.raises(ServerFailed, match="the server ended \\(signal 9\\)"):
             await two.complete(REQUEST)
         await asyncio.gather(one.complete(REQUEST), two.complete(REQUEST))
@@ -527,10 +527,10 @@ def test_clients_with_several_adapters_share_a_server(machine: Machine, tmp_path
     assert one.name == client_name(base, {"adapter": str(tmp_path / "one"), "scale": 0.5}) != two.name
     assert one.describe()["scale"] == 0.5 and "adapter" not in plain.describe()
     sent = []
-    for client in clients:
-        assert isinstance(client, ServedModel)
-        local = LocalServer(client._plan(), who="m")
-        sent.append(client._addressed(REQUEST, local).params["extra"]["lora"])
+    for one_client in clients:
+        assert isinstance(one_client, ServedModel)
+        local = LocalServer(one_client._plan(), who="m")
+        sent.append(one_client._addressed(REQUEST, local).params["extra"]["lora"])
     assert sent == [[{"id": 0, "scale": a}, {"id": 1, "scale": b}] for a, b in [(0.5, 0.0), (0.0, 1.0), (0.0, 0.0)]]
 
 

@@ -20,7 +20,7 @@ from ostrom.models.providers.scripted import register
 from ostrom.ground.streams import key_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.random_answers import random_answer
+from ostrom.answers.random_answers import random_answer
 
 async def reply(request):
     await asyncio.sleep(0.005)

@@ -13,11 +13,9 @@ import pytest
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import combined, exactly, mean_of, paired_difference_of
 from ostrom.analysis.measure import measures
+from ostrom.analysis.questions import NO, OPEN, YES
 from ostrom.analysis.verdicts import above
 from ostrom.reports.answers import (
-    NO,
-    OPEN,
-    YES,
     AnswerLine,
     Family,
     ReportAnswers,

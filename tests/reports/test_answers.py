@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import contrast, estimate, trend
+from ostrom.analysis.questions import NO, OPEN, YES
 from ostrom.models.providers import scripted
-from ostrom.reports.answers import NO, OPEN, YES, answers, facts, settings
+from ostrom.reports.answers import answers, facts, settings
 from ostrom.reports.card import findings, first_chart
 from ostrom.reports.charts.curve import Curve
 

@@ -13,7 +13,7 @@ from ostrom.reports.axes import share_ticks
 from ostrom.reports.build import build_report
 from ostrom.reports.cells import drawn_values
 from ostrom.reports.declared import panel_of
-from ostrom.reports.marks import curves, dots
+from ostrom.reports.marks import bars_with_whiskers, curves, dots
 from ostrom.reports.narrow import narrow_spec
 from ostrom.reports.theme import MOST_COLOURS
 
@@ -133,3 +133,32 @@ def test_names_of_rows_stand_above_them_on_a_phone() -> None:
     axis = made["concat"][0]["layer"][0]["encoding"]["y"]["axis"]
     assert axis["labelAlign"] == "left" and axis["labelOffset"] < 0
     assert made["concat"][0]["height"] > chart["concat"][0]["height"]
+
+
+def test_bounds_are_thin_whiskers_in_curves_and_bars_where_a_caution_stands() -> None:
+    """Rows have bounds only where the note says caution; without one the chart has no layer for them."""
+    rows = [
+        {
+            "x": level,
+            "series": "a",
+            "facet": "",
+            "mean": 0.5,
+            "low": 0.4,
+            "high": 0.6,
+            "bound_low": 0.1,
+            "bound_high": 0.9,
+        }
+        for level in ("1", "2")
+    ]
+    plain = [{name: row[name] for name in row if not name.startswith("bound")} for row in rows]
+    for of, many in ((rows, 1), (plain, 0)):
+        series = {"a": "#0072B2"}
+        curve = curves(of, x="k", y="y", facets=[""], series=series, legend=None, levels=["1", "2"])
+        bars = bars_with_whiskers(of, x="k", y="y", levels=["1", "2"], facets=[""], series=series, shares=True)
+        for chart in (curve, bars):
+            thin = [
+                layer
+                for layer in chart.to_dict()["layer"]
+                if layer["encoding"].get("y2", {}).get("field") == "bound_high"
+            ]
+            assert len(thin) == many and all(layer["mark"]["strokeWidth"] < 1 for layer in thin)

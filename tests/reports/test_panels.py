@@ -227,3 +227,16 @@ def test_a_row_of_a_declared_figure_has_its_label_its_facet_and_its_value() -> N
     assert DeclaredFigure(spec)._row({"r": 3}) == {
         "series": "", "facet": "F", "label": "L", "mean": 3, "low": 3, "high": None
     }  # fmt: skip
+
+
+def test_matches_that_repeat_each_other_are_counted_in_data_quality(played: Played) -> None:
+    """At temperature 0 a model answers the same in every seed: three matches are one."""
+    scripted.register("same", "[A0]")
+    try:
+        data = played(types={"m": {"model": "scripted/same", "params": {"temperature": 0}}}, vary={}, seeds=3)
+    finally:
+        scripted.unregister("same")
+    assert any(
+        note.startswith("3 of 3 matches repeat another of their cell") and "1 are distinct" in note
+        for note in draw(data, "readings").notes
+    )

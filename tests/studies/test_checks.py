@@ -7,18 +7,22 @@ from typing import Any
 
 import pytest
 
+import ostrom
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Seated
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.mechanisms import mechanisms
+from ostrom.models.providers import scripted
 from ostrom.studies.checks import (
     RULES,
+    SAMPLED,
     check_asking,
     check_chances,
     check_divisible,
     check_policy_action,
     check_strategies,
+    long_tables,
 )
 
 
@@ -121,3 +125,21 @@ def test_after_the_first_move_only_what_could_never_fit_is_refused(moves: list[A
     else:
         with pytest.raises(StudyError, match="which is not an option here"):
             check_strategies(game, rules, [players], "s")
+
+
+def test_prompts_that_list_very_many_outcomes_are_warned_of_with_the_way_out() -> None:
+    scripted.register("long", "[A0]")
+    base: dict[str, Any] = {
+        "name": "s", "mechanism": {"name": "repetition", "rounds": 2}, "types": {"m": {"model": "scripted/long"}},
+        "seating": "self", "seeds": 1,
+    }  # fmt: skip
+
+    def told(n: int, **framing: str) -> str:
+        game = {"name": "public_goods", "n": n}
+        study = ostrom.study({**base, "game": game, "agent": {"style": "direct", "framing": framing}})
+        return long_tables(study.plan.sample(SAMPLED))
+
+    assert told(3) == "" and told(8, payoffs="formula") == ""
+    assert "the payoffs of 256 outcomes, about 27,000 tokens (`agent.framing.payoffs: formula` says" in told(8)
+    with pytest.raises(StudyError, match=r"1,024 outcomes, about 130,000 tokens \(`agent.framing.payoffs: formula`"):
+        told(10)

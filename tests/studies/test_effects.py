@@ -11,11 +11,10 @@ from ostrom.agents.config import NO_MODEL
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError
 from ostrom.models.providers import scripted
-from ostrom.studies.effects import check_effects
 from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
-from ostrom.studies.resolve import resolve
+from ostrom.studies.resolve import check_effects, resolve
 
 BASE: dict[str, Any] = {
     "name": "effects",

@@ -9,8 +9,7 @@ import pytest
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.studies.baselines import split_baselines
 from ostrom.studies.files import presets_of
-from ostrom.studies.load import apply_preset, merged, split_change, with_options
-from ostrom.studies.short_names import with_addresses
+from ostrom.studies.load import apply_preset, merged, split_change, with_addresses, with_options
 
 RAW: dict[str, Any] = {
     "name": "s", "game": "chicken", "types": {"a": "grim", "b": "random"}, "vary": {"k": [1], "j": [2]}, "seeds": 3,

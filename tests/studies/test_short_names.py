@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.studies.short_names import with_addresses
+from ostrom.studies.load import with_addresses
 from ostrom.testing.server import LoopbackServer
 
 STUDY = """

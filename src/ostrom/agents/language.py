@@ -1,8 +1,9 @@
 """The language agent: framing, style, memory, persona and model; what styles offer, and where they are found.
 
-``AgentFactory`` builds the agents of a match from their configurations.
+``AgentFactory`` builds the agents of a match from their configurations, a person at the terminal among them.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,6 @@ from ostrom.agents.base import Agent, DecisionContext, Missed, OutsideSeats, Per
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
-from ostrom.agents.person import Person
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
@@ -24,14 +24,79 @@ from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
 from ostrom.framing import Library, Prompt, PromptRenderer
-from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.framing.dialogue import DialogueRenderer
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams
+from ostrom.ground.terminal import ask, say
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
+
+
+class Person:
+    """Shows what a model would be told, and reads the answer from the keyboard until it is valid."""
+
+    instant = False
+
+    def __init__(self, config: AgentConfig, renderer: PromptRenderer) -> None:
+        self.config, self.renderer = config, renderer
+        self.memory = memories.build(config.memory, key="agent.memory")
+        self._told: int | None = None
+        """The last round that the person has read about; None before the first question."""
+
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
+        """A person takes time."""
+        raise NotImplementedError("a person answers with answer()")
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Ask at the terminal, in a thread, so that other matches go on."""
+        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt, text = self._asked(decision, shown, context.draw("order"))
+        while True:
+            line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
+            numbered = _by_number(line, list(prompt.labels.values()))
+            result = read(decision.form, numbered, prompt.labels, strict=False, cut=False)
+            if isinstance(result, Answer):
+                return Answer(result.value, "person", facts=prompt.facts)
+            assert isinstance(result, Invalid)
+            context.count_invalid(result.reason)
+            text = f"Not valid: {result.reason}."
+
+    def _asked(self, decision: Decision, shown: Shown, rng: np.random.Generator) -> tuple[Prompt, str]:
+        """The prompt of a decision, and what of it the person reads.
+
+        With full memory only the rounds since the last question are new; other memories are shown in full every time.
+        """
+        view, facts, told = decision.view, self.config.facts, self._told
+        self._told = view.history[-1].number if view.history else 0
+        if told is None or self.config.memory != "full" or view.facts.get("alone"):
+            prompt = self.renderer.prompt(decision, shown, rng, facts)
+            return prompt, prompt.whole
+        turn = DialogueRenderer(self.renderer, decision, shown, rng, facts)
+        new = [played for played in shown.rounds if played.number > told]
+        return turn.prompt, f"\n{turn.next(turn.prompt.text, new, view.round)}"
+
+
+def _ask(text: str, labels: object) -> str:
+    options = "/".join(map(str, labels)) if labels else ""  # type: ignore[call-overload]
+    say(f"{text}\n")
+    try:
+        return ask(f"[{options}] > " if options else "> ")
+    except EOFError:
+        raise UsageError("the keyboard was closed before the match was over") from None
+
+
+def _by_number(line: str, labels: list[str]) -> str:
+    """Accept 1, 2, ... for the options in the order shown, unless a label is itself a number."""
+    text = line.strip()
+    if text.isascii() and text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
+        return labels[int(text) - 1]
+    lowered = {label.lower(): label for label in labels}
+    return lowered.get(text.lower(), text)
+
 
 KEPT_ANSWERS, SHORT_REPLY = 16, 40
 
@@ -417,6 +482,7 @@ styles: Registry[Style] = Registry(
     "STYLE",
     "ostrom.styles",
     folder="styles",
+    code="ostrom.ground.python_files",
     table={
         "best_response": "ostrom.agents.styles.social:ComputedFirst",
         "direct": "ostrom.agents.language:Direct",

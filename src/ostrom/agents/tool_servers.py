@@ -13,14 +13,11 @@ import json
 import logging
 import re
 from asyncio import IncompleteReadError, LimitOverrunError
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
-from pydantic import ValidationError
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.commands import LONGEST_LINE, Program, checked, start, without_keys, written
@@ -32,13 +29,10 @@ from ostrom.ground.terminal import escaped, one_line
 from ostrom.ground.version import __version__
 from ostrom.models.base import ToolSpec
 
-if TYPE_CHECKING:
-    from mcp import Client
-
 MOST_TOOLS, LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_SCHEMA, LONGEST_OFFER = 64, 64, 1000, 8000, 40_000
 MOST_PAGES = 20
-UNREAD, REFUSED = -32099, -32098
-"""Our own codes: of a message that was not read, and of a server's error whose code would mean that it has ended."""
+PROTOCOL = "2025-06-18"
+"""The version of MCP that is spoken."""
 OWN_NAMES = frozenset({"calculate", "expected_payoffs", "write_note", "read_notes", "look_back"})
 """Functions of the built-in tools: no server can take their place."""
 TOOL_LIST = "tool_list"
@@ -61,8 +55,6 @@ class ToolServer(Tool):
 
     async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:
         """Learn what the server offers; in one match it is the same for the player from the first decision on."""
-        if find_spec("mcp") is None:
-            raise UsageError("tools of an MCP server need the package mcp: pip install 'ostrom[agents]'")
         context.at_end(self.close)
         if not self._offer:
             known = context.earlier_answers(self._part)
@@ -106,7 +98,7 @@ class ToolServer(Tool):
             raise
         except Exception as error:
             reason = _reason(error, self.timeout)
-            if not _answered(error):  # it may hang or have ended: the next call starts it anew
+            if not isinstance(error, ServerRefused):  # it may hang or have ended: the next call starts it anew
                 logger.warning("%s: %s%s", written(self.command), reason, await self.close())
             raise ToolFailed(reason) from None
         text = _bounded(content)
@@ -120,186 +112,142 @@ class ToolServer(Tool):
         return self._connection
 
 
+class ServerRefused(Exception):
+    """The server refused a request, or wrote an answer that is not read; it goes on."""
+
+
+class ServerEnded(Exception):
+    """The server has closed its output."""
+
+
 class ServerSession:
-    """A server process and the session with it; a task of their own holds both, for a session ends where it began."""
+    """A server process and the conversation with it, JSON-RPC in lines: one request at a time."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        self._over = asyncio.Event()
+        self._command = command
         self._program: Program | None = None
-        self._task = asyncio.create_task(self._hold(command))
+        self._number = 0
 
     async def tools(self) -> list[Any]:
         """The tools that the server lists."""
-        from mcp.types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
-
-        session, found, cursor = (await asyncio.shield(self._ready)).session, list[Any](), None
+        tools, cursor = list[Any](), None
         for _ in range(MOST_PAGES):
-            request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
-            page = await session.send_request(request, ListToolsResult)
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None or len(found) > MOST_TOOLS:
+            page = await self._request("tools/list", {} if cursor is None else {"cursor": cursor})
+            if not isinstance(page.get("tools"), list):
+                raise ValueError("tools/list: tools is no list")
+            tools += map(_tool, page["tools"])
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or len(tools) > MOST_TOOLS:
                 break
-        return found
+        return tools
 
-    async def call(self, tool: str, given: dict[str, Any]) -> tuple[list[Any], bool]:
-        """What a call gives back, and whether the server says that it failed."""
-        from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
-
-        client = await asyncio.shield(self._ready)
-        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=given))
-        result = await client.session.send_request(request, CallToolResult)
-        return list(result.content) or [result.structured_content], bool(result.is_error)
+    async def call(self, tool: str, given: dict[str, Any]) -> tuple[list[str], bool]:
+        """The texts that a call gives back, and whether the server says that it failed."""
+        result = await self._request("tools/call", {"name": tool, "arguments": given})
+        blocks, structured = result.get("content") or [], result.get("structuredContent")
+        if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+            raise ValueError("tools/call: content is no list of blocks")
+        if not blocks and structured is not None:
+            return [json.dumps(structured, ensure_ascii=False, separators=(",", ":"))], bool(result.get("isError"))
+        return [_text(block) for block in blocks], bool(result.get("isError"))
 
     async def close(self) -> str:
-        """End the session and its process; the last words of that."""
-        self._over.set()
-        try:
-            await asyncio.shield(self._task)
-        except asyncio.CancelledError:
-            self._task.cancel()
-            raise
-        return "" if self._program is None else await self._program.last_words()
+        """End the process; its last words."""
+        if self._program is None:
+            return ""
+        await self._program.end()
+        return await self._program.last_words()
 
-    async def _hold(self, command: Sequence[str]) -> None:
-        try:
-            from mcp import Client
-            from mcp.types import Implementation
-
-            for name in ("mcp", "client"):  # what it logs is the server's, and would reach the terminal unescaped
-                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-            self._program = program = await start(command)
+    async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of a request; what else the server writes meanwhile is answered or passed over."""
+        if self._program is None:
+            self._program = await start(self._command)
+            us = {"name": "ostrom", "version": __version__}
             try:
-                us = Implementation(name="ostrom", version=__version__)
-                async with Client(_pipes(program), cache=None, client_info=us) as client:
-                    self._ready.set_result(client)
-                    await self._over.wait()
-            finally:
-                await program.end()
-        except Exception as error:
-            if not self._ready.done():
-                self._ready.set_exception(error)
-                self._ready.exception()  # seen, also where nobody waits for it any more
+                await self._request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us})
+            except ServerRefused as error:
+                raise ValueError(str(error)) from None
+            self._send({"method": "notifications/initialized"})
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        while True:
+            message = await self._message()
+            if "method" in message and "id" in message:
+                unknown = {"error": {"code": -32601, "message": "no such method"}}
+                self._send({"id": message["id"], **({"result": {}} if message["method"] == "ping" else unknown)})
+            elif "method" not in message and message.get("id") == self._number:
+                if (error := message.get("error")) is not None:
+                    raise ServerRefused(str(error.get("message")) if isinstance(error, dict) else "it says no more")
+                if not isinstance(message.get("result"), dict):
+                    raise ValueError(f"{method}: result is no object")
+                return dict(message["result"])
 
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._program is not None
+        self._program.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-@asynccontextmanager
-async def _pipes(program: Program) -> AsyncIterator[Any]:
-    """The input and output of a process as a transport of messages; a line that is too long becomes an error."""
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp.types import CONNECTION_CLOSED, ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
-
-    stdin, stdout, last = program.stdin, program.stdout, list[Any]([None])
-    heard, messages = anyio.create_memory_object_stream[Any](0)
-    sending, sent = anyio.create_memory_object_stream[Any](0)
-
-    def refused(problem: str) -> Any:
-        """An answer to the last request in place of one that is not read."""
-        error = ErrorData(code=UNREAD, message=f"the server wrote {problem}")
-        return JSONRPCError(jsonrpc="2.0", id=last[0], error=error)
-
-    def read(line: bytes) -> Any:
-        """The message in a line; None where a server printed something else."""
-        with suppress(ValueError):
-            return jsonrpc_message_adapter.validate_json(line)
-        try:  # nested deeply, or with characters that are none
-            found = json.loads(line)
-            if not isinstance(found, dict) or "jsonrpc" not in found:
-                return None
-            plain = json.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
-            return jsonrpc_message_adapter.validate_python(plain)
-        except (ValueError, RecursionError):
-            return refused("a message that cannot be read") if b'"jsonrpc"' in line else None
-
-    async def hear() -> None:
-        long = False
-        async with heard:
-            while True:
-                try:
-                    line = await stdout.readuntil()
-                except (IncompleteReadError, ConnectionError):
-                    return
-                except LimitOverrunError as error:
-                    await stdout.readexactly(error.consumed)
-                    long = True
-                    continue
-                await asyncio.sleep(0)  # lines that are there already must not keep others waiting
-                if not line.strip() and not long:
-                    continue
-                message = refused(f"more than {LONGEST_LINE:,} bytes at once") if long else read(line)
-                long = False
-                if isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED:
-                    message.error.code = REFUSED  # the server says so itself, and goes on
-                listed = getattr(message, "result", None) or {}
-                if isinstance(listed.get("tools"), list):
-                    listed["tools"] = [_tool(described) for described in listed["tools"]]
-                if message is not None:
-                    with suppress(anyio.BrokenResourceError):
-                        await heard.send(SessionMessage(message))
-
-    async def send() -> None:
-        async with sent:
-            async for one in sent:
-                if isinstance(one.message, JSONRPCRequest):
-                    last[0] = one.message.id
-                stdin.write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                with suppress(ConnectionError):
-                    await stdin.drain()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(hear)
-        group.start_soon(send)
-        try:
-            yield messages, sending
-        finally:
-            group.cancel_scope.cancel()
-    for stream in (messages, sending):
-        stream.close()
-
-
-def _answered(error: BaseException) -> bool:
-    """Whether the server itself refused a call, and goes on."""
-    from mcp import MCPError
-    from mcp.types import CONNECTION_CLOSED
-
-    return isinstance(error, MCPError) and error.error.code != CONNECTION_CLOSED
+    async def _message(self) -> dict[str, Any]:
+        """The next message that the server writes."""
+        assert self._program is not None
+        stdout, long = self._program.stdout, False
+        while True:
+            try:
+                line = await stdout.readuntil()
+            except (IncompleteReadError, ConnectionError):
+                raise ServerEnded from None
+            except LimitOverrunError as error:
+                await stdout.readexactly(error.consumed)
+                long = True
+                continue
+            if long:
+                raise ServerRefused(f"the server wrote more than {LONGEST_LINE:,} bytes at once")
+            await asyncio.sleep(0)  # lines that are there already must not keep others waiting
+            try:
+                message = json.loads(line) if line.strip() else None
+                if isinstance(message, dict) and "jsonrpc" in message:  # characters that are none are replaced
+                    plain: dict[str, Any] = json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+                    return plain
+            except (ValueError, RecursionError):
+                if b'"jsonrpc"' in line:
+                    raise ServerRefused("the server wrote a message that cannot be read") from None
 
 
 def _reason(error: BaseException, timeout: float) -> str:
     """Why a server gave nothing, in one line."""
-    from mcp import MCPError
-
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
     if isinstance(error, TimeoutError):
         return f"the server did not answer within {timeout:g} seconds and was ended"
-    if isinstance(error, MCPError) and _answered(error):
-        return one_line(without_keys(error.error.message))[:LONGEST_DESCRIPTION]
+    if isinstance(error, ServerRefused):
+        return one_line(without_keys(str(error)))[:LONGEST_DESCRIPTION]
     if isinstance(error, OSError):
         return f"the server does not start ({error.strerror or error})"
-    if isinstance(error, MCPError):
+    if isinstance(error, ServerEnded):
         return "the server has ended"
-    said = str(error)
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return f"the server does not speak MCP ({one_line(said)[:200]})"
+    return f"the server does not speak MCP ({one_line(str(error))[:200]})"
 
 
 WRONG = {"type": "object", "$comment": "this tool is described wrongly"}
 """Stands where a schema is none: one bad entry must not spoil the list of all tools."""
 
 
-def _tool(described: Any) -> Any:
+def _tool(described: Any) -> dict[str, Any]:
     """A tool as its server describes it; one that is described wrongly has a schema that is left out by its name."""
-    from mcp import types
+    tool = described if isinstance(described, dict) else {}
+    name, schema, about = tool.get("name"), tool.get("inputSchema"), tool.get("description")
+    right = isinstance(name, str) and isinstance(schema, dict) and isinstance(about, str | None)
+    fits = right and schema.get("type") == "object"
+    return {
+        "name": name if isinstance(name, str) else "?",
+        "schema": schema if fits else WRONG,
+        "description": about if isinstance(about, str) else "",
+    }
 
-    with suppress(ValidationError):
-        if types.Tool.model_validate(described).input_schema.get("type") == "object":
-            return described
-    name = described.get("name") if isinstance(described, dict) else None
-    return {"name": name if isinstance(name, str) else "?", "inputSchema": WRONG}
+
+def _text(block: Mapping[str, Any]) -> str:
+    """A block of a result as text: of anything else the kind and the size."""
+    if block.get("type") == "text" and isinstance(block.get("text"), str):
+        return str(block["text"])
+    kind = one_line(str(block.get("mimeType") or block.get("type") or ""))[:60]
+    return f"[{kind}: {len(str(block.get('data') or ''))} characters, left out]"
 
 
 def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -308,22 +256,22 @@ def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]]
     left_out: list[str] = []
     size = 0
     for tool in listed:
-        shown = one_line(without_keys(str(tool.name)))[:LONGEST_NAME]
-        schema = orjson.dumps(tool.input_schema) if _is_schema(tool.input_schema) else b""
-        if schema.decode() != without_keys(schema.decode()) or tool.name != without_keys(tool.name):
+        shown = one_line(without_keys(tool["name"]))[:LONGEST_NAME]
+        schema = orjson.dumps(tool["schema"]) if _is_schema(tool["schema"]) else b""
+        if schema.decode() != without_keys(schema.decode()) or tool["name"] != without_keys(tool["name"]):
             left_out.append(f"{shown}: its name or schema holds a key of the environment")
             continue
-        if not schema or len(schema) > LONGEST_SCHEMA or len(tool.name) > LONGEST_SCHEMA:
+        if not schema or len(schema) > LONGEST_SCHEMA or len(tool["name"]) > LONGEST_SCHEMA:
             left_out.append(f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes")
             continue
-        name = _free_name(tool.name, taken)
-        told = escaped(" ".join(without_keys(tool.description or "").split()))[:LONGEST_DESCRIPTION]
+        name = _free_name(tool["name"], taken)
+        told = escaped(" ".join(without_keys(tool["description"]).split()))[:LONGEST_DESCRIPTION]
         size += len(schema) + len(name) + len(told)
         if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
             left_out.append(f"{shown} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters")
             break
         taken.add(name)
-        offered.append({"name": name, "tool": tool.name, "description": told, "schema": orjson.loads(schema)})
+        offered.append({"name": name, "tool": tool["name"], "description": told, "schema": orjson.loads(schema)})
     return offered, left_out
 
 
@@ -348,18 +296,9 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     return free
 
 
-def _bounded(content: Sequence[Any]) -> str:
-    """What a call gave back as text: of anything else the kind and the size, and of long texts the beginning."""
-    parts = []
-    for block in content:
-        if block is None or isinstance(block, dict | list | str | int | float):
-            parts.append("" if block is None else orjson.dumps(block, default=str).decode())
-        elif getattr(block, "type", None) == "text":
-            parts.append(block.text)
-        else:
-            kind = one_line(str(getattr(block, "mime_type", None) or getattr(block, "type", "")))[:60]
-            parts.append(f"[{kind}: {len(getattr(block, 'data', '') or '')} characters, left out]")
-    text = without_keys("\n".join(parts).encode(errors="replace").decode().replace("\0", "\ufffd"))
+def _bounded(texts: Sequence[str]) -> str:
+    """What a call gave back as one text; of a long one the beginning."""
+    text = without_keys("\n".join(texts).replace("\0", "\ufffd"))
     if len(text) > LONGEST_RESULT:
         note = f"\n[cut: {len(text):,} characters]"
         text = text[: LONGEST_RESULT - len(note)] + note

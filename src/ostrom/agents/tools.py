@@ -145,6 +145,7 @@ tools: Registry[Tool] = Registry(
     "ostrom.agents.tools",
     "TOOL",
     "ostrom.tools",
+    code="ostrom.ground.python_files",
     table={
         "calculator": "ostrom.agents.tools:Calculator",
         "notes": "ostrom.agents.tools:Notebook",

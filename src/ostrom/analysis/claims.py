@@ -159,11 +159,9 @@ class FigureClaim(BaseModel):
             cell = tuple(self._level(one, part) for part in self.cell)
             spread = None if self.contrast or self.count else one.sd
             made = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
-            yield (
-                replace(made, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
-                if self.count
-                else made
-            )
+            rows = one.rows or one.n
+            count = f"{round(one.value * rows)}/{rows}"
+            yield replace(made, matches=rows, count=count) if self.count else made
 
     def _level(self, one: Estimate, part: str) -> str:
         if not part.startswith("$"):

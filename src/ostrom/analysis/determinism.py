@@ -11,6 +11,8 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.memory import memories
 
 STAND_IN = "cooperator"
+ALONE = frozenset({"cooperator", "defector", "alternator"})
+"""Strategies whose moves depend on nobody."""
 MOST_TRIED = 50
 """So many units of a study are tried; others differ in their factors and seeds."""
 
@@ -34,6 +36,17 @@ class Determinism:
         if unit.key not in self._known:
             self._known[unit.key] = plays_without_chance(unit)
         return self._known[unit.key]
+
+    def own_moves(self, match: int, player: int) -> bool:
+        """Whether the moves of a player (from 1) are the same whatever the others, models too, do."""
+        try:
+            unit = self.unit_of(match)
+        except UsageError:
+            return False
+        key = f"{player} {unit.key}"
+        if key not in self._known:
+            self._known[key] = _moves_alone(unit, player - 1)
+        return self._known[key]
 
 
 class ChanceUsed(Exception):
@@ -67,14 +80,29 @@ def draws_anything(unit: Unit) -> bool:
 
     What cannot be played here counts as drawing.
     """
-    nothing: Any = _NoChance()
     models = [player.config for player in unit.players if player.config.strategy is None]
     if any("shuffled" in (config.framing.order, config.framing.rows) for config in models):
         return True
+    return _played(unit, STAND_IN) is None
+
+
+def _moves_alone(unit: Unit, player: int) -> bool:
+    """Whether a player moves the same way in a match of any opponents: as cooperators, and as defectors."""
+    config = unit.players[player].config if player < len(unit.players) else None
+    if unit.needs or config is None or config.strategy not in ALONE:
+        return False
+    kind, soft = _played(unit, STAND_IN), _played(unit, "defector")
+    return kind is not None and soft is not None and kind.get(player) == soft.get(player)
+
+
+def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
+    """The replies of every player with a strategy in the place of models; None where anything is drawn."""
+    nothing: Any = _NoChance()
+    replies: dict[int, list[Any]] = {}
     try:
         agents = [
             ScriptedAgent(
-                strategies.build(player.config.strategy or STAND_IN),
+                strategies.build(player.config.strategy or stand_in),
                 None if player.config.memory == "full" else memories.build(player.config.memory),
             )
             for player in unit.players
@@ -82,11 +110,14 @@ def draws_anything(unit: Unit) -> bool:
         play = unit.mechanism.play(unit.game, nothing)
         decisions = next(play)
         while True:
-            decisions = play.send([agents[d.player].reply(d, nothing) for d in decisions])
+            made = [agents[d.player].reply(d, nothing) for d in decisions]
+            for decision, reply in zip(decisions, made, strict=True):
+                replies.setdefault(decision.player, []).append(reply)
+            decisions = play.send(made)
     except StopIteration:
-        return False
+        return replies
     except (ChanceUsed, OstromError):
-        return True
+        return None
 
 
 def seeds_shared(run: RunData) -> bool:

@@ -154,7 +154,13 @@ class Query(BaseModel):
 
     def split(self, found: Observations) -> tuple[str, ...]:
         """The columns that its answers are split by."""
-        return split_by(found, self.by, [self.pair[0], self.over], self.agents or None, mean=self.mean_over_agents)
+        return split_by(
+            found,
+            self.by,
+            [self.pair[0], self.over],
+            self.agents or None,
+            mean=self.mean_over_agents or "agent" in self.balance,
+        )
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every agent and combination of the columns ``by``."""
@@ -414,6 +420,7 @@ def _slope(
     made = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
         strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
+        weights=[u.weight for u in units],
     )  # fmt: skip
     return exactly(made.value) if all(u.exact for u in units) else made, len(set(labels)), unit
 

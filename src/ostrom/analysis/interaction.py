@@ -115,3 +115,21 @@ def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, 
     covariance = moved @ moved.T * n / (n - 1)
     square = float(off @ np.linalg.pinv(covariance) @ off)
     return float(fdtrc(k - 1, n - k + 1, square * (n - k + 1) / ((k - 1) * (n - 1)))), method
+
+
+def tied_sets(estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
+    """The largest sets of agents whose figures cannot be told apart: no pair of them differs, by Holm's method."""
+    known = sorted(((one, one.inference) for one in estimates if one.inference is not None), key=lambda o: o[0].value)
+    pairs = list(combinations(range(len(known)), 2))
+    tests = [combined([(1.0, known[i][1]), (-1.0, known[j][1])]).p_value() for i, j in pairs]
+    tested = [place for place, p in enumerate(tests) if p is not None]
+    adjusted = holm([p for p in tests if p is not None]) if tested else ()
+    apart = {pairs[place] for place, p in zip(tested, adjusted, strict=True) if p < LEVEL}
+    found: list[range] = []
+    for start in range(len(known)):
+        end = start + 1
+        while end < len(known) and not any((i, end) in apart for i in range(start, end)):
+            end += 1
+        if end - start > 1 and not (found and end <= found[-1].stop):
+            found.append(range(start, end))
+    return [tuple(str(known[i][0].key["agent"]) for i in places) for places in found]

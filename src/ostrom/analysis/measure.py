@@ -88,11 +88,19 @@ class Measure:
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
     binary: bool = False
     """Whether the value of a unit is the outcome of one trial, 0 or 1."""
+    better: Literal["", "higher", "lower"] = ""
+    """Which way is better, where a direction is declared: `ostrom compare` then says better and worse."""
+    own_moves: bool = False
+    """Whether the value of a player rests on its own moves alone."""
+    most_weight: Callable[[RunData], Callable[[int], float | None]] | None = None
+    """Of a measure with weights: the largest weight that a value of each match can have, by its design."""
 
     def __post_init__(self) -> None:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
             if value not in known:
                 raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(known)})")
+        if self.better not in ("", "higher", "lower"):
+            raise UsageError(f"measure {self.name}: better {self.better!r} (allowed: higher, lower)")
         if self.bounds is None:
             object.__setattr__(self, "bounds", DEFAULT_BOUNDS[self.scale])
 
@@ -124,7 +132,7 @@ class Measure:
 
 FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
-    "without", "by_round", "measure", "with", "binary",
+    "without", "by_round", "measure", "with", "binary", "better", "own_moves", "most_weight",
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"
@@ -168,8 +176,9 @@ class MeasureDeclaration:
         for key in ("needs", "columns", "bounds"):
             if isinstance(entry.get(key), list):
                 entry[key] = tuple(entry[key])
-        if isinstance(entry.get("bounds"), str):
-            entry["bounds"] = self._imported(entry["bounds"], "bounds")
+        for key in ("bounds", "most_weight"):
+            if isinstance(entry.get(key), str):
+                entry[key] = self._imported(entry[key], key)
         entry["values"] = self._values(entry)
         return Measure(name=self.name, **entry)
 

@@ -37,7 +37,7 @@ SMALL = "smaller than matters"
 BOUNDS = ("above", "below", "near")
 
 
-class Question(Query):
+class StudyQuestion(Query):
     """One question of ``answers``: what is asked of a run, and which values mean yes."""
 
     name: str = Field(min_length=1, max_length=200, description="the question in words")
@@ -56,7 +56,7 @@ class Question(Query):
     if_no: str = Field(default="", max_length=100, description="what no means")
 
     @model_validator(mode="after")
-    def _one_answer(self) -> Question:
+    def _one_answer(self) -> StudyQuestion:
         bounds = [name for name in BOUNDS if getattr(self, name) is not None]
         kinds = [name for name in ("contrast", "over", "range", "order") if getattr(self, name)]
         if len(bounds) > 1:
@@ -119,23 +119,37 @@ class Question(Query):
         return "; ".join(filter(None, (what, self.matches)))
 
 
-def questions_of(study: Mapping[str, Any], file: str) -> list[Question]:
+def questions_of(study: Mapping[str, Any], file: str) -> list[StudyQuestion]:
     """The questions that a resolved study declares."""
-    return [validate(Question, one, file, f"study.answers.{i}") for i, one in enumerate(study.get("answers") or ())]
+    return [
+        validate(StudyQuestion, one, file, f"study.answers.{i}") for i, one in enumerate(study.get("answers") or ())
+    ]
 
 
 @dataclass(frozen=True)
 class QuestionFigure:
     """What a run says to a question about one agent: the figure that is shown, and the comparisons behind it."""
 
-    question: Question
+    question: StudyQuestion
     agent: str
     """Empty where the question itself compares agents."""
     estimate: Estimate
     parts: tuple[Estimate, ...] = ()
     """Of a range: all pairs of levels; of an order: all neighbours."""
-    text: str = ""
-    """An order in words."""
+    levels: tuple[str, ...] = ()
+    """Of an order: its levels."""
+
+    @property
+    def text(self) -> str:
+        """An order in words, where two levels that cannot be told apart are joined by ≈; else empty."""
+        if not self.question.order:
+            return ""
+        adjusted = holm([p_value(one, 0.0) for one in self.parts])
+        words = self.levels[0]
+        for level, one, p in zip(self.levels[1:], self.parts, adjusted, strict=True):
+            apart = p <= 1 - one.level and one.inference is not None and one.inference.decides
+            words += f" {('>' if one.value > 0 else '<') if apart else '≈'} {level}"
+        return words
 
     @property
     def of(self) -> str:
@@ -157,7 +171,7 @@ class QuestionFigure:
         return "; ".join(filter(None, (self.question.how, largest, over)))
 
 
-def figures(question: Question, data: RunData) -> list[QuestionFigure]:
+def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
     """What a run says to a question: one figure for each agent that it is about and each group.
 
     A value of a match counts for every agent that has a seat in it.
@@ -165,10 +179,10 @@ def figures(question: Question, data: RunData) -> list[QuestionFigure]:
     if MODEL in question.contrast or MODEL in str(question.where):
         return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
     values = _values(question, data)
-    if names_agents(question.where, *question.named):
+    if question.mean_over_agents or names_agents(question.where, *question.named):
         return _figures(question, values, "")
-    everyone = list(kinds_of(data))
-    chosen = studied_agents(data) if not question.agents else everyone if ALL in question.agents else question.agents
+    everyone, own = kinds_of(data), studied_agents(data)
+    chosen = dict.fromkeys([*own, *everyone]) if ALL in question.agents else question.agents or own
     made = []
     for agent in chosen:
         rows = tuple(row for row in values.rows if agent in _seated(row))
@@ -181,7 +195,7 @@ def _seated(row: Observation) -> Sequence[str]:
     return str(row["agent"]).split(" + ") if row.whole else [str(row["agent"])]
 
 
-def _of_model(question: Question, data: RunData) -> list[QuestionFigure]:
+def _of_model(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
     """The figures of a question that names the levels of a model; none where the model has no such level."""
     try:
         return _figures(question, _values(question, data), "")
@@ -189,13 +203,13 @@ def _of_model(question: Question, data: RunData) -> list[QuestionFigure]:
         return []
 
 
-def _values(question: Question, data: RunData) -> Observations:
+def _values(question: StudyQuestion, data: RunData) -> Observations:
     values = question.values(data)
     values.need(name for name in question.named if name not in (*question.pools, *question.range))
     return values
 
 
-def _figures(question: Question, values: Observations, agent: str) -> list[QuestionFigure]:
+def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[QuestionFigure]:
     if question.range or question.order:
         kind = _range if question.range else _order
         made = []
@@ -214,7 +228,7 @@ def _figures(question: Question, values: Observations, agent: str) -> list[Quest
     return [_shown(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
 
 
-def _shown(question: Question, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
+def _shown(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
     """A figure with the agent that it is about, and what it averages over."""
     apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
     rows = _behind(question, values, figure.estimate)
@@ -227,7 +241,7 @@ def _shown(question: Question, values: Observations, agent: str, figure: Questio
     return replace(figure, agent=agent, estimate=one, parts=parts)
 
 
-def _behind(question: Question, values: Observations, one: Estimate) -> list[Observation]:
+def _behind(question: StudyQuestion, values: Observations, one: Estimate) -> list[Observation]:
     """The values that an estimate is made of."""
     factor, levels = question.pair
     rows = [row for row in values.rows if all(row[name] == one.key[name] for name in question.by)]
@@ -236,7 +250,7 @@ def _behind(question: Question, values: Observations, one: Estimate) -> list[Obs
     return rows if sides is None else [row for row in rows if row[factor] in sides]
 
 
-def _repeat_themselves(question: Question, rows: Sequence[Observation]) -> bool:
+def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> bool:
     """Whether every match was played several times, could not differ (temperature 0, nothing drawn) and did not.
 
     Two matches never decide.
@@ -255,7 +269,7 @@ def _exact(one: Estimate) -> Estimate:
     )
 
 
-def _range(question: Question, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
+def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
     """The largest difference between two combinations of levels, with all of them behind it."""
     factors = [name for name in question.range if name in values.columns]
     cells = values.groups(factors)
@@ -283,7 +297,7 @@ def _joined(levels: Sequence[Any]) -> str:
     return "/".join(map(as_text, levels))
 
 
-def _order(question: Question, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
+def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
     """The neighbours of an order: as it is stated, or as the means have it."""
     factor, stated = question.ordered
     means = {as_text(one.key[factor]): one for one in estimate(values, question.part, [factor])}
@@ -299,12 +313,8 @@ def _order(question: Question, values: Observations, key: Mapping[str, Any]) -> 
     if not neighbours:
         return None
     least = min(neighbours, key=lambda one: one.value)
-    words = levels[0]
-    tested = list(holm([p_value(one, 0.0) for one in neighbours]))
-    for level, one, p in zip(levels[1:], neighbours, tested, strict=True):
-        apart = p <= 1 - one.level and one.inference is not None and one.inference.decides
-        words += f" {'>' if apart else '≈'} {level}"
-    return QuestionFigure(question, "", replace(least, key={**key, **least.key}), tuple(neighbours), text=words)
+    least = replace(least, key={**key, **least.key})
+    return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
 
 
 @dataclass(frozen=True)
@@ -372,13 +382,13 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
     return _said(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
 
 
-def _way(question: Question, high: bool) -> str:
+def _way(question: StudyQuestion, high: bool) -> str:
     if question.over:
         return "rises" if high else "falls"
     return "higher" if high else "lower"
 
 
-def _said(question: Question, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
+def _said(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
     meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
     return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
 

@@ -85,6 +85,7 @@ def _cell(
 ) -> CellSummary:
     """A match weighs by the seats that the agent holds in it, as in `ostrom estimate`."""
     cooperation = {m: _mean([row[0] for row in players]) for m, players in matches.items()}
+    seats = {m: float(sum(row[0] is not None for row in players)) for m, players in matches.items()}
     scores = _mean([row[1] for players in matches.values() for row in players])
     known = {m: value for m, value in cooperation.items() if value is not None}
     low = high = mean = None
@@ -92,7 +93,7 @@ def _cell(
     distinct = len({same.get(m, m) for m in known})
     if known:
         made = partly_exact_mean(
-            list(known.values()), sure, [float(len(matches[m])) for m in known],
+            list(known.values()), sure, [seats[m] for m in known],
             clusters=[same.get(m, m) for m in known], strata=[matches[m][0][2] for m in known], bounds=(0.0, 1.0),
         )  # fmt: skip
         mean = made.value

@@ -15,7 +15,16 @@ from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
-from ostrom.analysis.population import ALL, NAMING, Agents, averaged_over, check_agents, chosen_agents
+from ostrom.analysis.population import (
+    ALL,
+    NAMING,
+    Agents,
+    averaged_over,
+    check_agents,
+    chosen_agents,
+    kinds_of,
+    names_agents,
+)
 from ostrom.analysis.replicates import distinct_words, twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
@@ -51,6 +60,7 @@ class Observation:
     """The first match of its cell that went the same way where nothing could differ; None where there is none."""
     whole: bool = False
     """Whether it is a value of the match, which has no agent."""
+    most_weight: float | None = None
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -70,6 +80,8 @@ class Observations:
     runs: tuple[RunData, ...] = ()
     failed: tuple[Mapping[str, Any], ...] = ()
     """The rows of matches that meet the condition and failed, or were skipped."""
+    studied: bool = False
+    """Whether nobody said whose values they are: those of the studied agents."""
 
     @cached_property
     def paired_runs(self) -> bool:
@@ -99,12 +111,17 @@ class Observations:
     def by_agent(self, by: Sequence[str], *compared: str) -> tuple[str, ...]:
         """Columns that split these values into one row per agent, beside others and the column that is compared.
 
-        Nothing is added where these tell the agents apart, or where values belong to matches.
+        Nothing is added where these tell the agents apart, where values belong to matches, or where an agent was named;
+        the only studied agent is named where others play too.
         """
         self.need([*by, *compared])
         split = ("agent", *by)
-        if {*NAMING} & {*by, *compared} or "agent" not in self.averaged(self.rows, [*by, *compared]):
+        if {*NAMING} & {*by, *compared}:
             return tuple(by)
+        if "agent" not in self.averaged(self.rows, [*by, *compared]):
+            names = {row["agent"] for row in self.rows if not row.whole}
+            company = any(len(kinds_of(run)) > 1 for run in self.runs)
+            return split if self.studied and len(names) == 1 and company else tuple(by)
         # Where no agent has two levels of what is compared, the comparison is one of agents.
         return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
@@ -217,18 +234,20 @@ def observations(
             levels.setdefault(name, {}).update(dict.fromkeys(of))
         mark = str(number) if _twice(runs, run) else None
         rows = _of_run(run, measure, where, mark)
-        failed += _failed(run, measure, where, mark)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
         chosen = chosen_agents(run, agents, where)
         found += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
+        everybody = chosen is None or any(row.whole for row in rows)
+        failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
     for at, row in enumerate(found):  # a column that only another run has is empty
         if len(row.columns) < len(columns):
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
+    studied = agents is None and not names_agents(where)
     return Observations(
-        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed)
+        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
     )
 
 
@@ -286,7 +305,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
     bounds, exact, populations = measure.bounds_of(run), Determinism(run.unit), histories(run)
-    same = twins_in(run)
+    same, most = twins_in(run), measure.most_weight(run) if measure.most_weight else lambda match: None  # noqa: ARG005
     for row in measure.rows(run):
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
@@ -302,11 +321,12 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             float(value),
             None if weight is None else float(weight),
             bounds(match),
-            exact(match),
+            exact(match) or (measure.own_moves and "player" in row and exact.own_moves(match, row["player"])),
             columns,
             (players[0]["run"], populations[match]) if match in populations else None,
             same.get(match),
             "player" not in row,
+            most(match),
         )
 
 
@@ -472,6 +492,7 @@ class UnitFigure:
     """Whether units are people or scenarios, which conditions do not divide."""
     binary: bool = False
     ratio: bool = False
+    most_weight: float | None = None
 
     @property
     def n(self) -> int:
@@ -527,6 +548,7 @@ class UnitFigure:
             shared=self.shared,
             zero_one=self.binary,
             ratio=self.ratio,
+            most_weight=self.most_weight,
         )
         if not fixed:
             return made
@@ -558,11 +580,14 @@ def figure(
         side = UnitSide([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
+    tops = [[row.most_weight for row in unit.rows] for _, side in made for unit in side.units]
+    known = measured and not balance and all(top is not None for of in tops for top in of)
+    most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if known else None
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return UnitFigure(
         tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
-        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured,
+        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured, most,
     )  # fmt: skip
 
 

@@ -450,7 +450,11 @@ class Run:
         by: str | None = None,
         where: Sequence[str] | None = None,
         margin: float | None = None,
-        lower_is_better: bool = False,
+        better: str = "",
+        agents: str | None = None,
+        mean_over_agents: bool = False,
+        junit: Path | None = None,
+        markdown: Path | None = None,
         level: float = 0.95,
         as_: Sequence[str] | None = None,
         reference: str | None = None,
@@ -459,7 +463,8 @@ class Run:
         from ostrom.api import commands
 
         options = {
-            "measure": measure, "by": by, "where": where, "margin": margin, "lower_is_better": lower_is_better,
+            "measure": measure, "by": by, "where": where, "margin": margin, "better": better,
+            "agents": agents, "mean_over_agents": mean_over_agents, "junit": junit, "markdown": markdown,
             "level": level, "as_": as_, "reference": reference,
         }  # fmt: skip
         return commands.compare(self.path, old and str(old), **options).source
@@ -544,11 +549,13 @@ class Run:
 
         with open_folder(self.path) as opened:
             record_early_look(opened.folder.path, opened.rows, opened.manifest)
-            rows = [
-                {**cell.factors, "agent": cell.agent, "matches": cell.matches, "cooperation": cell.cooperation,
-                 "95 % CI": cell.interval_text if cell.cooperation is not None else None, "score": cell.score}
-                for cell in summarise(opened.rows)
-            ]  # fmt: skip
+            cells = summarise(opened.rows)
+        known = any(cell.cooperation is not None for cell in cells)  # some games have no cooperative action
+        rows = []
+        for cell in cells:
+            interval = cell.interval_text if cell.cooperation is not None else None
+            share = {"cooperation": cell.cooperation, "95 % CI": interval} if known else {}
+            rows.append({**cell.factors, "agent": cell.agent, "matches": cell.matches, **share, "score": cell.score})
         head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
         if (registered := self.registered) is not None:
             head += "".join(f"<p>{escape(line)}</p>" for line in [*registered.lines, "What follows is exploratory."])

@@ -56,6 +56,10 @@ AgentNames = Annotated[
 MeanOverAgents = Annotated[
     bool, typer.Option("--mean-over-agents", help="One mean over the agents, not one row for each.")
 ]
+JUnit = Annotated[Path | None, typer.Option(help="Write the verdicts as JUnit XML to this file.")]
+Markdown = Annotated[
+    Path | None, typer.Option(help="Write the verdicts as Markdown, for a pull request, to this file.")
+]
 Safe = Annotated[
     bool, typer.Option("--safe", help="Put an apostrophe before texts in CSV files that a spreadsheet would run.")
 ]
@@ -146,7 +150,14 @@ Level = Annotated[float, typer.Option(help="The confidence level of intervals.",
 
 
 def stated_query(
-    measure: str, contrast: str = "", over: str = "", log: bool = False, by: str = "", where: Sequence[str] = ()
+    measure: str,
+    contrast: str = "",
+    over: str = "",
+    log: bool = False,
+    by: str = "",
+    where: Sequence[str] = (),
+    agents: str = "",
+    mean_over_agents: bool = False,
 ) -> Query:
     """The question that options state: columns separated by commas, conditions all ``column=level`` or all SQL."""
     from pydantic import ValidationError
@@ -161,7 +172,10 @@ def stated_query(
         condition = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
     columns = tuple(name.strip() for name in by.split(",") if name.strip())
     try:
-        return Query(measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns)
+        return Query(
+            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns, agents=agents,
+            mean_over_agents=mean_over_agents,
+        )  # fmt: skip
     except ValidationError as error:
         raise UsageError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
 

@@ -16,7 +16,7 @@ import orjson
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.language import AgentFactory, Invalidity, styles
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.caller import call_key, journaled_params, prompt_of, settled
@@ -166,7 +166,7 @@ def _is_followed(config: AgentConfig) -> bool:
     """Whether an agent is one that answers again: a script or a model whose parts are all here."""
     if not (config.strategy or config.client):
         return False
-    parts = [strategies.build(config.strategy)] if config.strategy else []
+    parts = [strategies.build(config.strategy)] if config.strategy else [styles.build(config.style)]
     return not any(getattr(part, "absent", False) for part in (*parts, memories.build(config.memory)))
 
 

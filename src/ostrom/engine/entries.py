@@ -42,8 +42,9 @@ _NO_USAGE = Usage()
 ROWS = "INSERT INTO unit_rows VALUES (?,?,?,?,?)"
 TOGETHER = 256
 """Most prompts in one package; reading one of them decompresses the package."""
-MOST_TOGETHER, MOST_PACKAGE = 8 << 20, 64 << 20
-"""Bytes of prompts that are put into one package (a longer one is alone in its own), and that a package may have."""
+MOST_TOGETHER, MOST_PACKAGE, MOST_VALUES = 8 << 20, 64 << 20, 4 << 20
+"""Bytes of prompts that are put into one package (a longer one is alone in its own), that a package may have,
+and values that it may hold."""
 MOST_QUEUED = 1024
 """Entries that wait for a turn of the loop at most: scripts play long matches in one turn."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
@@ -188,6 +189,9 @@ def _inflated(package: bytes) -> bytes:
 
 
 def _prompts(raw: bytes) -> list[Any]:
+    """The prompts of a package; each empty list of three bytes would take twenty times as many in memory."""
+    if sum(raw.count(mark) for mark in (b"[", b"{", b",")) > MOST_VALUES:
+        raise ValueError(f"its package has more than {MOST_VALUES:,} values")
     prompts = orjson.loads(raw)
     if not isinstance(prompts, list):
         raise ValueError("its package is no list")

@@ -28,10 +28,12 @@ from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
+from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
+from ostrom.mechanisms.absent import RulesShape
 
 FREE_TO_CHANGE = ("budget", "report", "answers", "title", "about", "citation")
 """Parts of a study that may change between sessions of one run: they change nothing that is played."""
@@ -137,8 +139,10 @@ class Manifest(BaseModel):
     """The folder of the Python files that the study names."""
     parts: dict[str, str] | None = None
     """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
-    shapes: list[dict[str, Any]] | None = None
+    shapes: list[GameShape] | None = None
     """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
+    rules: list[RulesShape] | None = None
+    """The mechanisms among them, as far as plans and tables depend on them."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None

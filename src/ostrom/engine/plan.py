@@ -216,6 +216,8 @@ class Plan(ABC):
 
     shard: Shard | None = None
     """The part of the units that a run of this plan plays; None: all of them."""
+    shapes: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
     registered: Mapping[str, Any] | None = None
     """The registration that a run of this plan is bound to, as plain data."""
     base: Plan | None = None
@@ -291,6 +293,10 @@ class Plan(ABC):
     def __len__(self) -> int:
         """How many units there are."""
 
+    def sample(self, most: int) -> list[Unit]:
+        """At most so many of its units, spread evenly."""
+        return [self.unit(number) for number in sorted({place * len(self) // most for place in range(most)})]
+
     @property
     def planned(self) -> int:
         """How many units a complete run has: all of them, or those of its shard."""
@@ -334,6 +340,10 @@ class Plan(ABC):
     def games(self) -> Iterable[Game]:
         """The games that are played, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
+
+    def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:
+        """Take in shapes for the manifest."""
+        self.shapes = {**self.shapes, key: {**self.shapes.get(key, {}), **shapes}}
 
     @property
     def hidden(self) -> Container[int]:

@@ -1,6 +1,7 @@
 """What a person sees while a run goes on: a bar on a terminal, plain lines elsewhere."""
 
 import asyncio
+import math
 import signal
 import sys
 import threading
@@ -10,14 +11,17 @@ from functools import partial
 from typing import Any
 
 from ostrom.engine.batching.ledger import batches_in_words
-from ostrom.engine.plan import Tally
+from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.runner import Runner
+from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import console, json_wanted, say, visible
 
 LONG_WAIT = 5.0
 """Seconds that a server may ask for without a word about it."""
 TROUBLE = 120
 """Characters of what went wrong that fit on the line."""
+SAMPLED = 100
+"""Matches whose number of decisions stands for that of all."""
 
 
 _watched: dict[int, tuple[asyncio.AbstractEventLoop, Runner]] = {}
@@ -115,11 +119,24 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
     return " · ".join(parts)
 
 
-class _Pace:
-    """Decisions per second of late, and the time left by the pace of this session."""
+def decisions_per_match(plan: Plan) -> float | None:
+    """How many decisions a match takes at most, on average over some of them; None where no mechanism says it."""
+    try:
+        units = plan.sample(SAMPLED)
+        return sum(unit.mechanism.most_decisions(unit.game) for unit in units) / len(units)
+    except (OstromError, ZeroDivisionError, AttributeError, IndexError, TypeError):
+        return None
 
-    def __init__(self, tally: Tally) -> None:
-        self.tally, self.start, self.done = tally, time.monotonic(), tally.done + tally.skipped
+
+class _Pace:
+    """Decisions per second of late, and the time left by the decisions of this session.
+
+    Matches are played side by side, so the first ones end late: their number says nothing about the pace.
+    """
+
+    def __init__(self, tally: Tally, most: float | None = None) -> None:
+        self.tally, self.most, self.start, self.done = tally, most, time.monotonic(), tally.done + tally.skipped
+        self.first = tally.decisions
         self.last = (self.start, tally.decisions)
         self.rate = 0.0
 
@@ -130,9 +147,15 @@ class _Pace:
             fresh = (self.tally.decisions - before) / (now - then)
             self.rate = fresh if not self.rate else 0.7 * self.rate + 0.3 * fresh
             self.last = (now, self.tally.decisions)
+        made = self.tally.decisions - self.first
         ended = self.tally.done + self.tally.skipped - self.done
         missing = self.tally.matches - self.tally.done - self.tally.skipped
-        return self.rate, (now - self.start) / ended * missing if ended else None
+        # A match never takes more than its mechanism allows, nor more than all decisions over the matches that ended.
+        each = min(self.most or math.inf, made / ended if ended else math.inf)
+        if not made or math.isinf(each):
+            return self.rate, None
+        under_way = max(0.0, made - each * ended)
+        return self.rate, (now - self.start) / made * max(0.0, each * missing - under_way)
 
 
 async def _bar(runner: Runner) -> None:
@@ -152,7 +175,7 @@ async def _bar(runner: Runner) -> None:
         try:
             while True:
                 await asyncio.sleep(0.2)
-                pace = pace or _Pace(tally)
+                pace = pace or _Pace(tally, decisions_per_match(runner.plan))
                 text = visible(describe(tally, *pace.tick()))
                 progress.update(task, completed=tally.done + tally.skipped, text=text)
         finally:
@@ -172,7 +195,7 @@ async def _cell(runner: Runner) -> None:
     from IPython.display import HTML, display
 
     tally = runner.tally
-    pace = _Pace(tally)
+    pace = _Pace(tally, decisions_per_match(runner.plan))
 
     def shown(text: str) -> Any:
         done = tally.done + tally.skipped
@@ -192,7 +215,7 @@ async def _cell(runner: Runner) -> None:
 
 async def _lines(runner: Runner, every: float) -> None:
     tally = runner.tally
-    pace = _Pace(tally)
+    pace = _Pace(tally, decisions_per_match(runner.plan))
     told = None
     while True:
         await asyncio.sleep(every)

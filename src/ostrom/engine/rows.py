@@ -129,7 +129,7 @@ class Rows:
             if rows.rounds_kept is not None or not (rounds or unit.earlier or not unit.game.has_table):
                 refused = {players[player]: count for player, count in end.refused.items()}
                 return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
-        self._need_game(unit)
+        self._need_parts(unit)
         if kept and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None)
         return self._replayed(unit, end, *self.replayed(unit))
@@ -144,11 +144,12 @@ class Rows:
         facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
         return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
 
-    def _need_game(self, unit: Unit) -> None:
-        """Refuse to replay a unit whose game is not installed."""
-        if getattr(unit.game, "absent", False):
-            where = f"{self.journal.file(unit.index)}: match {unit.index}"
-            raise RunError(f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed")
+    def _need_parts(self, unit: Unit) -> None:
+        """Refuse to replay a unit whose game or mechanism is not here."""
+        for kind, part in (("game", unit.game), ("mechanism", unit.mechanism)):
+            if getattr(part, "absent", False):
+                where = f"{self.journal.file(unit.index)}: match {unit.index}"
+                raise RunError(f"{where} cannot be replayed: the package of the {kind} {part.name} is not installed")
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
         """The rows of a unit that was played as arrays, from its moves."""
@@ -356,6 +357,7 @@ class Rows:
 
         What the rules make of the answers is held against the journal; any difference is refused.
         """
+        self._need_parts(unit)
         try:
             answers = self.answers(unit)
             mechanism = unit.mechanism
@@ -374,7 +376,6 @@ class Rows:
         """Replay a unit that has ended; rows that say anything else than its replay, and rounds that do not come to its
         scores, are refused."""
         for unit, end in self._begun(match):
-            self._need_game(unit)
             steps, outcome, answers = self.replayed(unit)
             why = breach(unit.mechanism, unit.game, outcome) if outcome and unit.kind == "match" else None
             if why is not None:

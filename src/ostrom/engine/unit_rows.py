@@ -43,6 +43,7 @@ from ostrom.engine.plan import Unit
 from ostrom.games import games
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
+from ostrom.mechanisms.base import Around
 from ostrom.mechanisms.protocol import Decision, Round
 from ostrom.mechanisms.settlement import settled_rounds
 
@@ -238,14 +239,18 @@ def _packed(raw: bytes) -> bytes:
 
 def keeps_rows(unit: Unit, decisions: int) -> bool:
     """Whether the rows of a unit are kept: people may take back what they did, and few moves of scripts are replayed
-    as quickly as their rows are read. Of a game that another package adds they are kept: it may be gone one day.
+    as quickly as their rows are read. Where somebody else wrote the rules they are kept: these may be gone one day.
     """
     seated = [player.config for player in unit.players]
     if any(config.person for config in seated):
         return False
     if decisions >= FEW_ROWS or any(config.strategy is None for config in seated):
         return True
-    return games.is_foreign(unit.game.name)
+    rules = unit.mechanism
+    while isinstance(rules, Around):
+        rules = rules.rules
+    wrote = {type(part).__module__.partition(".")[0] for part in (rules, getattr(rules, "network", rules))}
+    return wrote != {"ostrom"} or unit.game.name not in games or games.is_foreign(unit.game.name)
 
 
 class RowRecorder:

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from ostrom.games.describe import formula_of
-from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.equilibria import best_responses
 from ostrom.games.formula import ClaimFormula, Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown

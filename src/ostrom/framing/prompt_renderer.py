@@ -28,7 +28,7 @@ from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, shift
 from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, talk_files, told_file
 from ostrom.framing.templates import mark, put_in, split_marks
 from ostrom.games.describe import formula_of
-from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View

@@ -6,40 +6,82 @@ The manifest of a run keeps the shape of every game that another package adds: i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.python_files import is_code
+from ostrom.ground.registry import parse_spec
 
-SHAPES: dict[str, list[Mapping[str, Any]]] = {}
+
+class AmountsShape(BaseModel):
+    """The amounts that a seat may choose."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    low: float
+    high: float
+    step: float
+    few: list[float]
+    also: list[str]
+
+
+class GameShape(BaseModel):
+    """A game as a manifest keeps it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    known_as: str
+    """The name by which studies ask for it."""
+    name: str
+    cooperative: list[int | None]
+    defective: list[int | None]
+    roles: list[str]
+    title: str
+    citation: str
+    params: dict[str, Any]
+    actions: list[AmountsShape | list[str]]
+    stages: list[str] | None
+    stateful: bool
+    best_total: float | None
+
+
+SHAPES: dict[str, list[GameShape]] = {}
 """The shapes of games, by name, that runs opened in this process keep."""
-_SAME = ("name", "cooperative", "defective", "roles", "title", "citation")
 
 
-def shape_of(game: Game) -> dict[str, Any]:
-    """A game as a manifest keeps it: all but its payoffs and its rule."""
-    actions = [
-        {name: getattr(one, name) for name in ("low", "high", "step", "few", "also")}
+def shapes(spec: str | Mapping[str, Any], game: Game) -> dict[str, dict[str, Any]]:
+    """The shape of a game that somebody else wrote, by its specification; nothing for ours."""
+    name = spec.get("name") if isinstance(spec, Mapping) else parse_spec(spec)[0]
+    foreign = isinstance(name, str) and (import_module("ostrom.games").games.is_foreign(name) or is_code(name))
+    return {repr(spec): shape_of(str(name), game)} if foreign else {}
+
+
+def shape_of(known_as: str, game: Game) -> dict[str, Any]:
+    """What a manifest keeps of a game: all but its payoffs and its rule."""
+    actions: list[AmountsShape | list[str]] = [
+        AmountsShape(low=one.low, high=one.high, step=one.step, few=list(one.few), also=list(one.also))
         if isinstance(one, Amounts)
         else list(one)
         for one in game.actions
     ]
-    kept = {name: getattr(game, name) for name in _SAME}
-    return {
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()},
-        "params": dict(game.params),
-        "actions": actions,
-        "stages": None if game.has_table else list(game.stages),
-        "stateful": game.stateful,
-    }
+    return GameShape(
+        known_as=known_as, name=game.name, params=dict(game.params), actions=actions,
+        cooperative=list(game.cooperative), defective=list(game.defective), roles=list(game.roles),
+        title=game.title, citation=game.citation, stages=None if game.has_table else list(game.stages),
+        stateful=game.stateful, best_total=game.best_total,
+    ).model_dump()  # fmt: skip
 
 
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
     """Take in what a manifest keeps."""
-    for shape in shapes:
-        known = SHAPES.setdefault(shape["name"], [])
+    for shape in map(GameShape.model_validate, shapes):
+        known = SHAPES.setdefault(shape.known_as, [])
         if shape not in known:
             known.append(shape)
 
@@ -70,15 +112,16 @@ class AbsentGame(FunctionGame):
 
 def _restored(name: str, params: Mapping[str, Any]) -> Game:
     shape = next(
-        (one for one in SHAPES[name] if all(one["params"].get(key) == value for key, value in params.items())),
+        (one for one in SHAPES[name] if all(one.params.get(key) == value for key, value in params.items())),
         SHAPES[name][0],
     )
-    same: dict[str, Any] = {key: tuple(value) if isinstance(value := shape[key], list) else value for key in _SAME}
-    actions = tuple(Amounts(**one) if isinstance(one, dict) else tuple(one) for one in shape["actions"])
-    stages = tuple(shape["stages"] or ("act",))
-    play = at_once(stages[0], actions, lambda _: (0.0,) * len(actions))
+    actions = tuple(tuple(one) if isinstance(one, list) else Amounts(**one.model_dump()) for one in shape.actions)
+    stages = tuple(shape.stages or ("act",))
     game = AbsentGame(
-        actions=actions, play=play, stages=stages, stateful=shape["stateful"], params=shape["params"], **same
-    )
-    object.__setattr__(game, "has_table", shape["stages"] is None)
+        shape.name, actions, at_once(stages[0], actions, lambda _: (0.0,) * len(actions)), stages=stages,
+        cooperative=tuple(shape.cooperative), defective=tuple(shape.defective), roles=tuple(shape.roles),
+        title=shape.title, citation=shape.citation, stateful=shape.stateful, params=shape.params,
+        best_total=shape.best_total,
+    )  # fmt: skip
+    object.__setattr__(game, "has_table", shape.stages is None)
     return game

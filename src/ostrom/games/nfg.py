@@ -8,12 +8,11 @@ written.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,9 @@ from ostrom.games.tensor import TensorGame, check_size, interchangeable
 from ostrom.games.text_file import rational, read_text
 from ostrom.ground.errors import GameError, StudyError
 
-_TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+))', re.DOTALL)
+_TOKEN = re.compile(
+    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+)|(?P<open>")|(?P<end>\Z))', re.DOTALL
+)
 _ESCAPE = re.compile(r'\\(["\\])')
 _NUMBERED = re.compile(r"(.+) ([1-9]\d*)", re.DOTALL | re.ASCII)
 
@@ -68,8 +69,7 @@ def _written(value: float) -> str:
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     value: str
     at: int
@@ -80,40 +80,37 @@ class _Parser:
 
     def __init__(self, text: str, file: str | None, name: str) -> None:
         self.text, self.file, self.name = text, file, name
-        self.place = 0
-        self.token = self._scan()
+        self.tokens = map(_token, _TOKEN.finditer(text))
+        self.token = next(self.tokens)
 
     def game(self) -> Game:
-        self._header()
+        for wanted, allowed in (("'NFG'", ("NFG",)), ("version '1'", ("1",)), ("'R' or 'D'", ("R", "D"))):
+            self._take("word", wanted, *allowed)
         title = self._string("a title in quotes")
+        self._mark("{")
         players = self._names("players")
-        actions = self._strategies(len(players))
-        if self.token.kind == "text":  # the comment that newer files carry
-            self._next()
         try:
-            check_size(self.name, [len(names) for names in actions])
-            payoffs = self._outcome_form(actions) if self._at("{") else self._payoff_form(actions)
+            actions = self._strategies(len(players))
+            if self.token.kind == "text":  # the comment that newer files carry
+                self._string("")
+            shape = [len(names) for names in actions]
+            check_size(self.name, shape)
+            rows = self._outcomes(len(players), prod(shape)) if self._at("{") else self._rows(len(players), prod(shape))
             if self.token.kind != "end":
                 self._fail("nothing after the last payoff")
-            roles = _roles(players, actions, payoffs)
-            return TensorGame(self.name, actions, payoffs, roles=roles, title=title)
+            payoffs = np.array(rows).reshape((*shape, len(players)), order="F")
+            return TensorGame(self.name, actions, payoffs, roles=_roles(players, actions, payoffs), title=title)
         except GameError as error:
             raise StudyError(str(error), file=self.file) from None
 
-    def _header(self) -> None:
-        for wanted, allowed in (("'NFG'", ("NFG",)), ("version '1'", ("1",)), ("'R' or 'D'", ("R", "D"))):
-            if self.token.kind != "word" or self.token.value not in allowed:
-                self._fail(wanted)
-            self._next()
-
     def _names(self, what: str) -> list[str]:
-        self._mark("{")
+        """Names up to a closing brace."""
         names = []
         while not self._at("}"):
             names.append(self._string(f"a name of the {what} in quotes or '}}'"))
         if not names:
             self._fail(f"at least one of the {what}")
-        self._next()
+        self._mark("}")
         return names
 
     def _strategies(self, players: int) -> tuple[tuple[str, ...], ...]:
@@ -123,6 +120,7 @@ class _Parser:
         strategies: list[tuple[str, ...]] = []
         while not self._at("}"):
             if self._at("{") and not counts:
+                self._mark("{")
                 names = self._names("strategies")
                 strategies.append(tuple(name if name.strip() else str(i) for i, name in enumerate(names, 1)))
             elif self.token.kind == "word" and not strategies:
@@ -131,93 +129,74 @@ class _Parser:
                 self._fail("numbers of strategies, or a list of names per player")
         if len(strategies or counts) != players:
             self._fail(f"strategies of {players} players, not of {len(strategies or counts)}", start)
-        self._next()
-        if counts:
-            try:
-                check_size(self.name, counts)
-            except GameError as error:
-                raise StudyError(str(error), file=self.file) from None
-            strategies = [tuple(str(i) for i in range(1, count + 1)) for count in counts]
-        return tuple(strategies)
+        self._mark("}")
+        check_size(self.name, counts or [1])
+        return tuple(strategies) or tuple(tuple(map(str, range(1, count + 1))) for count in counts)
 
-    def _payoff_form(self, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
-        shape = [len(names) for names in actions]
-        total = prod(shape) * len(actions)
-        values = []
-        for i in range(total):
-            values.append(self._number(f"payoff {i + 1} of {total}"))
-        return np.array(values).reshape((-1, len(actions))).reshape((*shape, len(actions)), order="F")
+    def _rows(self, players: int, profiles: int) -> list[list[float]]:
+        total = players * profiles
+        numbers = iter(range(1, total + 1))
+        return [[self._number(f"payoff {next(numbers)} of {total}") for _ in range(players)] for _ in range(profiles)]
 
-    def _outcome_form(self, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
-        shape = [len(names) for names in actions]
-        outcomes = [[0.0] * len(actions)]
+    def _outcomes(self, players: int, profiles: int) -> list[list[float]]:
+        outcomes = [[0.0] * players]
         self._mark("{")
         while not self._at("}"):
             self._mark("{")
             self._string("the outcome's name in quotes")
-            outcomes.append([self._number(f"the payoff of player {i}") for i in range(1, len(actions) + 1)])
+            outcomes.append([self._number(f"the payoff of player {i}") for i in range(1, players + 1)])
             self._mark("}")
-        self._next()
-        values = []
-        for i in range(prod(shape)):
-            what = f"outcome number {i + 1} of {prod(shape)}"
-            values.append(outcomes[self._whole(what, least=0, most=len(outcomes) - 1)])
-        return np.array(values).reshape((*shape, len(actions)), order="F")
+        self._mark("}")
+        last = len(outcomes) - 1
+        wanted = [f"outcome number {i} of {profiles}" for i in range(1, profiles + 1)]
+        return [outcomes[self._whole(what, least=0, most=last)] for what in wanted]
 
     def _number(self, wanted: str) -> float:
         value = rational(self.token.value) if self.token.kind == "word" else None
         if value is None:
             self._fail(f"{wanted} (a finite decimal or fraction)")
-        self._next()
+        self._take("word", wanted)
         if self._at(","):
-            self._next()
+            self._mark(",")
         return value
 
     def _whole(self, wanted: str, *, least: int, most: int = 10**9) -> int:
         word = self.token.value
-        is_whole = self.token.kind == "word" and len(word) < 12 and word.isascii() and word.isdigit()
-        if not is_whole or not least <= int(word) <= most:
-            self._fail(f"{wanted} (a whole number from {least}{'' if most == 10**9 else f' to {most}'})")
-        self._next()
-        return int(word)
+        wanted = f"{wanted} (a whole number from {least}{'' if most == 10**9 else f' to {most}'})"
+        if len(word) >= 12 or not (word.isascii() and word.isdigit()) or not least <= int(word) <= most:
+            self._fail(wanted)
+        return int(self._take("word", wanted))
 
     def _string(self, wanted: str) -> str:
-        if self.token.kind != "text":
-            self._fail(wanted)
-        value = _ESCAPE.sub(r"\1", self.token.value[1:-1])
-        self._next()
-        return value
+        return _ESCAPE.sub(r"\1", self._take("text", wanted)[1:-1])
 
     def _mark(self, mark: str) -> None:
-        if not self._at(mark):
-            self._fail(f"'{mark}'")
-        self._next()
+        self._take("mark", f"'{mark}'", mark)
 
     def _at(self, mark: str) -> bool:
         return self.token.kind == "mark" and self.token.value == mark
 
-    def _next(self) -> None:
-        self.token = self._scan()
-
-    def _scan(self) -> _Token:
-        match = _TOKEN.match(self.text, self.place)
-        if match is None:
-            rest = len(self.text) - len(self.text[self.place :].lstrip())
-            self.place = len(self.text)
-            if rest < len(self.text):  # only a quote without an end matches nothing
-                self._fail('a closing quote (") for the text that begins here', _Token("text", '"', rest))
-            return _Token("end", "", rest)
-        self.place = match.end()
-        kind = str(match.lastgroup)
-        return _Token(kind, match[kind], match.start(kind))
+    def _take(self, kind: str, wanted: str, *allowed: str) -> str:
+        """The value of the current token, which must be of a kind; then the next one is current."""
+        value = self.token.value
+        if self.token.kind != kind or (allowed and value not in allowed):
+            self._fail(wanted)
+        self.token = next(self.tokens)
+        return value
 
     def _fail(self, wanted: str, at: _Token | None = None) -> NoReturn:
         token = at or self.token
+        if token.kind == "open":
+            wanted = 'a closing quote (") for the text that begins here'
         line = self.text.count("\n", 0, token.at) + 1
         column = token.at - (self.text.rfind("\n", 0, token.at) + 1) + 1
         found = "the end of the file" if token.kind == "end" else repr(token.value[:40])
-        problem = f"line {line}, column {column}: expected {wanted}, found {found}"
-        raise StudyError(problem, file=self.file)
+        raise StudyError(f"line {line}, column {column}: expected {wanted}, found {found}", file=self.file)
+
+
+def _token(match: re.Match[str]) -> _Token:
+    kind = str(match.lastgroup)
+    return _Token(kind, match[kind], match.start(kind))
 
 
 def _roles(players: list[str], actions: tuple[tuple[str, ...], ...], payoffs: NDArray[np.float64]) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from ostrom.games.equilibria import (
     bargaining_points,
     dominated_actions,
     iterated_elimination,
+    least_continuation,
     maximin,
     mixed_equilibria_2x2,
     pareto_frontier,
     pure_equilibria,
     social_optimum,
 )
-from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.ordinal import classify

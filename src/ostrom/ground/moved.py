@@ -27,6 +27,7 @@ MOVED = {
     "ostrom.plain_yaml": "ostrom.ground.yaml",
     "ostrom.registry": "ostrom.ground.registry",
     "ostrom.testing.check_model": "ostrom.models.check",
+    "ostrom.testing.random_answers": "ostrom.answers.random_answers",
     "ostrom.streams": "ostrom.ground.streams",
     "ostrom.studies.compare": "ostrom.features.comparing",
     "ostrom.studies.compare.figures": "ostrom.analysis.references",

@@ -9,10 +9,10 @@ read it runs no code; a part that refuses to be played then stands in its place.
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ostrom.ground.errors import StudyError
 from ostrom.ground.files import read_text_file
@@ -172,3 +172,30 @@ def _line(error: BaseException, place: str) -> int | None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == place else line
         trace = trace.tb_next
     return line
+
+
+class AbsentPart:
+    """Stands in place of a part whose package or code is not here: its run can be read, and not be played."""
+
+    absent = True
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise StudyError(f"{self.title}: its package or code is not here, which playing on needs")
+
+
+def from_code(name: str, part: Any) -> Callable[..., Any]:
+    """A part of Python code: a function or class that makes one."""
+    if not callable(part):
+        raise StudyError(f"{readable(name)}: must be a function that makes one")
+    factory: Callable[..., Any] = part
+    return factory
+
+
+def absent(name: str) -> Callable[..., Any]:
+    """The factory of what stands in place of a part, whatever its parameters."""
+    return lambda *_, **__: AbsentPart(readable(name))

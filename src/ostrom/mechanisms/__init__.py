@@ -5,7 +5,12 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.registry import NamedMechanisms
 
 mechanisms = NamedMechanisms(
-    "mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms", folder="mechanisms"
+    "mechanism",
+    "ostrom.mechanisms.catalog",
+    "MECHANISM",
+    "ostrom.mechanisms",
+    folder="mechanisms",
+    code="ostrom.mechanisms.absent",
 )
 
 __all__ = ["Decision", "History", "Mechanism", "Outcome", "Play", "Round", "View", "mechanisms"]

@@ -1,12 +1,15 @@
 """Mechanisms by name; what wraps any of them is a key beside their own parameters."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import checked
+from ostrom.ground.python_files import is_code
 from ostrom.ground.registry import Registry, parse_spec
+from ostrom.mechanisms.absent import SHAPES, shape_of
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.recognition import Recognised
@@ -54,7 +57,7 @@ class NamedMechanisms(Registry[Mechanism]):
     def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> Mechanism:
         """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
-        own = super().parameters(name) if name in self else {}
+        own = super().parameters(name) if name in self or name in SHAPES else {}
         around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}
         if not around:
             return super().build(spec, key=key, file=file)
@@ -68,6 +71,20 @@ class NamedMechanisms(Registry[Mechanism]):
                     raise StudyError(str(error), key=f"{key or self.kind}.talk", file=file) from error
                 raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
         return rules
+
+    def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The shapes of mechanisms that somebody else wrote: that of a specification, and those that it holds."""
+        shapes: dict[str, dict[str, Any]] = {}
+        for held in spec.values() if isinstance(spec, Mapping) else ():
+            shapes |= self.shapes(held, game, types) if isinstance(held, Mapping) else {}
+        if isinstance(spec, str) or isinstance(spec.get("name"), str):
+            name, args, params = parse_spec(spec)
+            if self.is_foreign(name) or is_code(name):
+                own = list(super().parameters(name))
+                stated = dict(zip(own, args, strict=False)) | {key: params[key] for key in params if key in own}
+                shape = shape_of(name, stated, own, super().build({"name": name, **stated}), game, types)
+                shapes[repr(shape)] = shape
+        return shapes
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters of a mechanism and the keys around it."""

@@ -18,10 +18,20 @@ from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.population import averaged_words
-from ostrom.analysis.questions import MARGIN, NO, OPEN, YES, Question, QuestionFigure, figures, questions_of, verdicts
+from ostrom.analysis.questions import (
+    MARGIN,
+    NO,
+    OPEN,
+    YES,
+    StudyQuestion,
+    QuestionFigure,
+    figures,
+    questions_of,
+    verdicts,
+)
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.stopping import StopRule
-from ostrom.analysis.units import NoSuchLevel, observations
+from ostrom.analysis.units import NoSuchLevel, bounds_of, observations
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
@@ -91,7 +101,7 @@ class AnswerLine:
         """The line as one sentence."""
         how = f", {self.direction}" if self.direction else ""
         rest = "; ".join(filter(None, (self.estimate.sample, self.needs, self.careful)))
-        what = f"{self.what} {self.how}:" if self.how else self.what
+        what = f"{self.what} ({self.how}):" if self.how else self.what
         return f"{self.word}{how}{': ' if self.word else ''}{what} {self.value} ({rest})."
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,6 +127,8 @@ class ReportAnswers:
     """Whether the study says which questions these are."""
     left_out: tuple[str, ...] = ()
     """Declared questions that this run cannot answer, each with the reason."""
+    margin: float = MARGIN
+    """What contrasts that surely lie within do not differ by; 0 where the measure has no range."""
     between: tuple[str, ...] = ()
     """Whether agents differ, a line for each question that several of them answer."""
 
@@ -136,8 +148,7 @@ class ReportAnswers:
         """What the words mean, in one line."""
         if self.declared:
             words = "YES and NO answer the question of their line, at the smallest effect that matters there (d)."
-            left = f" Not asked here: {'; '.join(self.left_out)}." if self.left_out else ""
-            return f"{words} NO, and nearness, by the bounds. Intervals are at 95 %; {self.control}.{left}"
+            return f"{words} NO, and nearness, by the bounds. Intervals are at 95 %; {self.control}."
         if self.lines and not self.lines[0].factor:
             return (
                 f"YES: surely more than {EVEN:g}, NO: surely not; interval at 95 %."
@@ -145,9 +156,9 @@ class ReportAnswers:
                 else ""
             )
         margin = (
-            f" NO: surely within ±{MARGIN:g}, by the bounds."
-            if self.measure.scale == "share"
-            else " NO is not said: this measure has no margin (declare d under answers)."
+            f" NO: surely within ±{self.margin:.3g}, by the bounds."
+            if self.margin
+            else " NO is not said: this measure has no range (declare d under answers)."
         )
         yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
         return f"{yes} Intervals are at 95 %; {self.control}."
@@ -237,9 +248,16 @@ def _compared_agents(data: RunData) -> list[str]:
 
 def answers(data: RunData) -> ReportAnswers | None:
     """The answer of a run; None where no match is finished."""
+    left_out: list[str] = []
     questions = questions_of(data.study, str(data.folder / "run.json"))
-    if questions and (declared := _declared(data, questions)) is not None:
+    if questions and (declared := _declared(data, questions, left_out)) is not None:
         return declared
+    found = _contrasts(data)
+    return None if found is None else replace(found, left_out=tuple(left_out))
+
+
+def _contrasts(data: RunData) -> ReportAnswers | None:
+    """The contrasts of what is varied, which stand in for declared questions."""
     name = headline_measure(data)
     if name is None:
         return None
@@ -263,13 +281,17 @@ def answers(data: RunData) -> ReportAnswers | None:
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
     kept = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
-    return ReportAnswers(measure, tuple(made), control, between=tuple(_between(kept)))
+    return ReportAnswers(
+        measure, tuple(made), control, margin=margin_of(data, measure), between=tuple(_between(kept))
+    )  # fmt: skip
 
 
-def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | None:
-    """The answers to the questions that the study declares; None where the run has no value for any of them."""
+def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[str]) -> ReportAnswers | None:
+    """The answers to the questions that the study declares; None where the run has no value for any of them.
+
+    ``left_out`` takes those that it cannot answer, each with the reason.
+    """
     answered: list[QuestionFigure] = []
-    left_out = []
     for question in questions:
         try:
             found = figures(question, data)
@@ -304,7 +326,7 @@ def _declared(data: RunData, questions: Sequence[Question]) -> ReportAnswers | N
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
     between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
-    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between)
+    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between=between)
 
 
 def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
@@ -321,11 +343,11 @@ def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
             yield f"{name}{f' ({rest})' if rest else ''}: {difference.words}"
 
 
-def _why_not(data: RunData, question: Question, error: OstromError) -> str:
+def _why_not(data: RunData, question: StudyQuestion, error: OstromError) -> str:
     """Why a run cannot answer a question, in words."""
     columns = {*data.columns("matches"), *question.part.columns}
-    if absent := [name for name in question.named if name not in columns and name not in question.pools]:
-        return f"{listed(absent)} is not varied here"
+    if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
+        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
@@ -418,9 +440,18 @@ def _times(e: Estimate, factor: float) -> Estimate:
     return replace(made, averaged_over=e.averaged_over)
 
 
+def margin_of(data: RunData, measure: Measure) -> float:
+    """What a difference must exceed to matter: 5 points of a share, 5 % of the range of another measure, else 0."""
+    if measure.scale == "share":
+        return MARGIN
+    rows = observations(data, measure).rows
+    low, high = bounds_of(rows) if rows else (None, None)
+    return 0.0 if low is None or high is None else MARGIN * (high - low)
+
+
 def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:
     factor, what, difference, kind = line
-    margin = MARGIN if measure.scale == "share" else 0.0
+    margin = margin_of(data, measure)
     # Every comparison may say no: the bounds for that hold for all of them together.
     bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
     small = bounds is not None and max(map(abs, bounds)) <= margin

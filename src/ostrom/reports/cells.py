@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.replicates import twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.words import share
 
@@ -38,9 +39,13 @@ def marks_told(found: Sequence[Estimate], dot: str = "Dots", interval: str = "wh
         return f"{rings[:1].upper()}{rings[1:]}."
     if few:
         return f"{dot} are estimates, {interval}; with fewer than five matches {rings}."
-    if any(map(shows_bounds, found)) and dot == "Dots":
-        interval = f"{interval}, thin ones bounds for any distribution where the interval is unreliable"
-    hollow = "; a hollow dot has no interval" if any(e.low is None for e in found) and dot == "Dots" else ""
+    if any(map(shows_bounds, found)):
+        interval = f"{interval}, thin whiskers bounds for any distribution where the interval is unreliable"
+    hollow = (
+        "; a hollow dot has no interval (all alike, or one match)"
+        if any(e.low is None for e in found) and dot == "Dots"
+        else ""
+    )
     return f"{dot} are estimates, {interval}{hollow}."
 
 
@@ -115,6 +120,19 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
         f"{share(row['p'])} of the answers of {row['agent']} in finished matches were given by the policy, "
         "not by the agent: read its results with care."
         for row in rows
+    ]
+
+
+def repeats(data: RunData) -> list[str]:
+    """How many matches went the same way as another of their cell where nothing could differ: they count as one."""
+    same = twins_in(data)
+    if not same:
+        return []
+    done = data.records(f"SELECT count(DISTINCT match) AS n FROM matches WHERE {DONE}")[0]["n"]
+    distinct = done - len(same) + len(set(same.values()))
+    return [
+        f"{len(same)} of {done} matches repeat another of their cell (temperature 0, a fixed seed, or long equal "
+        f"replies): {distinct} are distinct, and n counts these. More seeds add nothing there."
     ]
 
 

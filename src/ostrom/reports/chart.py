@@ -145,7 +145,7 @@ class Chart(Panel):
         by = self.by(data)
         values = self.values(data)
         free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
-        plain = not values.rows or not {*by, *self.compared, *self.balance} <= values.columns
+        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared} <= values.columns
         if plain or free is None or "agent" in self.balance:
             return self
         if split_by(values, by, self.compared, self.agents, mean=self.mean_over_agents) == tuple(by):
@@ -202,7 +202,12 @@ class Chart(Panel):
         if self.contrast is not None or self.trend is not None:
             clear = sum(e.low is not None and e.high is not None and 0 not in e for e in found)
             what = "differences" if self.contrast else "slopes"
-            return f"{clear} of {len(found)} {what} are clear, each at 95 %."
+            chance = (
+                f"; where nothing differs, chance alone would turn about {len(found) / 20:.2g}"
+                if len(found) > 1
+                else ""
+            )
+            return f"{clear} of {len(found)} {what} are clear, each at 95 %{chance}."
         if len(found) == 1:
             return f"{self.measure.title}: {found[0]}."
         low, high = (pick(found, key=lambda e: e.value) for pick in (min, max))

@@ -239,6 +239,9 @@ def curves(
         if any(row["drawn"] == "whisker" for row in of):
             whiskers = known.transform_filter("datum.drawn == 'whisker'").mark_rule(strokeWidth=1.6)
             layers.append(whiskers.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
+        if points and any(row.get("bound_low") is not None for row in of):
+            thin = base.transform_filter("isValid(datum.bound_low)").mark_rule(strokeWidth=0.6)
+            layers.append(thin.encode(y=alt.Y("bound_low:Q", **up), y2="bound_high:Q"))
         if points:
             dots = base.transform_filter("!datum.few").mark_point(filled=True, size=46, opacity=1)
             dots = dots.encode(y=alt.Y("mean:Q", **up))
@@ -416,17 +419,19 @@ def bars_with_whiskers(
         inside = [row for row in rows if row["facet"] == facet]
         base = alt.Chart(inline(_plain(inside)))
         bodies = base.mark_bar().encode(y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared)
-        whiskers = (
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=1.6, color=INK)
-            .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q", **shared)
-        )
+        whiskers = [
+            base.transform_filter(f"isValid(datum.{low})")
+            .mark_rule(strokeWidth=thick, color=INK)
+            .encode(y=alt.Y(f"{low}:Q", scale=scale), y2=high, **shared)
+            for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
+            if low == "low" or any(row.get(low) is not None for row in inside)
+        ]
         rings = (
             alt.Chart(inline(_singles(inside)))
             .mark_point(size=30, strokeWidth=1.3, color=INK, opacity=0.75)
             .encode(y=alt.Y("at:Q", scale=scale), **shared)
         )
-        drawn = alt.layer(bodies, whiskers, rings).properties(width=width, height=190)
+        drawn = alt.layer(bodies, *whiskers, rings).properties(width=width, height=190)
         charts.append(drawn.properties(title=facet) if facet else drawn)
     return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=columns)
 

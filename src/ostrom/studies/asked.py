@@ -13,7 +13,7 @@ from typing import Any
 from ostrom.analysis.counting import says_what_counts
 from ostrom.analysis.estimate import MODEL
 from ostrom.analysis.population import averaged_over
-from ostrom.analysis.questions import Question
+from ostrom.analysis.questions import StudyQuestion
 from ostrom.analysis.units import as_text
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.studies.factors import RESERVED, Factor, Grid, read_factors
@@ -70,7 +70,7 @@ def _written(raw: Mapping[str, Any], file: str) -> list[Factor]:
     return factors
 
 
-def _in_sql(question: Question) -> set[str]:
+def _in_sql(question: StudyQuestion) -> set[str]:
     """The words of a measure's SQL, of which some are columns of its rows."""
     values = question.part.values
     return set(re.findall(r"\w+", values)) if isinstance(values, str) else set()
@@ -83,7 +83,9 @@ def _attributes(study: StudyFile) -> Iterator[str]:
             yield from spec.get("attributes") or ()
 
 
-def _check_names(question: Question, columns: set[str], levels: Mapping[str, set[str]], file: str, key: str) -> None:
+def _check_names(
+    question: StudyQuestion, columns: set[str], levels: Mapping[str, set[str]], file: str, key: str
+) -> None:
     where = {} if isinstance(question.where, str) else question.where
     factor, wanted = question.pair
     ordered, order = question.ordered
@@ -118,7 +120,7 @@ def _pair(wanted: str, levels: set[str]) -> bool:
     return any(second in levels and (first in levels or first == "*") for first, second in sides)
 
 
-def pooled(question: Question, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
+def pooled(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
     """The factors that vary within what a question compares, and that it does not name."""
     where = {} if isinstance(question.where, str) else question.where
     wanted = {

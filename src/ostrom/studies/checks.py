@@ -1,5 +1,6 @@
 """Mistakes that are found before the first match: parameters that no model takes, strategies out of place."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,12 +13,14 @@ from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
 from ostrom.agents.tools import tools
 from ostrom.answers import Answer, Number
-from ostrom.engine.plan import Seated
+from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.own_words import told_by_rule
 from ostrom.games.amounts import Amounts
+from ostrom.games.describe import formula_of
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.streams import Streams
@@ -29,6 +32,12 @@ from ostrom.models import params_of
 from ostrom.models.services import full_name
 from ostrom.studies.factors import RESERVED, Factor
 
+MOST_OUTCOMES = 200
+"""Prompts that list the payoffs of more outcomes are warned of."""
+SAMPLED = 100
+"""Units whose prompts stand for those of all."""
+TOKENS = 13
+"""That an outcome takes for each seat, about."""
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
     "top_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
@@ -185,6 +194,23 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         check_told(config, library)
     except UnknownName as error:
         raise error.at(file, error.key) from None
+
+
+def long_tables(units: Iterable[Unit]) -> str:
+    """A warning where prompts list the payoffs of very many outcomes, with the way out; empty where none do."""
+    for unit in units:
+        framings = {player.config.framing.payoffs for player in unit.players if player.config.kind == "model"}
+        tables = framings - {"formula", "words", None}
+        outcomes = math.prod(map(len, unit.game.actions)) if isinstance(unit.game, TensorGame) else 0
+        if tables and outcomes >= MOST_OUTCOMES:
+            short = all(formula_of(unit.game, seat) is not None for seat in range(unit.game.seats))
+            way = "formula` says the same in a line" if short else "null` leaves them out"
+            tokens = int(float(f"{outcomes * unit.game.seats * TOKENS:.2g}"))
+            return (
+                f"{unit.game.name}: every prompt lists the payoffs of {outcomes:,} outcomes, about {tokens:,} tokens "
+                f"(`agent.framing.payoffs: {way})"
+            )
+    return ""
 
 
 def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> None:

@@ -13,7 +13,7 @@ import orjson
 
 from ostrom.analysis.determinism import Determinism, seeds_shared
 from ostrom.analysis.estimate import Query, level_pairs
-from ostrom.analysis.population import ALL, chosen_agents
+from ostrom.analysis.population import ALL, chosen_agents, names_agents
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import (
     SETTING,
@@ -110,7 +110,16 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     if not found:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
-    return Observations(part, tuple(found), names, levels, frozenset(columns), seeds_shared(data), (data,))
+    return Observations(
+        part,
+        tuple(found),
+        names,
+        levels,
+        frozenset(columns),
+        seeds_shared(data),
+        (data,),
+        studied=query.whose is None and not names_agents(query.where),
+    )
 
 
 def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:

@@ -27,12 +27,12 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
+from ostrom.games import absent as games_absent
 from ostrom.games import build_game, check_game_files, game_files, game_hashes
-from ostrom.games.absent import keep_shapes
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
-from ostrom.mechanisms import Mechanism
+from ostrom.mechanisms import Mechanism, absent, mechanisms
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.mechanisms.selection import before_2
 from ostrom.memory import memories
@@ -390,6 +390,7 @@ class StudyPlan(Plan):
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
+        self.keep_shapes("rules", mechanisms.shapes(data["mechanism"], game, list(types)))
         cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
         seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
         if seats:
@@ -482,6 +483,7 @@ class StudyPlan(Plan):
 
     def _build_game(self, spec: str) -> Game:
         game = build_game(orjson.loads(spec), key="game", file=self.file)
+        self.keep_shapes("shapes", games_absent.shapes(orjson.loads(spec), game))
         if game.formerly:
             self._renamed = (*self._renamed, game)
         return game.as_journaled(self._questions)
@@ -567,8 +569,8 @@ class StudyPlan(Plan):
 
 def read_plan(source: PlanSource) -> StudyPlan:
     """The plan that a run on disk was played by; refused where the run is none of a study."""
-    if shapes := source.manifest.get("shapes"):
-        keep_shapes(shapes)
+    for kind, key in ((games_absent, "shapes"), (absent, "rules")):
+        kind.keep_shapes(source.manifest.get(key) or ())
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")

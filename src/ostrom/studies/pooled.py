@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from ostrom.analysis.claims import FILE as CLAIMS
 from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.pooling import Cells, refuse_pooling
-from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import replications
 from ostrom.reports.exhibits.declared import FILE as EXHIBITS
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.studies.factors import Grid, read_factors
-from ostrom.studies.files import read_study
+from ostrom.studies.files import builtin_names, read_study
 from ostrom.studies.load import apply_preset
 
 SHOWING = ("x", "y", "colour", "facet", "by", "balance")
@@ -45,8 +46,6 @@ def check_figure(
     studies: Sequence[str], where: Any, shown: Sequence[str], pools: Sequence[str], file: str, key: str
 ) -> None:
     """Refuse a figure that pools a factor of its studies without saying so."""
-    if not studies:
-        raise StudyError("needs study: whose factors it fixes, shows or pools", file=file, key=key)
     refuse_pooling({study: design_of(study) for study in studies}, where, shown, pools, file=file, key=key)
 
 
@@ -57,10 +56,20 @@ def check_replication(name: str) -> None:
     if isinstance(reference, DeclaredReference):
         for number, claim in enumerate(reference.claims.figures):
             shown = [*claim.by, *claim.compared, *claim.balance]
-            studies = claim.study or reference.claims.study
+            studies = claim.study or reference.claims.study or _own_studies(name)
             check_figure(studies, claim.where, shown, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
     for one in exhibits_of(name):
         _check_exhibit(name, one)
+
+
+def _own_studies(name: str) -> tuple[str, ...]:
+    """The studies of the replication whose reports stand beside its figures."""
+    folder = files(replications()[name]).joinpath("studies")
+    names = [path.name.removesuffix(".yaml") for path in folder.iterdir()] if folder.is_dir() else []
+    found = {study: read_study(study)[0].get("report") for study in names if study in builtin_names()}
+    return tuple(
+        study for study, report in found.items() if isinstance(report, Mapping) and report.get("reference") == name
+    )
 
 
 def _check_exhibit(name: str, one: Exhibit) -> None:

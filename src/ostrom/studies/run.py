@@ -34,7 +34,6 @@ from ostrom.engine.runner import Result, Runner
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
-from ostrom.games.absent import shape_of
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
@@ -294,7 +293,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
         more: dict[str, Any] = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if parts := parts_of_packages(study):
             more["parts"] = parts
-            more["shapes"] = [shape_of(game) for game in plan.games if f"ostrom.games.{game.name}" in parts]
+        more |= {key: list(shapes.values()) for key, shapes in plan.shapes.items() if shapes}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
         if any(references(study)):

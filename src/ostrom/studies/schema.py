@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ostrom.agents.policy import check_policy
-from ostrom.analysis.questions import MOST, Question
+from ostrom.analysis.questions import MOST, StudyQuestion
 from ostrom.analysis.stopping import StopRule
 from ostrom.ground.errors import StudyError
 from ostrom.studies.extensions import sections
@@ -119,7 +119,7 @@ class StudyFile(BaseModel):
     )
     budget: BudgetRule = Field(default_factory=BudgetRule)
     report: ReportRule = Field(default_factory=ReportRule)
-    answers: tuple[Question, ...] = Field(
+    answers: tuple[StudyQuestion, ...] = Field(
         default=(), max_length=MOST, description="the questions that the report answers first"
     )
     stop: StopRule | None = Field(

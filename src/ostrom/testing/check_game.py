@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.answers.random_answers import random_answer
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.comparison import differences
@@ -22,7 +23,6 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.settlement import breach
-from ostrom.testing.random_answers import random_answer
 
 ROUNDS, MATCHES = 4, 12
 """How much a game by a rule is played."""

@@ -17,6 +17,7 @@ import numpy as np
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Mixture, Number, read
+from ostrom.answers.random_answers import random_answer
 from ostrom.answers.schema import check_schema
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
@@ -29,7 +30,6 @@ from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.settlement import WHATS, breach
 from ostrom.memory import memories
 from ostrom.testing.check_game import check_plain
-from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")
 MISSED = 0.3

@@ -19,6 +19,7 @@ from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice
+from ostrom.answers.random_answers import random_answer
 from ostrom.games import build_game
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
@@ -26,7 +27,6 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.testing.random_answers import random_answer
 
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")

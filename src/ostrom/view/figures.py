@@ -16,6 +16,8 @@ import orjson
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.population import asked_agents, refuse_mixed_people
+from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
@@ -23,6 +25,7 @@ from ostrom.ground.terminal import one_line
 from ostrom.reports.answers import headline_measure, tied
 from ostrom.reports.card import card, findings, first_chart, headline, registered_lines, warnings
 from ostrom.reports.cells import levels, levels_met
+from ostrom.reports.chart import averages
 from ostrom.reports.page import shown_table
 from ostrom.studies.run import open_run
 
@@ -132,21 +135,23 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
         if not fitting:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
-    found = estimate(data, measure, by, where=where or None)
+    values = observations(data, measure, where or None, asked_agents(None, by))
+    if "agent" in values.averaged(values.rows, by):
+        refuse_mixed_people([data], {row["agent"] for row in values.rows})
+    found = estimate(values, measure, by)
     shown = [levels_met(data, name, found)[:MOST_LEVELS] for name in by]
     return {
         "cells": [{"key": [e.key[name] for name in by], **e.as_dict()} for e in found],
         "down": shown[0] if request.get("rows") else [None],
         "across": shown[-1] if request.get("columns") else [None],
         "factors": list(data.factors),
-        **_about(measure),
+        **_about(measure, averages(found)),
     }
 
 
-def _about(measure: Measure) -> dict[str, Any]:
-    return {
-        "measure": measure.name, "title": measure.title, "scale": measure.scale, "definition": measure.definition
-    }  # fmt: skip
+def _about(measure: Measure, more: str = "") -> dict[str, Any]:
+    definition = f"{measure.definition} {more}".rstrip()
+    return {"measure": measure.name, "title": measure.title, "scale": measure.scale, "definition": definition}
 
 
 ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ostrom.analysis.intervals import Inference, difference_of, exactly, mean_of, paired_difference_of, slope_of
 from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, least_multiple, lower_bound
+from ostrom.analysis.statistics.samples import BadSample
 
 UNIT = (0.0, 1.0)
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
@@ -288,3 +289,22 @@ def test_without_guaranteed_bounds_the_multiple_is_that_of_the_interval() -> Non
         low, high = one.reach(0.95, times) or (0.0, 0.0)
         assert (low >= 1.9 and high <= 3.1) == inside
     assert one.likely_multiple_for(2.6, 9.0) == math.inf
+
+
+def test_a_ratio_has_bounds_where_its_largest_weight_is_declared() -> None:
+    """Weights that the values depend on: bet on numerator - ratio x denominator."""
+    rng = np.random.default_rng(8)
+    truth = (sum(range(1, 6)) * 0.2 + sum(range(6, 11)) * 0.9) / 55
+    wrong = [0, 0]
+    for _ in range(100):
+        weights = rng.integers(1, 11, 20)
+        values = rng.binomial(weights, np.where(weights > 5, 0.9, 0.2)) / weights
+        found = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=10)
+        low, high = found.guaranteed().ends
+        assert low < found.value < high < low + 0.7
+        wrong = [wrong[0] + (low > truth), wrong[1] + (high < truth)]
+    assert max(wrong) <= 2
+    ends = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=20).guaranteed().ends
+    assert ends[0] < low and ends[1] - ends[0] > high - low, "a larger weight is possible, so less is known"
+    with pytest.raises(BadSample, match="above the largest weight"):
+        mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=5)

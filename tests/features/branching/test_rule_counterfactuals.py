@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -80,6 +81,28 @@ def test_sampled_amounts_that_are_alike_have_no_interval_and_a_named_option_the_
         assert {e.shown for e in answers.effects} == {"reject / 10", "reject / 20"}
     finally:
         unregister("climber")
+
+
+def test_sampled_amounts_that_vary_have_students_interval(tmp_path: Path) -> None:
+    """Samples of the same prompt give 10, 20, 60 in turn: the mean share and its interval are those of the samples."""
+    amounts: list[int] = []
+
+    def reply(request: Request) -> str:
+        amounts.append((10, 20, 60)[len(amounts) % 3])
+        return f"[{amounts[-1]}]"
+
+    register("wavers", reply)
+    try:
+        wavers = {"model": "scripted/wavers", "style": "direct"}
+        played(tmp_path, "ultimatum", {"one": wavers, "two": {"strategy": {"name": "threshold", "least": 0}}}, 2)
+        amounts.clear()
+        base = effects(tmp_path, 2, samples=3, method="both").baseline
+    finally:
+        unregister("wavers")
+    shares = [0.1, 0.2, 0.6]
+    assert base.n == 3 and base.p == pytest.approx(0.3)
+    reach = 4.302652729911275 * stdev(shares) / 3**0.5  # Student's t with 2 degrees of freedom
+    assert base.high == pytest.approx(min(1.0, 0.3 + reach)) and base.low == pytest.approx(max(0.0, 0.3 - reach))
 
 
 def test_what_nobody_can_know_is_not_flipped(tmp_path: Path) -> None:

@@ -64,7 +64,15 @@ def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_
     ("gate", "why"),
     [
         ({"measure": "total_gain", "at_least": 0}, "total_gain: the measure has no declared bounds"),
-        ({"measure": "total_gain", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9}, "no declared bounds"),
+        (
+            {
+                "measure": "total_gain",
+                "contrast": "game=prisoners_dilemma-stag_hunt",
+                "within": 9,
+                "mean_over_agents": True,
+            },
+            "no declared bounds",
+        ),
         ({"measure": "repair_rate", "at_least": 0}, "repair_rate: its values weigh by what happened"),
     ],
 )
@@ -139,7 +147,7 @@ def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
 
 def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate(call: Call) -> None:
     slope = {"name": "slope", "measure": "cooperation", "over": "seed", "log": True, "within": 2,
-             "where": {"seed": [1, 2, 3, 4, 5]}}  # fmt: skip
+             "where": {"seed": [1, 2, 3, 4, 5]}, "mean_over_agents": True}  # fmt: skip
     even = {"name": "even", "measure": "cooperation", "balance": ["agent"], "at_least": 0}
     each = {"name": "each", "measure": "cooperation", "contrast": "agent=*-coin", "between": [-1, 1]}
     some = {**each, "name": "some", "where": {"agent": ["coin", "mostly"]}}
@@ -147,7 +155,7 @@ def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate
     assert code == 0, told
     found = []
     for options in (
-        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5"),
+        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5", "--mean-over-agents"),
         ("--balance", "agent"),
         ("--contrast", "agent=*-coin"),
     ):
@@ -166,7 +174,7 @@ def test_a_study_is_played_with_its_options_within_its_budget(call: Call) -> Non
     made = gates({**KIND, "where": {}, "at_least": 0})
     options = ("--model", "scripted/first", "--preset", "smoke", "--seeds", "1", "--name", "built", "--json")
     done = call("gate", "horizon", "--gates", made, *options, "--budget-calls", "1")
-    assert done.code == 3 and "not finished" in json.loads(done.out)["judged"][0]["reason"], done
+    assert done.code == 3 and "no finished match" in json.loads(done.out)["judged"][0]["reason"], done
     study = json.loads(Path("runs/built/run.json").read_bytes())["study"]
     assert study["seeds"] == 1 and study["budget"]["calls"] == 1
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 import yaml
 
+from ostrom.analysis.determinism import seeds_shared
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import Imported, import_rounds, load_mapping, mapping_names
 from ostrom.features.importing.mapping import canonical
@@ -84,6 +85,13 @@ def test_an_imported_run_says_where_it_came_from(tmp_path: Path) -> None:
     origin = manifest["imported"]
     assert origin["files"][0]["name"] == "rounds.csv" and len(origin["files"][0]["sha256"]) == 64
     assert origin["mapping"]["match"] == {"new_when": "round"}
+
+
+def test_a_mapping_says_whether_matches_of_two_conditions_pair(tmp_path: Path) -> None:
+    for name, how in (("apart", None), ("pairs", True)):
+        bring(write(tmp_path, HEADER, *MATCH, *BACK), mapping(tmp_path, shared=how), name=name)
+        with open_run(name, tmp_path / "runs") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+            assert seeds_shared(data) == bool(how)
 
 
 def test_a_run_is_not_imported_over_another(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.features.importing.reader import _by_action, _levels
 from ostrom.features.importing.table import json_rows
+from ostrom.features.importing.write import _by_action, _levels
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 

@@ -363,7 +363,7 @@ def test_shares_are_counts_over_decisions(found: list[tuple[bool, str]]) -> None
             assert made.bound_low is not None and made.bound_high is not None
             assert made.bound_low <= made.value <= made.bound_high and made.bound_high - made.bound_low > 0
         else:
-            assert made.low is not None and made.high is not None
+            assert made.low is not None and made.high is not None and made.low < made.value < made.high
             assert made.low <= made.value <= made.high and made.high - made.low > 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.features.new.prompts import wordings
+from ostrom.features.new.command import wordings
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

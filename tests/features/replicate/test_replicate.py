@@ -70,14 +70,21 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert [run["run"] for run in made["runs"]] == ["personas"] and made["runs"][0]["calls"] == 32
     assert made["runs"][0]["wording"] == "ours"
     claims = {one["claim"]: one for one in made["claims"]}
-    assert len(claims) == 4
+    assert len(claims) == 10
+    assert made["decided"] == {"figures": 0, "of": sum(len(one["figures"]) for one in made["exhibits"])}
     figures = [figure for one in made["exhibits"] for figure in one["figures"]]
     assert figures and {figure["verdict"] for figure in figures} == {"not comparable"}
     assert all("none of the paper's models" in figure["why"] and figure["run"] == "personas" for figure in figures)
     assert made["verdicts"] == {"not comparable": len(figures)}
     page = (tmp_path / "out/page/index.html").read_text()
-    assert page.index("What") and page.index("Personas turn economic scenarios green") < page.index("Table 1:")
-    assert '">Table 1</a>' in page and "0.0 (models from 0.0 to 0.0)" in page and "+27.4 (models from +18.3" in page
+    assert page.index("What") and page.index(
+        "Personas turn economic scenarios green, with hidden payoffs"
+    ) < page.index("Table 1:")
+    assert (
+        '">Table 1</a>' in page
+        and "0.0 to 6.7 † (4 models)" in page
+        and "figures could be decided at this size" in page
+    )
     remarks = page[page.index("<h2>Careful (") :]
     assert remarks.index("The paper contradicts itself") < remarks.index("</details>")
     assert {".csv", ".md", ".tex"} == {path.suffix for path in (tmp_path / "out/page/tables").iterdir()}

@@ -12,6 +12,7 @@ import pytest
 from ostrom.analysis.comparison import Line
 from ostrom.analysis.estimate import Query
 from ostrom.analysis.intervals.moderated import NONE
+from ostrom.analysis.published import Other
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
@@ -22,11 +23,11 @@ from ostrom.features.replicate.results import (
     JudgedFigure,
     PaperRun,
     Replication,
-    _claim,
     _of_models,
     _verdict,
     _within,
     check_runs,
+    judged_claims,
     replication,
 )
 from ostrom.features.replicate.verdicts import PaperVerdict
@@ -47,11 +48,9 @@ STUDY: dict[str, Any] = {
 }
 CLAIM = PaperClaim(
     claim="They cooperate", run="main", measure="cooperation", where={"agent": "{model}"}, expect="above",
-    threshold=0.5, smallest=0.1,
+    threshold=0.5, smallest=0.1, source="stated beforehand", pools=("memory",),
 )  # fmt: skip
-PLAN = PaperPlan(
-    title="A paper", parts=(StudyPart(name="main", title="Main", study="ours"),), claims=(CLAIM,), margins={"rate": 0.2}
-)
+PLAN = PaperPlan(title="A paper", parts=(StudyPart(name="main", title="Main", study="ours"),), claims=(CLAIM,))
 
 
 class Paper(Reference):
@@ -109,35 +108,36 @@ def test_figures_are_those_of_models_and_claims_those_of_no_variant(run: PaperRu
     ("beside", "words"),
     [
         (line(se=0.01, df=8.0), "agrees"),
-        (line(se=0.01, df=8.0, sure=(0.82, 0.97)), "agrees, guaranteed"),
-        (line(se=0.06, df=8.0, sure=(0.5, 1.0)), "undecided: about"),
-        (line(alike=True), "agrees: by its value and the margin"),
-        (line(None), "not comparable: a is none of the paper's models; its models lie between 0.1 and 0.3"),
-        (line(se=0.01, df=8.0, printed_doubts=("a typo",)), "agrees: the printed figure is in doubt (a typo)"),
-        (line(agent=None), "not comparable: the paper pools its own models"),
+        (line(se=0.01, df=8.0, sure=(0.82, 0.97)), "agrees"),
+        (line(se=0.06, df=8.0, sure=(0.5, 1.0)), "undecided, too few: about"),
+        (line(alike=True), "agrees: By its value and the margin"),
+        (line(None), "not comparable: a is none of the paper's models; its models lie between 0.1 and 0.3."),
+        (line(se=0.01, df=8.0, printed_doubts=("a typo",)), "agrees: The printed figure is in doubt (a typo)."),
+        (line(agent=None), "not comparable: The paper pools its own models."),
     ],
 )  # fmt: skip
 def test_a_figure_is_judged_as_the_paper_reads_it_and_guaranteed_where_bounds_agree(
     run: PaperRun, beside: Line, words: str
 ) -> None:
-    told = str(_verdict(PLAN, beside, run, NONE))
-    assert told.startswith(words) and ("guaranteed" in told) == ("guaranteed" in words)
+    verdict = _verdict(0.2, PLAN, beside, run, NONE)
+    assert str(verdict).startswith(words) and verdict.guaranteed == (beside.own.sure == (0.82, 0.97))
 
 
 def test_a_claim_is_judged_by_the_arms_of_the_paper_and_by_guaranteed_bounds(run: PaperRun) -> None:
-    (told,) = _claim(PLAN, CLAIM, [run], Paper())
-    assert told.estimate is not None and told.agent == "a" and str(told.verdict).startswith("agrees: by its value")
+    (told,) = judged_claims(PLAN, [run], Paper())
+    assert told.estimate is not None and told.agent == "a" and str(told.verdict).startswith("agrees: By its value")
     assert (told.estimate.value, told.estimate.n, told.estimate.method) == (1.0, 12, "none")
     none = CLAIM.model_copy(update={"where": {"agent": "{model}", "memory": "window:9"}})
-    (told,) = _claim(PLAN, none, [run, run], Paper())  # one line is enough to say so
+    (told,) = judged_claims(PLAN.model_copy(update={"claims": (none,)}), [run, run], Paper())  # one line is enough
     assert told.estimate is None and told.verdict.answer == "not comparable"
+    assert told.verdict.why == "Only memory window:1 was played, not window:9."
 
 
 def test_a_claim_is_about_the_levels_that_the_run_has(run: PaperRun) -> None:
     asked = Query(measure="cooperation", where={"memory": ["window:2", "window:9"], "agent": "a"})
     assert _within(asked, run.data).where == {"memory": ["window:2"], "agent": "a"}
     asked = Query(measure="cooperation", where={"memory": ["window:8", "window:9"]})
-    with pytest.raises(UsageError, match="the run has none of the levels of memory that the claim is about"):
+    with pytest.raises(UsageError, match="the run has no memory of those that the claim is about"):
         _within(asked, run.data)
 
 
@@ -155,15 +155,15 @@ def test_a_study_of_ones_own_is_set_beside_the_exhibits_of_its_paper(run: PaperR
 
 
 def test_a_sign_belongs_to_differences_and_slopes_alone() -> None:
-    printed = (("A", 0.1), ("B", 0.3))
+    printed = (Other("A", 0.1, "p"), Other("B", 0.3, "p", doubts="a typo"))
     for changes, number, theirs in (
-        ({}, "0.25", "0.2 (models from 0.1 to 0.3)"),
-        ({"contrast": "game=a-b"}, "+0.25", "+0.2 (models from +0.1 to +0.3)"),
-        ({"over": "seed", "scale": 100}, "+25.0", "+20.0 (models from +10.0 to +30.0)"),
+        ({}, "0.25", "0.1 to 0.3 † (2 models)"),
+        ({"contrast": "game=a-b"}, "+0.25", "+0.1 to +0.3 † (2 models)"),
+        ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models)"),
     ):
         told = ClaimLine(CLAIM.model_copy(update=changes), PaperVerdict("agrees"), published=printed)
         assert (_number(told, 0.25), _theirs(told)) == (number, theirs)
-    assert _theirs(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1"
+    assert _theirs(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1 (A)"
 
 
 def test_a_table_names_the_runs_that_it_rests_on(run: PaperRun) -> None:

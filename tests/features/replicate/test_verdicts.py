@@ -1,14 +1,26 @@
 """Verdicts: what an interval says about a claim and about a printed figure."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ostrom.analysis.claims import references
+from ostrom.analysis.intervals.kinds import mean_of
 from ostrom.analysis.intervals.moderated import NONE, Prior
 from ostrom.analysis.references import Own
 from ostrom.features.replicate.papers import PrintedSpread
-from ostrom.features.replicate.verdicts import Interval, PaperVerdict, cell_verdict, claim_verdict, recomputed_verdict
+from ostrom.features.replicate.verdicts import (
+    Interval,
+    PaperVerdict,
+    by_value,
+    cell_verdict,
+    claim_verdict,
+    count_verdict,
+    moderated,
+    recomputed_verdict,
+    table_prior,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +51,16 @@ def test_a_claim_needs_the_whole_interval(ends: tuple[float, float], expect: str
 
 
 def figure(value: float, se: float | None, **more: Any) -> Own:
-    return Own(("rate",), "a", value, None, None, None, 3, **{"se": se, "df": 2.0, **more})
+    return Own(("rate",), "a", value, None, None, None, **{"matches": 3, "se": se, "df": 2.0, **more})
 
 
 def test_without_an_interval_nothing_is_decided() -> None:
     alone = claim_verdict(Interval(-0.5, None, None, 1), "below", 0, 0.1)
-    for verdict in (alone, cell_verdict(figure(-0.5, None), NONE, -0.5, 0.0, 0.1, 1)):
-        assert str(verdict) == "undecided: too few matches for an interval"
+    one = cell_verdict(figure(-0.5, None, matches=1), NONE, -0.5, 0.0, 0.1, 1)
+    assert one.why == "By its value and the margin: every cell has one distinct match."
+    for verdict in (alone, one):
+        assert verdict.answer == ("undecided" if verdict is alone else "agrees")
+    assert str(alone) == "undecided, cannot: There are too few matches for an interval."
 
 
 @pytest.mark.parametrize(
@@ -76,26 +91,87 @@ def test_bounds_that_say_the_same_guarantee_it() -> None:
 def test_more_seeds_add_no_scenarios() -> None:
     few = claim_verdict(Interval(-0.04, -0.12, 0.04, 3, usd=6.0, scenarios=3), "below", 0.0, 0.01)
     for verdict in (few, cell_verdict(figure(81.0, 2.0, unit="scenario"), NONE, 80.0, 0.0, 5.0, 3)):
-        assert (str(verdict), verdict.seeds) == ("undecided: 3 scenarios, and more seeds add none", None)
+        assert (str(verdict), verdict.seeds) == (
+            "undecided, cannot: There are 3 scenarios, and more seeds add none.",
+            None,
+        )
 
 
 def test_more_seeds_shrink_the_interval_with_their_root() -> None:
     # Half a width of .08 must come below .04: four times the seeds.
     verdict = claim_verdict(Interval(-0.04, -0.12, 0.04, 3, usd=6.0), "below", 0.0, 0.01)
     assert (verdict.seeds, verdict.usd) == (9, 18.0)
-    assert str(verdict) == "undecided: about 9 more seeds, 18.00 USD"
+    assert str(verdict) == "undecided, too few: about 9 more seeds, 18.00 USD"
     one = claim_verdict(Interval(-0.04, -0.0401, 0.0401, 1), "below", 0.0, 0.01)
-    assert str(one) == "undecided: about 1 more seed"
-    assert "cannot: it lies at the border" in str(cell_verdict(figure(84.0, 2.0), NONE, 80.0, 9.0, 4.0, 3))
+    assert str(one) == "undecided, too few: about 1 more seed"
+    assert "at the paper's own size" in str(cell_verdict(figure(84.0, 2.0), NONE, 80.0, 9.0, 4.0, 3))
+    assert "It lies at the border" in str(cell_verdict(figure(83.9, 2.0), NONE, 80.0, 2.0, 4.0, 3))
     many = claim_verdict(Interval(-0.0001, -0.5, 0.5, 3), "below", 0.0, 0.00001)
-    assert str(many) == "undecided: more than 10,000 more seeds"
+    assert (many.kind, many.seeds) == ("too few", None) and "More than 10 x what was played" in many.why
+    small = claim_verdict(Interval(-0.005, -0.08, 0.07, 3, scale=100.0), "below", 0.0, 0.01)
+    assert str(small) == "undecided, small: An effect above 8 is ruled out."
     assert str(PaperVerdict("not comparable", "another model")) == "not comparable: another model"
-    assert str(PaperVerdict("undecided", "", 10_000)) == "undecided: about 10,000 more seeds"
     verdict = cell_verdict(figure(81.0, 2.0), NONE, 80.0, 0.0, 5.0, 3)  # 5.84 must come below 4
-    assert verdict.seeds == 4 and "a difference above 9.61 is ruled out" in str(verdict)
-    assert "more than 10 x what was played" in str(cell_verdict(figure(84.9, 2.0), NONE, 80.0, 0.0, 5.0, 3))
-    assert str(PaperVerdict("differs", guaranteed=True)) == "differs, guaranteed"
-    assert str(PaperVerdict("undecided", "few matches", approximate=True)) == "undecided: few matches"
+    assert verdict.seeds == 4 and "A difference above 9.61 is ruled out." in str(verdict)
+    assert cell_verdict(figure(84.9, 2.0), NONE, 80.0, 0.0, 5.0, 3).kind == "small"
+
+
+@pytest.mark.parametrize(
+    ("ends", "expect", "answer"),
+    [
+        ((-0.3, 0.04), "not above", "agrees"),
+        ((-0.3, 0.06), "not above", "undecided"),
+        ((0.01, 0.06), "not above", "differs"),
+        ((-0.04, 0.3), "not below", "agrees"),
+        ((-0.3, -0.01), "not below", "differs"),
+    ],
+)
+def test_a_claim_that_nothing_rises_excludes_the_smallest_effect(
+    ends: tuple[float, float], expect: str, answer: str
+) -> None:
+    one = Interval(sum(ends) / 2, *ends, 4)
+    assert claim_verdict(one, expect, 0.0, 0.05).answer == answer  # type: ignore[arg-type]
+
+
+def test_half_of_the_printed_effect_does_not_agree() -> None:
+    half = Interval(-0.2, -0.22, -0.18, 4)
+    assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.4)).answer == "differs"
+    assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.21)).answer == "agrees"  # the weakest of its models
+    assert claim_verdict(replace(half, low=-0.36), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "undecided"
+    assert claim_verdict(replace(half, low=-0.42), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "agrees"
+    mirror = Interval(0.2, 0.18, 0.22, 4)
+    assert claim_verdict(mirror, "above", 0.0, 0.05, (0.4, 0.5)).answer == "differs"
+
+
+def test_without_spread_a_direction_needs_an_effect_that_matters() -> None:
+    def of(value: float, expect: str) -> str:
+        return by_value(Interval(value, None, None, 3), expect, 0.0, 0.05, None, "Alone.").answer  # type: ignore[arg-type]
+
+    assert [of(value, "below") for value in (-0.06, -0.04, 0.2)] == ["agrees", "differs", "differs"]
+    assert [of(value, "above") for value in (0.06, 0.04)] == ["agrees", "differs"]
+    assert [of(value, "equal") for value in (0.04, 0.06)] == ["agrees", "differs"]
+    assert [of(value, "not above") for value in (0.04, 0.06)] == ["agrees", "differs"]
+
+
+def test_a_printed_count_lies_in_the_interval_of_ours() -> None:
+    def of(*answers: str) -> str:
+        return str(count_verdict(answers, 18, 28)[0])
+
+    assert of(*["agrees"] * 3, "differs") == "agrees"
+    assert of(*["differs"] * 4) == "differs"
+    assert of("agrees", "undecided", "differs", "differs") == "agrees"
+    assert of("undecided", *["differs"] * 3) == "undecided, too few: 1 of 4 groups are undecided."
+    assert of("agrees").startswith("undecided, cannot: There are 1 groups")
+
+
+def test_the_variance_of_a_claim_is_mixed_with_that_of_its_table() -> None:
+    one, other = (mean_of([0.5 - d, 0.5, 0.5 + d]) for d in (0.2, 0.02))
+    prior = table_prior([mean_of([0.5 - d, 0.5, 0.5 + d]) for d in (0.02, 0.03, 0.02, 0.025, 0.2)])
+    wide, narrow = (moderated(each, prior, 0.95) for each in (one, other))
+    plain = one.reach(0.95)
+    assert wide is not None and plain is not None and narrow is not None
+    assert wide[1] - wide[0] < plain[1] - plain[0] and narrow[1] - narrow[0] < wide[1] - wide[0]
+    assert moderated(one, NONE, 0.95) == plain and moderated(mean_of([0.5, 0.5]), prior, 0.95) is None
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ from ostrom.models.providers.scripted import register
 from ostrom.ground.streams import key_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.random_answers import random_answer
+from ostrom.answers.random_answers import random_answer
 import json
 
 async def reply(request):

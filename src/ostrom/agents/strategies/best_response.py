@@ -1,21 +1,248 @@
-"""Myopic best response."""
+"""Myopic best response.
+
+The best response in a game whose payoffs follow from a rule, found by trying out moves.
+
+Others who decide at the same time are expected to repeat their last move at that stage, or else to play every option
+with equal chance. Those who decide later are expected to do what theory says, or else what is best for themselves
+by the same search (backward induction).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
+from math import fsum, prod
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ostrom.agents.bargains import rules_of, stable_design, unfriendly_design
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._by_action import ByAction, action_index, pure
-from ostrom.agents.strategies._search import best_move, rational_payoffs
 from ostrom.answers import Choice, Form, Number, Record
-from ostrom.games.amounts import Value
-from ostrom.games.game import Game
+from ostrom.games.amounts import Amounts, Options, Value
+from ostrom.games.equilibria import iterated_elimination
+from ostrom.games.game import Due, End, Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import checked
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.contracting import contracted_game
 from ostrom.mechanisms.catalog.mediation import mediated_game
 from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.rounds import now_of
+
+MOST_TRIES = 400_000
+"""Rounds that one decision may try out."""
+ALL_BELIEFS = 256
+"""Up to so many combinations of what others may do at the same time are all tried; beyond, as many are drawn."""
+CHANCES = (0.25, 0.75)
+"""What chance may bring (who of two wins a tie, say): what a move pays is the mean over these."""
+ALL_AMOUNTS = 2001
+"""Up to so many own amounts are all tried; beyond, so many in even steps, then so many around the best, and so on."""
+
+Moves = tuple[tuple[Value, ...], ...]
+"""The moves of a round so far: step by step, in the order of the turns."""
+
+
+def best_move(past: Past, options: Options, cooperative: Value | None = None) -> Value:
+    """What pays a seat most at the stage it is asked for; among equals the cooperative option, or else the first."""
+    return _Search(past).best(options, cooperative)
+
+
+class _Search:
+    """The search for one decision: the known situation, and the number of rounds tried."""
+
+    def __init__(self, past: Past) -> None:
+        game = past.game
+        self.game, self.seat, self.past, self.tries = game, past.seat, past, 0
+        self.chance, self.drawn = CHANCES[0], False
+        self.now = now_of(past.view, self._chance)
+        self._known_ends: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}
+        self.before = self._steps(past.view.facts.get("moves", ()))
+
+    def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
+        """The moves of the round so far, step by step as the rule asked for them."""
+        steps: list[tuple[Value, ...]] = []
+        left = [move["value"] for move in moves]
+        while left:
+            due = self._due(tuple(steps))
+            assert not isinstance(due, End)
+            steps.append(tuple(left[: len(due)]))
+            left = left[len(due) :]
+        return tuple(steps)
+
+    def best(self, options: Options, cooperative: Value | None) -> Value:
+        due = self._due(self.before)
+        assert not isinstance(due, End)
+        place = next(i for i, turn in enumerate(due) if turn.seat == self.seat)
+        return self._best_of(self.before, due, place, options, cooperative)
+
+    def _best_of(
+        self, before: Moves, due: Sequence[Due], place: int, options: Options, cooperative: Value | None = None
+    ) -> Value:
+        """The best option for ``due[place]``, on average over beliefs about the others who decide now."""
+        beliefs = list(self._beliefs(due, place))
+        seat = due[place].seat
+
+        def worth(own: Value) -> float:
+            return fsum(self._paid((*before, (*b[:place], own, *b[place:])), seat) for b in beliefs) / len(beliefs)
+
+        found: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
+        if isinstance(options, Amounts):
+            first, last = 0, options.levels - 1
+            while (step := -(-(last - first) // (ALL_AMOUNTS - 1))) > 1:
+                middle = options.index(max(found, key=lambda own: found[own]))
+                first, last = max(0, middle - 2 * step), min(options.levels - 1, middle + 2 * step)
+                for at in _spread(first, last):
+                    own = options.value(at)
+                    if own not in found:
+                        found[own] = worth(own)
+        most = max(found.values())
+        best = [own for own, paid in found.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
+        if cooperative is not None and cooperative in best:
+            return cooperative
+        return min(best, key=options.index)
+
+    def _beliefs(self, due: Sequence[Due], place: int) -> Iterator[tuple[Value, ...]]:
+        """What the others who decide at the same time may do, by place, all equally likely."""
+        sets: list[Sequence[Value]] = []
+        for turn in (turn for i, turn in enumerate(due) if i != place):
+            last = self._last(turn)
+            sets.append([last] if last is not None else _Values(turn.options))
+        if prod(len(values) for values in sets) <= ALL_BELIEFS:
+            yield from product(*sets)
+            return
+        streams = Streams(0, 0)
+        for number in range(ALL_BELIEFS):
+            yield tuple(values[int(streams.chance(number, i, "belief") * len(values))] for i, values in enumerate(sets))
+
+    def _last(self, turn: Due) -> Value | None:
+        """The last move of a seat at a stage, where it is still possible."""
+        for played in reversed(self.past.rounds):
+            for move in played.facts.get("moves", ()):
+                if move["seat"] == turn.seat and move["stage"] == turn.stage:
+                    value: Value = move["value"]
+                    if isinstance(turn.options, Amounts) and not isinstance(value, str):
+                        return turn.options.nearest(value)
+                    return value if value in turn.options else None
+        return None
+
+    def _chance(self, seat: int, purpose: str) -> float:  # noqa: ARG002
+        self.drawn = True
+        return self.chance
+
+    def _paid(self, moves: Moves, seat: int) -> float:
+        """What a seat is paid after these moves on average over chance, where there is any."""
+        found, outer = [], self.chance
+        for chance in CHANCES:
+            self.chance = chance
+            payoffs, drawn = self._ended(moves)
+            found.append(payoffs[seat])
+            if not drawn:
+                break
+        self.chance = outer
+        return fsum(found) / len(found)
+
+    def _ended(self, moves: Moves) -> tuple[tuple[float, ...], bool]:
+        """What is paid after these moves, if all who decide later do what is best for them, and whether chance decided.
+
+        Kept: those who decide at the same time and those who decide before them look at the same courses of play.
+        """
+        key = (moves, self.chance)
+        if key not in self._known_ends:
+            self.drawn = False
+            due, drawn = self._due(moves), self.drawn
+            if isinstance(due, End):
+                self._known_ends[key] = tuple(float(paid) for paid in due.payoffs), drawn
+            else:
+                done = tuple(self._reply(moves, due, place) for place in range(len(due)))
+                payoffs, later = self._ended((*moves, done))
+                self._known_ends[key] = payoffs, drawn or later
+        return self._known_ends[key]
+
+    def _reply(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
+        """What somebody who decides later does: as theory says, or else what is best by the same search."""
+        turn = due[place]
+        said = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
+        if said is not None and said in turn.options:
+            return said
+        return self._best_of(moves, due, place, turn.options)
+
+    def _due(self, moves: Moves) -> Sequence[Due] | End:
+        """The turns that are due after these moves, or how the round ended."""
+        self.tries += 1
+        if self.tries > MOST_TRIES:
+            raise StudyError(
+                f"strategy best_response: game {self.game.name} has more courses of play than can be tried "
+                f"({MOST_TRIES} rounds)"
+            )
+        stages = self.game.begin(self.now)
+        due = next(stages)
+        try:
+            for done in moves:
+                due = stages.send(done)
+        except StopIteration as stop:
+            end: End = stop.value
+            return end
+        return due
+
+
+class _Values(Sequence[Value]):
+    """A lazy sequence of the values of options: none are listed in advance."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def __len__(self) -> int:
+        return self.options.levels if isinstance(self.options, Amounts) else len(self.options)
+
+    def __getitem__(self, at: int) -> Value:  # type: ignore[override]
+        return self.options.value(at) if isinstance(self.options, Amounts) else self.options[at]
+
+
+def _candidates(options: Options) -> Sequence[Value]:
+    values = _Values(options)
+    return [values[at] for at in _spread(0, len(values) - 1)]
+
+
+def _spread(first: int, last: int) -> list[int]:
+    """The numbers from first to last, at most ``ALL_AMOUNTS`` of them in even steps.
+
+    >>> _spread(3, 5), len(_spread(0, 10**9)), _spread(0, 10**9)[-1]
+    ([3, 4, 5], 2001, 1000000000)
+    """
+    if last - first < ALL_AMOUNTS:
+        return list(range(first, last + 1))
+    return [first + at * (last - first) // (ALL_AMOUNTS - 1) for at in range(ALL_AMOUNTS)]
+
+
+@lru_cache(maxsize=4096)
+def rational_payoffs(game: Game) -> tuple[float, ...]:
+    """What every seat expects to be paid when all reason alike.
+
+    Weakly dominated actions go, again and again; then everybody answers others who play what is left with
+    equal chance. Among equally good actions the cooperative one is played, or else the first listed.
+
+    >>> from ostrom.games import build_game
+    >>> rational_payoffs(build_game("prisoners_dilemma:coopeval")), rational_payoffs(build_game("trust"))
+    ((1.0, 1.0), (4.0, 4.0))
+    """
+    left = iterated_elimination(game, weak=True).surviving
+    odds = [
+        np.array([float(a in rest) / len(rest) for a in range(len(names))])
+        for names, rest in zip(game.actions, left, strict=True)
+    ]
+    profile = []
+    for seat, rest in enumerate(left):
+        value = game.payoffs[..., seat]
+        for other in reversed(range(game.seats)):
+            if other != seat:
+                value = np.tensordot(value, odds[other], axes=(other, 0))
+        top = max(float(value[a]) for a in rest)
+        best = [a for a in rest if float(value[a]) >= top - 1e-9 * max(1.0, abs(top))]
+        good = game.cooperative[seat]
+        profile.append(good if good is not None and good in best else best[0])
+    return game.payoff(profile)
+
 
 MOST_MEDIATORS = 4096
 """Up to so many mediators all of them are tried when one is designed."""

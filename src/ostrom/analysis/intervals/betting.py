@@ -42,8 +42,10 @@ FAR = 60.0
 """A bound below exp(-60) of the range is none."""
 
 
-def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0) -> float:
+def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0, top: float | None = None) -> float:
     """The lower bound of the weighted mean of independent values from 0 to 1, wrong with a chance of at most ``tail``.
+
+    ``top``: the largest weight that a unit can have, where chance decides about weights too.
 
     >>> round(lower_bound(np.ones(40), np.full(40, 1 / 40), 0.025), 3)
     0.901
@@ -55,7 +57,7 @@ def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0
     goal, at = -math.log(tail), -FAR
     # The logarithm of the capital is convex in ln m and falls, so Newton's method from the left never passes the root.
     for _ in range(200):
-        capital, slope = _capital(x, w / w.max(), counts, at)
+        capital, slope = _capital(x, w / (top or w.max()), counts, at)
         step = (capital - goal) / -slope if slope < 0 else 0.0
         if step <= 1e-12:
             break
@@ -173,6 +175,8 @@ class Bet:
     """Which unit each value is of; None where no other figure shares one."""
     up: Bools | None = None
     """Which values count upwards in the figure, and not downwards; None: all of them."""
+    top: float | None = None
+    """Of a ratio: the largest weight that a unit can have. The bet is on numerator - ratio x denominator."""
 
     @property
     def sides(self) -> Bools | None:
@@ -183,7 +187,7 @@ class Bet:
         """Both bounds, each wrong with a chance of at most ``tail``."""
         width, sides = self.most - self.least, self.sides
         low, high = (
-            lower_bound(of, self.weights, tail)
+            lower_bound(of, self.weights, tail, top=self.top)
             if sides is None
             else max(lower_bound(of, self.weights, TOGETHER * tail), side_by_side(of, self.weights, sides, tail))
             for of in (self.values, 1 - self.values)
@@ -203,6 +207,8 @@ class Bet:
 
     def joined(self, other: Bet) -> Bet | None:
         """The bet on the sum of two figures: of the same units, or of units that are all different; None elsewhere."""
+        if self.top or other.top:
+            return None
         own, far = self.most - self.least, other.most - other.least
         ends = self.least + other.least, self.most + other.most
         mine, theirs = set(self.labels or ()), set(other.labels or ())
@@ -226,7 +232,7 @@ class Bet:
 
     def surely_within(self, low: float, high: float, tail: float) -> bool:
         """Whether both bounds lie in a range."""
-        if self.sides is not None:
+        if self.sides is not None or self.top:
             ends = self.ends(tail)
             return low <= ends[0] and ends[1] <= high
         below, above = self._ranged(low, high)

@@ -60,13 +60,15 @@ def mean_of(
     shared: bool = False,
     zero_one: bool = False,
     ratio: bool = False,
+    most_weight: float | None = None,
 ) -> Inference:
     """The weighted mean of values.
 
     ``clusters`` names the independent unit of every value. ``strata`` names conditions that the design fixes:
     differences between their means are no sampling error. ``shared`` says that units have values in several of them
     (seeds that fix what cells share): they are then added up within a unit first. ``ratio``: the weights came with the
-    values and are no part of the design. ``zero_one``: a value is the outcome of one trial.
+    values and are no part of the design; ``most_weight`` is the largest that one can be. ``zero_one``: a value is the
+    outcome of one trial.
 
     >>> mean_of([0.4, 0.5, 0.9, 0.7, 0.6], bounds=(0, 1)).limits().method
     "Student's t"
@@ -109,9 +111,11 @@ def mean_of(
         words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
-    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
+    top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
+    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
     counts: tuple[tuple[float, ...], ...] = ()
-    if zero_one and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
+    trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is no trial
+    if trials and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
         counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
     return Inference(
         value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
@@ -182,15 +186,19 @@ def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
 
 def _bets(
     data: Floats, share: Floats, labels: Sequence[Hashable] | None, codes: Ints, bounds: Bounds,
-    *, shared: bool, ratio: bool,
+    *, shared: bool, ratio: bool, top: float | None = None,
 ) -> tuple[tuple[Bet, ...], str]:  # fmt: skip
     """What is bet on: independent units, or units that have all conditions, or each condition by itself."""
     low, high = bounds
     if low is None or high is None:
         return (), "the measure has no declared bounds"
-    if ratio and np.ptp(share) > 1e-12:
-        return (), "its values weigh by what happened, so it is a ratio"
     values = np.clip((data - low) / (high - low), 0.0, 1.0)
+    if ratio and top is not None and (labels is None or len(set(labels)) == len(labels)):
+        if share.max() > top * (1 + 1e-9):
+            raise BadSample("weights: one of them is above the largest weight that is declared")
+        return (Bet(values, share, low, high, None if labels is None else tuple(labels), top=top),), ""
+    if ratio and np.ptp(share) > 1e-12:
+        return (), "it is a ratio whose largest weight is not declared"
     if labels is None:
         return (Bet(values, share, low, high),), ""
     places = {label: at for at, label in enumerate(dict.fromkeys(labels))}
@@ -274,8 +282,11 @@ def slope_of(
     strata: Labels | None = None,
     unit: str = "match",
     shared: bool = False,
+    weights: Numbers | None = None,
 ) -> Inference:
     """The least-squares slope of y over x (ln x, or ln(1 + x) with ``log="1+x"``), within ``strata``.
+
+    ``weights`` are what units count, such as the seats of an agent in a match; by default all count the same.
 
     With ``shared`` every cluster (a seed) has its own slope, and the interval is Student's t over these. Otherwise
     the errors are robust: HC3 (MacKinnon & White 1985) with t(N - 2), or clustered with t(clusters - 1).
@@ -288,17 +299,18 @@ def slope_of(
     codes = np.zeros(a.size, np.int64) if strata is None else label_codes(strata, a.size, "strata")[0]
     rows = np.lexsort((b, a, codes))
     a, b, codes = a[rows], b[rows], codes[rows]
+    w = np.ones(a.size) if weights is None else np.asarray(weights, np.float64)[rows]
     labels = None if labels is None else [labels[i] for i in rows]
-    size = np.bincount(codes)
+    size = np.bincount(codes, weights=w)
     if shared and labels is not None:
         # Conditions of one seed are averaged: the slope of a seed is taken within each of them.
         _, codes = np.unique(np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True)
-        codes, size = codes.ravel(), np.bincount(codes.ravel())
-    off = a - (np.bincount(codes, weights=a) / size)[codes]
-    square = float(off @ off)
-    if square <= 1e-12 * float(a @ a):
-        return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit)
-    pull = off / square
+        codes, size = codes.ravel(), np.bincount(codes.ravel(), weights=w)
+    off = a - (np.bincount(codes, weights=w * a) / size)[codes]
+    square = float(w * off @ off)
+    if square <= 1e-12 * float(w * a @ a):
+        return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit, weights=w)
+    pull = w * off / square
     value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
     ends = [
         sorted((float(p * lo), float(p * hi))) if p else [0.0, 0.0]
@@ -307,8 +319,8 @@ def slope_of(
     least, most = (math.fsum(end) for end in zip(*ends, strict=True))
     made = Inference(value, (), (), unit, "", least=least, most=most)
     if shared and labels is not None:
-        return _seed_slopes(made, off, b, labels, (low, high))
-    line = (np.bincount(codes, weights=b) / size)[codes] + value * off
+        return _seed_slopes(made, off, w, b, labels, (low, high))
+    line = (np.bincount(codes, weights=w * b) / size)[codes] + value * off
     rest = b - line
     rest[np.abs(rest) <= ALIKE * max(1.0, float(np.abs(b).max()))] = 0.0
     bets: tuple[Bet, ...] = ()
@@ -339,7 +351,7 @@ def slope_of(
             made, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
             doubt="its clusters have values at several levels", arrangements=ways,
         )  # fmt: skip
-    leverage = 1 / size[codes] + off**2 / square
+    leverage = w / size[codes] + w * off**2 / square
     with np.errstate(divide="ignore", invalid="ignore"):
         robust = np.where(rest == 0, 0.0, pull * rest / (1 - leverage))
     free = a.size - size.size - 1
@@ -360,16 +372,18 @@ def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], l
     return [-math.inf if low is None else low] * n, [math.inf if high is None else high] * n
 
 
-def _seed_slopes(made: Inference, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds) -> Inference:
+def _seed_slopes(
+    made: Inference, off: Floats, w: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
+) -> Inference:
     """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
     codes, names = label_codes(labels, y.size)
-    weight = np.bincount(codes, weights=off**2)
-    slopes = np.divide(np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0)
+    weight = np.bincount(codes, weights=w * off**2)
+    slopes = np.divide(np.bincount(codes, weights=w * off * y), weight, out=np.zeros(len(names)), where=weight > 0)
     known = weight > 0
     low, high = bounds
     ends: Bounds = (None, None)
     if low is not None and high is not None:
-        reach = np.bincount(codes, weights=np.abs(off))[known] / weight[known] * (high - low) / 2
+        reach = np.bincount(codes, weights=w * np.abs(off))[known] / weight[known] * (high - low) / 2
         ends = (-float(reach.max()), float(reach.max()))
     inside = [name for name, ok in zip(names, known, strict=True) if ok]
     mean = mean_of(np.clip(slopes[known], *(ends if ends[0] is not None else (-np.inf, np.inf))), bounds=ends,

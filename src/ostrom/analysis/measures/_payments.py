@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.data.rundata import RunData
-from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.equilibria import best_responses
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
 from ostrom.ground.errors import UsageError
@@ -73,6 +73,19 @@ def score_range(data: RunData) -> Callable[[int], Bounds]:
             return None, None
         declared = unit.mechanism.score_range(unit.game)
         return (None, None) if declared is None or declared[0] >= declared[1] else declared
+
+    return of_match
+
+
+def most_rounds(data: RunData) -> Callable[[int], float | None]:
+    """How many rounds a match can have at most, as its mechanism declares."""
+
+    @cache
+    def of_match(match: int) -> float | None:
+        try:
+            return float(data.unit(match).mechanism.rounds)  # type: ignore[attr-defined]
+        except (UsageError, AttributeError, TypeError):  # tables without a study, or a mechanism without rounds
+            return None
 
     return of_match
 

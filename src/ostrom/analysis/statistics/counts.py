@@ -40,14 +40,9 @@ def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Estimat
     checked_unit(unit), checked_level(level)
     if total == 0:
         return None
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    p, z2 = k / total, z * z
-    centre = (p + z2 / (2 * total)) / (1 + z2 / total)
-    reach = z / (1 + z2 / total) * math.sqrt(p * (1 - p) / total + z2 / (4 * total * total))
-    # At the ends the exact limit is 0 or 1; rounding must not push the estimate out of its own interval.
-    low = 0.0 if k == 0 else max(0.0, centre - reach)
-    high = 1.0 if k == total else min(1.0, centre + reach)
-    return Estimate({}, p, low, high, total, unit, "wilson", level=level)
+    from ostrom.analysis.intervals.binary import wilson as score_interval
+
+    return Estimate({}, k / total, *score_interval(k, total, level), total, unit, "wilson", level=level)
 
 
 def _counts(successes: int, n: int) -> tuple[int, int]:

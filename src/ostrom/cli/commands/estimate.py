@@ -85,7 +85,8 @@ def estimate(
         compared = [contrast.partition("=")[0].strip(), over]
         chosen = asked_agents(agents, columns, compared)
         values = observations(data, part, picked, chosen)
-        split = split_by(values, columns, compared, agents, mean=mean_over_agents)
+        mean = mean_over_agents or "agent" in _columns(balance)
+        split = split_by(values, columns, compared, agents, mean=mean)
         estimates = _estimates(values, data, part, split, contrast, over, log, _columns(balance), level)
         plain = contrast and not (by or balance or agents or mean_over_agents)
         asked = AskedContrast(measure, contrast, picked, level) if plain else None
@@ -115,7 +116,8 @@ def estimate(
     }
     averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
     if csv:
-        flat = [row | {"averaged_over": averaged_words(row["averaged_over"])} for row in rows]
+        words = (averaged_words(one.averaged_over) for one in estimates)
+        flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
         return Output(document, [Csv(flat, safe)], source=estimates)
     lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]
     lines = [line for line in lines if line]

@@ -135,9 +135,14 @@ def resume(
 
 def play_found(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
+    from ostrom.cli.output import say
     from ostrom.engine.progress import watch_with
+    from ostrom.studies.checks import SAMPLED, long_tables
     from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
+
+    if warning := long_tables(resolved.plan.sample(SAMPLED)):
+        say(f"warning: {warning}")
 
     async def begin(home: Folder) -> None:
         save_session(home.path, resolved.options)
@@ -190,6 +195,7 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
     from ostrom.analysis.replicates import planned_repeats
     from ostrom.costs.forecast import forecast, missing_adapters
     from ostrom.costs.measured import measure
+    from ostrom.studies.checks import SAMPLED, long_tables
 
     plan, batch = found.plan, bool(found.options.batch)
     measured = None if like is None else measure(like, runs or "runs")
@@ -199,7 +205,7 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
     if bound.designs:
         units["designs"] = bound.designs
     one_seed = (plan.unit(i) for i in range(len(plan) // plan.study.seeds))
-    repeats = planned_repeats(one_seed, plan.study.seeds)
+    repeats, long = planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED))
     return Output(
         {
             "study": plan.name,
@@ -216,7 +222,7 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
             else None,
             *forecast_text(plan.run_name(None), units, bound, plan.budget, batch=batch),
             None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
-            Remark(f"warning: {repeats}") if repeats else None,
+            *(Remark(f"warning: {text}") for text in (repeats, long) if text),
             Remark("--from RUN takes what it can of this from a run that was played")
             if runs is not None and like is None and bound.assumes
             else None,

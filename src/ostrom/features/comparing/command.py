@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Level, Runs, opened_runs, standing, stated_query
+from ostrom.analysis.verdict_files import check_folders
+from ostrom.cli.options import (
+    AgentNames,
+    JUnit,
+    Level,
+    Markdown,
+    MeanOverAgents,
+    Runs,
+    opened_runs,
+    standing,
+    stated_query,
+)
 from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
@@ -39,9 +50,13 @@ def compare(
     margin: Annotated[
         float | None, typer.Option(help="With OLD: differences up to this are equivalent (default: 0.05).")
     ] = None,
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="With OLD: a lower value is better.")
-    ] = False,
+    better: Annotated[
+        str, typer.Option(help="With OLD: higher or lower values are better (default: as the measure declares).")
+    ] = "",
+    agents: AgentNames = None,
+    mean_over_agents: MeanOverAgents = False,
+    junit: JUnit = None,
+    markdown: Markdown = None,
     level: Level = 0.95,
     as_: Annotated[
         list[str] | None,
@@ -60,22 +75,33 @@ def compare(
 
     Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
 
-    Own intervals are 95 % intervals. Published figures in doubt are marked.
+    Two runs are compared by the agents that changed, or by the studied ones where none did, one row for each.
+    Exit code: 0 equivalent or better, 1 worse or any difference where no direction is declared, 3 undecided, 2 wrong
+    use. Own intervals are 95 % intervals. Published figures in doubt are marked.
     """
     if old is not None:
         if as_ or reference:
             raise UsageError("two runs are compared with each other: leave --as and --reference out")
         if margin is not None and not 0 < margin < math.inf:
             raise UsageError(f"--margin must be a positive number (found {margin:g})")
-        how = {"level": level, "margin": MARGIN if margin is None else margin}
-        return _two_runs(run, old, measure, by or "", where or [], runs, how, lower_is_better)
-    if measure or by or where or margin is not None or lower_is_better:
-        raise UsageError(
-            "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
-        )
+        if better not in ("", "higher", "lower"):
+            raise UsageError(f"--better must be higher or lower (found {better!r})")
+        check_folders(junit, markdown)
+        how = {"level": level, "margin": MARGIN if margin is None else margin, "better": better}
+        asked = {"by": by or "", "where": where or [], "agents": agents or "", "mean_over_agents": mean_over_agents}
+        return _two_runs(run, old, measure, asked, runs, how, junit, markdown)
+    single = {
+        "measure": measure, "by": by, "where": where, "margin": margin, "better": better, "agents": agents,
+        "mean-over-agents": mean_over_agents, "junit": junit, "markdown": markdown,
+    }  # fmt: skip
+    if name := next((name for name, value in single.items() if value not in (None, "", False, [])), None):
+        raise UsageError(f"--{name} needs a second run: ostrom compare NEW OLD")
+    from ostrom.analysis.claims import named_reference
     from ostrom.features.comparing import compare_run
+    from ostrom.studies.pooled import check_replication
 
     with opened_runs([run], runs) as [data]:
+        check_replication(named_reference(data, reference).name)
         comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
     document = {
@@ -101,12 +127,14 @@ def _two_runs(
     new: str,
     old: str,
     measure: str | None,
-    by: str,
-    where: list[str],
+    asked: dict[str, Any],
     runs: Path,
-    how: dict[str, float],
-    lower_is_better: bool,
+    how: dict[str, Any],
+    junit: Path | None,
+    markdown: Path | None,
 ) -> Output:
+    from ostrom.analysis.population import averaged_words
+    from ostrom.analysis.verdict_files import CODES, VerdictFile
     from ostrom.costs.seeds import seed_price
     from ostrom.data.rundata import so_far
     from ostrom.features.comparing.two_runs import compare_runs
@@ -117,9 +145,8 @@ def _two_runs(
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         comparison = compare_runs(
-            first, second, stated_query(name, by=by, where=where), **how, lower_is_better=lower_is_better,
-            price=lambda run: seed_price(run.folder, runs),
-        )  # fmt: skip
+            first, second, stated_query(name, **asked), **how, price=lambda run: seed_price(run.folder, runs)
+        )
         far, registered = so_far([first, second]), standing([first, second])
     columns = [name for name in comparison.differences[0].key if name != "run"]
     table = TextTable(
@@ -132,13 +159,23 @@ def _two_runs(
     )
     changed = TextTable("What else differs", ["key", comparison.new, comparison.old], comparison.changed)
     notes = dict.fromkeys(one.note for one in comparison.differences if one.note)
+    averaged = filter(None, dict.fromkeys(averaged_words(one.averaged_over) for one in comparison.differences))
+    who = f"agents: {comparison.agents.words}"
+    VerdictFile(
+        "compare", "difference", f"{comparison.new} minus {comparison.old}", comparison.heading, who,
+        comparison.control, comparison.lines, registered,
+    ).write(junit, markdown)  # fmt: skip
     return Output(
         {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})},
-        [changed if comparison.changed else None, table, far or None, *map(Remark, (comparison.control, *notes))],
+        [
+            who, changed if comparison.changed else None, table, *comparison.tied_lines, *averaged, far or None,
+            *map(Remark, (comparison.control, *notes)),
+        ],
+        code=CODES[comparison.answer],
         standing=registered,
         source=comparison,
         rows_key="differences",
-    )
+    )  # fmt: skip
 
 
 def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:

@@ -1,31 +1,43 @@
-"""Two runs side by side: the difference of a measure, a verdict on it, and what else differs between them.
+"""Two runs side by side: the difference of a measure for each agent, a verdict on it, and what else differs.
 
-A release check is quick to warn and slow to clear: *better* and *worse* rest on the classical interval (with Holm's
-correction) and are *guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the
-bounds alone. Of a measure without declared bounds nothing is ever called equivalent.
+The agents are those that changed between the runs; where none did, those that are studied. A release check is quick to
+warn and slow to clear: *higher* and *lower* rest on the classical interval (with Holm's correction) and are
+*guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the bounds alone. They
+are *better* and *worse* only where a direction is declared. Of a measure without declared bounds nothing is ever called
+equivalent.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast
+from ostrom.analysis import verdict_files
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, key_words, split_by
+from ostrom.analysis.interaction import tied_sets
+from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.units import Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
-from ostrom.data.manifests import changes, models_of
+from ostrom.data.manifests import changes, made_before_2, models_of
 from ostrom.data.rundata import RunData
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 
-Answer = Literal["better", "worse", "equivalent", "undecided"]
+Answer = Literal["higher", "lower", "better", "worse", "equivalent", "undecided"]
+Better = Literal["", "higher", "lower"]
 MARGIN = 0.05
+PASSES: Mapping[Answer, verdict_files.Answer] = {"equivalent": "pass", "better": "pass", "undecided": "undecided"}
+"""What a verdict means for a release; every other one fails."""
 
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """What a difference says: better, worse, equivalent within the margin, or undecided and what would decide."""
+    """What a difference says: higher or lower (better or worse), equivalent within the margin, or undecided and what
+    would decide."""
 
     answer: Answer
     low: float | None
@@ -37,14 +49,23 @@ class RunVerdict:
     """About how many seeds both runs need before it is decided, if they are like those played; None: not known."""
     price: SeedPrice | None = None
     """What the seeds that lack take; None where it is not known."""
+    same_script: bool = False
+    """Whether it is about a script that is the same in both runs."""
+
+    @property
+    def passes(self) -> verdict_files.Answer:
+        """What it means for a release."""
+        return PASSES.get(self.answer, "fail")
 
     @property
     def words(self) -> str:
         """The verdict in one line."""
         if self.answer != "undecided":
-            sure = self.answer in ("better", "worse") and not self.approximate
+            sure = self.answer != "equivalent" and not self.approximate
             return f"{self.answer}, guaranteed" if sure else self.answer
         label = self.answer
+        if self.same_script:
+            return f"{label}: the same script in both runs"
         if self.seeds is None:
             return f"{label}: not with this design"
         paid = "" if self.price is None else f" ({self.price.words} more)"
@@ -69,8 +90,40 @@ class TwoRuns:
     differences: tuple[Estimate, ...]
     verdicts: tuple[RunVerdict, ...]
     changed: tuple[tuple[str, str, str], ...]
+    agents: ComparedAgents
+    tied: tuple[tuple[Mapping[str, Any], tuple[str, ...]], ...] = ()
+    """Sets of agents whose differences cannot be told apart, with the condition that they are of."""
     margin: float = MARGIN
     level: float = 0.95
+
+    @property
+    def answer(self) -> verdict_files.Answer:
+        """What all differences together mean for a release."""
+        return verdict_files.joint_answer([one.passes for one in self.verdicts])
+
+    @property
+    def tied_lines(self) -> list[str]:
+        """Which agents cannot be told apart, line by line."""
+        return [f"tied: {', '.join(names)}" + (f" ({key_words(key)})" if key else "") for key, names in self.tied]
+
+    @property
+    def heading(self) -> str:
+        """All verdicts in one line: ``1 of 2 lower, 1 undecided``."""
+        answers = [one.answer for one in self.verdicts]
+        counts = [f"{answers.count(answer)} {answer}" for answer in dict.fromkeys(answers)]
+        return f"{', '.join(counts)} of {how_many(len(answers), 'difference')}"
+
+    @property
+    def lines(self) -> list[verdict_files.VerdictLine]:
+        """The verdicts for files."""
+        return [
+            verdict_files.VerdictLine(
+                key_words({name: of for name, of in one.key.items() if name != "run"}) or self.measure,
+                f"{self.measure}: {self.new} minus {self.old}", "", verdict.passes, verdict.words, one.text(3),
+                "; ".join(filter(None, (one.note, averaged_words(one.averaged_over)))),
+            )
+            for one, verdict in zip(self.differences, self.verdicts, strict=True)
+        ]  # fmt: skip
 
     @property
     def control(self) -> str:
@@ -78,7 +131,7 @@ class TwoRuns:
         many = len(self.differences)
         told = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
         return (
-            f"{told} at {self.level:.4g}: better and worse by the interval (Holm's method), guaranteed where the "
+            f"{told} at {self.level:.4g}: higher and lower by the interval (Holm's method), guaranteed where the "
             f"bounds agree; equivalent: the bounds lie within \u00b1{self.margin:g}, however often you look"
         )
 
@@ -95,7 +148,92 @@ class TwoRuns:
                 for one, verdict in zip(self.differences, self.verdicts, strict=True)
             ],
             "changed": [{"key": key, "new": new, "old": old} for key, new, old in self.changed],
+            "agents": list(self.agents.names),
+            "population": self.agents.words,
+            "tied": [{**key, "agents": list(names)} for key, names in self.tied],
+            "answer": self.answer,
         }
+
+
+@dataclass(frozen=True)
+class ComparedAgents:
+    """Whose values two runs are compared by."""
+
+    names: tuple[str, ...]
+    """Empty: all agents, or those that a condition names."""
+    why: str
+    scripts: frozenset[str] = frozenset()
+    """Scripts that are the same in both runs."""
+    earlier: bool = False
+    """Whether a run is of a version that compared all agents."""
+    former: str = ""
+    """What the only agent is called in the old run, where it has another name there."""
+
+    @property
+    def words(self) -> str:
+        """Who they are, in one line."""
+        before = " (before 2.0: all)" if self.earlier else ""
+        return f"{', '.join(self.names)}, {self.why}{before}" if self.names else f"{self.why}{before}"
+
+
+def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
+    """The agents of a comparison: those that are asked for, those that changed, or those that are studied."""
+    runs = (new, old)
+    models = _only_models(runs)
+    found = [_configurations(run, models[run.name], new.manifest.get("prompts") != old.manifest.get("prompts"))
+             for run in runs]  # fmt: skip
+    both = [name for name in found[0] if name in found[1]]
+    changed = tuple(name for name in both if found[0][name] != found[1][name])
+    kinds = {_new_name(name, models[run.name]): kind for run in runs for name, kind in kinds_of(run).items()}
+    scripts = frozenset(name for name in both if name not in changed and not kinds[name])
+    if query.agents and ALL not in query.agents:
+        names = [_new_name(_new_name(name, models[new.name]), models[old.name]) for name in query.agents]
+        for name in names:
+            if name not in both:
+                raise UnknownName("agent of both runs", name, both)
+        return ComparedAgents(tuple(dict.fromkeys(names)), "asked for", scripts)
+    if query.agents or names_agents(query.where):
+        return ComparedAgents((), "all agents" if query.agents else "agents as asked for", scripts)
+    if any(run.manifest.get("registered") for run in runs):
+        return ComparedAgents((), "all agents (registered)", scripts)
+    earlier = any(made_before_2(run.manifest) for run in runs)
+    about = {name for name, kind in kinds.items() if kind or not any(kinds.values())}
+    alone = [[name for name in of if name in about and name not in both] for of in found]
+    if not changed and not about & {*both}:
+        if [len(names) for names in alone] != [1, 1]:
+            listed = "; ".join(f"{run.folder.name}: {', '.join(of)}" for run, of in zip(runs, found, strict=True))
+            raise UsageError(f"no studied agent is in both runs ({listed}): --agents names those to compare")
+        ((name,), (former,)) = alone  # one agent of each run, which has another name because it changed
+        return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
+    single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
+    studied = tuple(name for name in both if name in about)
+    why = "; ".join(["changed" if changed else "studied, and none changed", *single])
+    return ComparedAgents(changed or studied, why, scripts, earlier)
+
+
+def _only_models(runs: Sequence[RunData]) -> dict[str, str]:
+    """The only model of each run, which is the same agent in both, whatever its name; nothing where there are more."""
+    models = {run.name: models_of(run.manifest) for run in runs}
+    single = all(len(of) == 1 for of in models.values())
+    return {name: of[0] if single else "" for name, of in models.items()}
+
+
+def _new_name(text: str, model: str) -> str:
+    return text.replace(model, MODEL) if model else text
+
+
+def _configurations(run: RunData, model: str, prompts: bool) -> dict[str, list[Any]]:
+    """What each agent of a run is, by its name; other ``prompts`` make every model another agent."""
+    rows = run.records(
+        "SELECT agent, agent_id, model, min(match) AS first FROM matches WHERE unit = 'match' AND agent IS NOT NULL "
+        "GROUP BY ALL ORDER BY first, agent, agent_id"
+    )
+    entries = run.manifest.get("models") or {}
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        marks = [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None]
+        found.setdefault(_new_name(row["agent"], model), []).append(marks)
+    return {name: sorted(of, key=repr) for name, of in found.items()}
 
 
 def compare_runs(
@@ -105,45 +243,70 @@ def compare_runs(
     level: float = 0.95,
     margin: float = MARGIN,
     *,
-    lower_is_better: bool = False,
+    better: Better = "",
     price: Callable[[RunData], SeedPrice | None] = lambda run: None,  # noqa: ARG005
 ) -> TwoRuns:
-    """The difference of a measure between two runs, for every combination of the columns ``by``.
+    """The difference of a measure between two runs, for every agent and combination of the columns ``by``.
 
-    ``price`` of a seed of a run is asked where a verdict is undecided.
+    ``better`` says which way is better (by default as the measure does); ``price`` of a seed of a run is asked where a
+    verdict is undecided.
     """
     names = new.folder.name, old.folder.name
     if names[0] == names[1]:
         raise UsageError(f"both runs are called {names[0]}: rename one of the folders, so that tables tell them apart")
-    values = _values((new, old), query)
-    differences = contrast(values, query.part, "run", names, query.by, level=level)
+    agents = compared_agents(new, old, query)
+    values = _values((new, old), query, agents)
+    if values.rows and all(row.whole for row in values.rows):
+        agents = ComparedAgents((), "a measure of matches, which have no agent")
+    by = split_by(values, query.by, ["run"], query.agents or None, mean=query.mean_over_agents)
+    differences = contrast(values, query.part, "run", names, by, level=level)
     if not differences:
         raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
     each = 1 - (1 - level) / len(differences)
-    verdicts = [_verdict(one, margin, level, each, lower_is_better) for one in differences]
+    verdicts = [_verdict(one, margin, level, each, better or query.part.better) for one in differences]
     if any(one.answer == "undecided" for one in verdicts):
         prices = price(new), price(old)
         seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
         verdicts = [
-            _with_price(verdict, one, margin, each, (seeds[0], seeds[1]), prices)
+            replace(verdict, same_script=True)
+            if one.key.get("agent") in agents.scripts
+            else _with_price(verdict, one, margin, each, (seeds[0], seeds[1]), prices)
             for verdict, one in zip(verdicts, differences, strict=True)
         ]
-    changed = tuple(changes(new.manifest, old.manifest))
-    return TwoRuns(*names, query.part.name, tuple(differences), tuple(verdicts), changed, margin, level)
+    changed, tied = tuple(changes(new.manifest, old.manifest)), tuple(_tied(differences))
+    return TwoRuns(*names, query.part.name, tuple(differences), tuple(verdicts), changed, agents, tied, margin, level)
 
 
-def _values(runs: Sequence[RunData], query: Query) -> Observations:
+def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
+    """The sets of agents whose differences cannot be told apart, in every condition."""
+    conditions = grouped(
+        (tuple((name, of) for name, of in one.key.items() if name not in ("agent", "run")), one)
+        for one in differences if "agent" in one.key
+    )  # fmt: skip
+    for key, estimates in conditions.items():
+        for names in tied_sets(estimates):
+            yield dict(key), names
+
+
+def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:
     """The values of both runs; the only model of a run is the same agent in both, whatever its name."""
     where = query.where.strip() if isinstance(query.where, str) else None
-    found = observations(list(runs), query.part, where or None)
-    models = {run.name: models_of(run.manifest) for run in runs}
-    if all(len(of) == 1 for of in models.values()):
-        found = replace(found, rows=tuple(_renamed(row, models[row["run"]][0]) for row in found.rows))
+    found = observations(list(runs), query.part, where or None, ALL)
+    models = _only_models(runs)
+    rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in found.rows]
+    if agents.former:
+        name, columns = agents.names[0], ("agent", "opponents")
+        rows = [
+            replace(row, columns={**row.columns, **{c: name for c in columns if row[c] == agents.former}})
+            for row in rows
+        ]
+    if agents.names:
+        rows = [row for row in rows if row.whole or row["agent"] in agents.names]
+    found = replace(found, rows=tuple(rows), studied=bool(agents.names))
     if isinstance(query.where, str) or not query.where:
         return found
     wanted: Any = select(found, query.part, query.where)
-    rows = tuple(row for row in found.rows if all(row[name] in levels for name, levels in wanted.items()))
-    return replace(found, rows=rows)
+    return replace(found, rows=tuple(row for row in rows if all(row[name] in of for name, of in wanted.items())))
 
 
 def _renamed(row: Observation, model: str) -> Observation:
@@ -154,17 +317,18 @@ def _renamed(row: Observation, model: str) -> Observation:
     return replace(row, columns=columns)
 
 
-def _verdict(one: Estimate, margin: float, level: float, each: float, lower_is_better: bool) -> RunVerdict:
+def _verdict(one: Estimate, margin: float, level: float, each: float, better: Better = "") -> RunVerdict:
     """``level`` is that of all verdicts together, ``each`` that of the bounds of one."""
     assert one.inference is not None
     bounds = one.inference.bounds(each)
     if bounds is not None and -margin <= bounds[0] + ROUNDING and bounds[1] - ROUNDING <= margin:
         return RunVerdict("equivalent", *bounds, False)
-    sure = bounds is not None and (bounds[0] > ROUNDING or bounds[1] < -ROUNDING)
-    if bounds is not None and sure:
-        return RunVerdict("better" if (one.value > 0) != lower_is_better else "worse", *bounds, False)
+    answer: Answer = "higher" if one.value > 0 else "lower"
+    if better:
+        answer = "better" if answer == better else "worse"
+    if bounds is not None and (bounds[0] > ROUNDING or bounds[1] < -ROUNDING):
+        return RunVerdict(answer, *bounds, False)
     if one.p_holm is not None and one.p_holm < 1 - level and one.inference.decides:
-        answer: Answer = "better" if (one.value > 0) != lower_is_better else "worse"
         return RunVerdict(answer, one.low, one.high, True)
     return RunVerdict("undecided", *(bounds or (one.low, one.high)), bounds is None)
 

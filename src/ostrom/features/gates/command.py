@@ -11,6 +11,8 @@ import typer
 from ostrom.cli.options import (
     BUDGET,
     CALLS,
+    JUnit,
+    Markdown,
     Models,
     PlayOptions,
     Presets,
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from ostrom.features.gates.more_seeds import Looks
     from ostrom.studies.resolve import Resolved
 
-CODES = {"pass": 0, "fail": 1, "undecided": 3}
-
 
 @with_play_options(*BUDGET, "max_connections", "prompts", *CALLS)
 def gate(
@@ -44,10 +44,8 @@ def gate(
     simultaneous: Annotated[
         bool | None, typer.Option(help="Widen intervals so that all hold at once (default: as the file says).")
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the verdicts as JUnit XML to this file.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write the verdicts as Markdown, for a pull request, to this file.")
-    ] = None,
+    junit: JUnit = None,
+    markdown: Markdown = None,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
@@ -78,6 +76,7 @@ def gate(
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
+    from ostrom.analysis.verdict_files import CODES, check_folders
     from ostrom.cli.commands.run import refuse_unused
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
@@ -91,9 +90,7 @@ def gate(
         gate_file = gate_file.model_copy(update={"level": level})
     if simultaneous is not None:
         gate_file = gate_file.model_copy(update={"simultaneous": simultaneous})
-    for path in filter(None, (junit, markdown)):
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {path.parent}")
+    check_folders(junit, markdown)
     if until_decided and dry_run:
         raise UsageError("--until-decided plays, and --dry-run does not: leave one of them out")
     if most_seeds is not None and not until_decided:
@@ -131,10 +128,7 @@ def gate(
     with opened_runs([target], runs) as data:
         registered = standing(data)
     run_name = Path(target).name
-    if junit is not None:
-        _write_file(junit, gating.junit(verdict, run_name, registered))
-    if markdown is not None:
-        _write_file(markdown, gating.markdown(verdict, run_name, registered).encode())
+    gating.verdict_file(verdict, run_name, registered).write(junit, markdown)
     taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
     table = TextTable(
         f"{run_name}: {gating.heading(verdict)}",
@@ -160,16 +154,6 @@ def gate(
         source=verdict,
         rows_key="judged",
     )
-
-
-def _write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user named."""
-    from ostrom.ground.files import write_whole
-
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _seeds_of(folder: Path) -> int:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
-from xml.etree import ElementTree as ET
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -24,18 +23,17 @@ from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text
+from ostrom.analysis.verdict_files import Answer, VerdictFile, VerdictLine, joint_answer
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
-from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
 from ostrom.ground.words import how_many, listed
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
-Answer = Literal["pass", "fail", "undecided"]
 BOUNDS = ("at_least", "at_most", "between", "within")
 DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
@@ -215,8 +213,7 @@ class Judgement:
     @property
     def answer(self) -> Answer:
         """Fail where one gate fails, else undecided where one is undecided, else pass."""
-        answers = {one.answer for one in self.judged}
-        return "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
+        return joint_answer([one.answer for one in self.judged])
 
     def count(self, answer: Answer) -> int:
         """How many were judged so."""
@@ -541,52 +538,12 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def markdown(verdict: Judgement, run: str, registered: Standing) -> str:
-    """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
-    lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
-    for one in verdict.judged:
-        texts = (one.name, one.gate.statement, one.gate.matches or "all matches", found_text(one), one.reason)
-        name, statement, matches, found, why = map(as_code, texts)
-        lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
-    head = f"### {as_code(run)}: {heading(verdict)}\n\n{as_code(verdict.decision_line)}"
-    bound = [f"{as_code(one.heading)} These gates are {registered.label}." for one in registered.bound]
-    return "\n\n".join([head, *bound, "\n".join(lines), f"{verdict.control}.\n"])
-
-
-def as_code(text: str) -> str:
-    """A text in one line of code that no text can end; empty where there is none.
-
-    >>> print(as_code("a|b `x`\\n@someone"))
-    `a\\|b 'x' @someone`
-    """
-    plain = " ".join(escaped(text).replace("`", "'").replace("\\", "\\\\").replace("|", "\\|").split())
-    return f"`{plain}`" if plain else ""
-
-
-def junit(verdict: Judgement, run: str, registered: Standing) -> bytes:
-    """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
-    counts = {
-        "name": escaped(f"ostrom gate {run}"),
-        "tests": str(len(verdict.judged)),
-        "failures": str(verdict.count("fail")),
-        "errors": str(verdict.count("undecided")),
-    }
-    suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", counts)
-    if registered.bound:
-        properties = ET.SubElement(suite, "properties")
-        ET.SubElement(properties, "property", {"name": "label", "value": registered.label})
-        for bound in registered.bound:
-            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(bound.heading)})
-    for one in verdict.judged:
-        case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
-        label = one.verdict if one.verdict != one.answer else ""
-        parts = (one.gate.statement, one.gate.matches, found_text(one), label, one.reason)
-        said = escaped("; ".join(part for part in parts if part))
-        kind = {"fail": "failure", "undecided": "error"}.get(one.answer)
-        about = {} if kind is None else {"type": one.answer, "message": said}
-        # Some readers show the attribute, others the text.
-        ET.SubElement(case, kind or "system-out", about).text = said
-    ET.indent(suites)
-    text: str = ET.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+def verdict_file(verdict: Judgement, run: str, registered: Standing) -> VerdictFile:
+    """The verdicts for other programs."""
+    lines = [
+        VerdictLine(
+            one.name, one.gate.statement, one.gate.matches, one.answer, one.verdict, found_text(one), one.reason
+        )
+        for one in verdict.judged
+    ]
+    return VerdictFile("gate", "gate", run, heading(verdict), verdict.decision_line, verdict.control, lines, registered)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ostrom.analysis.verdict_files import Answer
 from ostrom.engine.plan import Budget
 from ostrom.engine.runner import Result
-from ostrom.features.gates.gates import Answer, GateFile, Judgement
+from ostrom.features.gates.gates import GateFile, Judgement
 from ostrom.ground.errors import UsageError
 from ostrom.studies.schema import StudyFile
 

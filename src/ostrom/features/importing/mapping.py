@@ -194,6 +194,10 @@ class Mapping(BaseModel):
     framing: dict[str, str | Value | list[str]] = Field(
         default_factory=dict, description="how players were addressed: field of a framing: column or {value: x}"
     )
+    shared: bool = Field(
+        default=False,
+        description="whether the n-th matches of two conditions share what chance fixed, so that they pair",
+    )
     report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
 
     @field_validator("illegal", mode="before")

@@ -1,13 +1,19 @@
-"""From foreign files to a run on disk: read, check, report, and only then write."""
+"""From foreign files to a run on disk: read, check, report, and only then write.
+
+Assembles and checks the matches of imported tables, and collects what is wrong with them.
+"""
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
+from pydantic import ValidationError
 
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
@@ -16,17 +22,245 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import rows_of
-from ostrom.features.importing.check import POLICIES, Cause, Disagreement, SeatRound, by_cause
-from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
+from ostrom.features.importing.check import POLICIES, Cause, CheckedMatch, Checker, Disagreement, SeatRound, by_cause
+from ostrom.features.importing.mapping import LevelsByFile, Mapping, Value, canonical, load_mapping
+from ostrom.features.importing.moves import MappedGames, Recorded, match_rows, number_in, put_together
 from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
-from ostrom.features.importing.reader import MatchReader, Ready
-from ostrom.features.importing.table import SourceTable, read_bytes, read_table
+from ostrom.features.importing.table import SourceRow, SourceTable, read_bytes, read_table
+from ostrom.framing.config import Framing
+from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.registry import Registry
 from ostrom.ground.validation import validate
+from ostrom.ground.words import how_many, listed, scalar
 from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A match that is ready to be written."""
+
+    unit: ImportedUnit
+    checked: CheckedMatch
+    source: Recorded
+
+
+class MatchReader:
+    """Reads tables with one mapping, match by match, and collects disagreements."""
+
+    def __init__(self, rule: Mapping, mapping_file: str, policy: str, *, several: bool) -> None:
+        self.rule, self.policy, self.several = rule, policy, several
+        self.games = MappedGames(rule, mapping_file)
+        self.checker = Checker(rule, policy)
+        self.ready: list[Ready] = []
+        self.bad: list[Disagreement] = []
+        """Matches that cannot be put together, and what is wrong with them."""
+        self.columns = dict(rule.round_columns)
+        self._demoted: dict[str, int] = {}
+        self._seen: Counter[tuple[Any, ...]] = Counter()
+
+    def read(self, table: SourceTable) -> None:
+        """Read all matches of a table."""
+        self.games.unit = table.unit
+        for lines in match_rows(table, self.rule):
+            try:
+                match = put_together(table, self.rule, lines)
+                label, spec, game = self.games.of(match.file, match.first)
+                match_check = self.checker.match(match, game)
+                framing = framing_of(match, game, self.rule)
+            except StudyError as error:
+                if error.file != table.file:  # the mapping or a table of games is wrong, not a match
+                    raise
+                self._broken(table, lines, error)
+                continue
+            cell = {"game": label, **self._factors(match), **_levels(framing)}
+            if self.several:
+                cell["file"] = Path(table.file).stem
+            players = tuple(self.rule.names.get(player, player) for player in match.players)
+            payoffs = [list(row) for row in match_check.paid] if match_check.differs else None
+            gaps = match_check.numbers != tuple(range(1, len(match_check.numbers) + 1))
+            # A match with an illegal move is skipped or cut there; its planned length is that of the file.
+            planned = len(match_check.rounds) if match_check.illegal is None else len(match.rounds)
+            unit = ImportedUnit(
+                spec, players, max(1, planned), cell, 0, payoffs,
+                list(match_check.numbers) if gaps and match_check.illegal is None else None, framing or None,
+            )  # fmt: skip
+            self.ready.append(Ready(unit, match_check, match))
+
+    def _broken(self, table: SourceTable, lines: Sequence[SourceRow], error: StudyError) -> None:
+        done = self.policy if self.policy in ("skip", "skip-match") else "refuse"
+        where = f"{error.file}: {error.key}: "
+        why = str(error).removeprefix(where) if error.key else str(error).removeprefix(f"{error.file}: ")
+        number, column = _place(error.key or "", lines[0].number)
+        cause = re.sub(r"(on|begins on) (line|record) [0-9]+", r"\1 another \2", why)
+        self.bad.append(Disagreement(table.file, number, column, 0, None, None, why, cause, "match", done, table.unit))
+
+    def _factors(self, match: Recorded) -> dict[str, Any]:
+        """The factors of a match; one that changes within a match becomes a column of the decisions."""
+        values: dict[str, Any] = {}
+        for name, (column, levels) in self.rule.levels.items():
+            written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
+            if len(written) > 1:
+                self._demoted[name] = self._demoted.get(name, 0) + 1
+            value = canonical(match.first[column])
+            values[name] = levels.get(value, value)
+        file = Path(match.file).stem
+        by_file = {name: given for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)}
+        return {**values, **{name: given.file.get(file, file) for name, given in by_file.items()}}
+
+    def finished(self) -> list[Ready]:
+        """All matches, with lengths compared, factors settled and replicates numbered."""
+        self._lengths()
+        self._files()
+        for name in self._demoted:
+            self.columns[name] = self.rule.levels[name][0]
+        for match in self.ready:
+            for name in self._demoted:
+                del match.unit.cell[name]
+        numbered = []
+        for match in self.ready:
+            key = (*match.unit.cell.values(), *match.unit.players)
+            numbered.append(replace(match, unit=replace(match.unit, seed=self._seen[key])))
+            self._seen[key] += 1
+        return numbered
+
+    def _files(self) -> None:
+        """Drop the factor ``file`` if every file holds a game, or a level of another factor, of its own."""
+        by_file = [name for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)]
+        cells = [match.unit.cell for match in self.ready]
+        if any(_one_to_one([(cell.get("file", ""), cell[name]) for cell in cells]) for name in ("game", *by_file)):
+            for match in self.ready:
+                match.unit.cell.pop("file", None)
+
+    def _lengths(self) -> None:
+        """Matches of another length than the rest are usually a file that breaks off."""
+        rule = self.rule
+        if rule.rounds == "any" or not self.ready:
+            return
+        lengths = Counter(len(match.source.rounds) for match in self.ready)
+        wanted = rule.rounds if rule.rounds is not None else lengths.most_common(1)[0][0]
+        for place, match in enumerate(self.ready):
+            source, length = match.source, len(match.source.rounds)
+            if length == wanted:
+                continue
+            short = (
+                f"rounds, {'the mapping says' if rule.rounds else 'most others have'} {wanted} "
+                "(rounds: any in the mapping allows it)"
+            )
+            why = f"the match of {listed(source.players)} has {length} {short}"
+            done = "refuse" if self.policy == "repair" else self.policy
+            row = Disagreement(
+                source.file, source.first.number, "", 0, length, wanted, why,
+                f"a match has {length} {short}", "length", done, source.unit,
+            )  # fmt: skip
+            self.bad.append(row)
+            if done in ("skip", "skip-match"):
+                checked = replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}")
+                unit = replace(match.unit, rounds=max(1, length), numbers=None)
+                self.ready[place] = replace(match, unit=unit, checked=checked)
+
+    def as_numbers(self, ready: list[Ready]) -> list[Ready]:
+        """Convert the levels of a factor to numbers if all of them are numbers."""
+        for name in self.rule.factors:
+            if name in self._demoted:
+                continue
+            numbers = {text: scalar(text) for text in {match.unit.cell[name] for match in ready}}
+            if all(_is_number(n) for n in numbers.values()):
+                for match in ready:
+                    match.unit.cell[name] = numbers[match.unit.cell[name]]
+        return ready
+
+    def round_columns(self) -> dict[str, str]:
+        """The columns that are kept for every decision: number where every cell is one, else text."""
+        kinds = {}
+        for name, column in self.columns.items():
+            cells = {
+                canonical(move.row[column]) for match in self.ready for moves in match.source.rounds for move in moves
+            }
+            kinds[name] = "number" if all(not text or number_in(text) is not None for text in cells) else "text"
+        return kinds
+
+    def notes(self) -> Iterator[str]:
+        """What else must be said."""
+        for name, count in self._demoted.items():
+            yield (
+                f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
+            )
+        yield from self.games.notes.values()
+
+
+def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether each says the same as the other.
+
+    >>> _one_to_one([("a", "1"), ("a", "1"), ("b", "2")]), _one_to_one([("a", "1"), ("b", "1")])
+    (True, False)
+    """
+    return len(set(pairs)) == len({one for one, _ in pairs}) == len({two for _, two in pairs})
+
+
+def _levels(framing: dict[str, Any]) -> dict[str, str]:
+    """A framing as factors: one for every field that the file states."""
+    return {name: " ".join(given) if isinstance(given, list) else str(given) for name, given in framing.items()}
+
+
+def _place(key: str, first: int) -> tuple[int, str]:
+    """The row and the column that an error names."""
+    found = re.match(r"(?:line|record)s? ([0-9]+)(?:-[0-9]+)?(?:, column (.*))?$", key)
+    return (int(found[1]), found[2] or "") if found else (first, "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
+    """The fields of the framing of a match; what changes within it is refused.
+
+    Labels are put in the order of the game's actions where ``actions`` says what they mean, so that columns
+    which only tell the order of naming give the same labels in every row.
+    """
+    factors: dict[str, Any] = {}
+    for name, given in mapping.framing.items():
+        if isinstance(given, Value):
+            factors[name] = given.value
+            continue
+        columns = given if isinstance(given, list) else [given]
+        values: set[tuple[str, ...]] = set()
+        for moves in match.rounds:
+            for move in moves:
+                texts = tuple(move.row[column].strip() for column in columns)
+                values.add(_by_action(texts, game, mapping) if len(texts) > 1 else texts)
+        if len(values) > 1:
+            shown = " and ".join(repr(" ".join(v)) for v in sorted(values)[:2])
+            raise StudyError(
+                f"framing {name} changes within a match ({shown}); keep it under round_columns",
+                file=match.file, key=match.lines,
+            )  # fmt: skip
+        value = next(iter(values))
+        factors[name] = list(value) if isinstance(given, list) else value[0]
+    try:
+        Framing(**factors)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StudyError(
+            f"framing.{'.'.join(map(str, first['loc']))}: {first['msg']}", file=match.file, key=match.lines
+        ) from None
+    return factors
+
+
+def _by_action(labels: tuple[str, ...], game: Game, mapping: Mapping) -> tuple[str, ...]:
+    places = []
+    for label in labels:
+        meant = mapping.actions.get(canonical(label))
+        if isinstance(meant, str) and game.has_action(0, meant):
+            places.append(game.index(0, meant))
+        elif isinstance(meant, int):
+            places.append(meant - 1)
+        else:
+            return labels
+    return tuple(label for _, label in sorted(zip(places, labels, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +412,7 @@ def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
         "types": {player: {"recorded": player} for player in names},
         "seating": "ordered",
         "report": rule.report,
+        **({"seeds_shared": True} if rule.shared else {}),
     }
     return validate(StudyFile, data, "mapping")
 

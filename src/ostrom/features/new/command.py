@@ -1,14 +1,113 @@
-"""`ostrom new`: a file or folder to begin with."""
+"""`ostrom new`: a file or folder to begin with.
+
+A folder of prompt files for the wording that a paper prints: our own words, and which printed block replaces them.
+
+``wordings.yaml`` of a replication declares the files. Papers own what they print, so none of it is shipped: a reader
+with the paper at hand puts each block in its place.
+"""
 
 import re
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.cli.output import Output, Remark
 from ostrom.features.new.files import KINDS
+from ostrom.framing.library import Library
+from ostrom.framing.templates import text_of
 from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.registry import replications
+from ostrom.ground.validation import validate
+from ostrom.ground.yaml import read_yaml
+
+FILE = "wordings.yaml"
+
+
+class PromptFile(BaseModel):
+    """One file of a wording."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    block: str = Field(description="the printed block that belongs here")
+    variables: dict[str, str] = Field(description="what the file may speak of, and what it is")
+    ours: str | None = Field(default=None, description="the file whose words stand in place; by default its own")
+
+
+class Wording(BaseModel):
+    """A whole ``wordings.yaml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    files: dict[str, PromptFile] = Field(min_length=1)
+
+
+@cache
+def wordings() -> dict[str, Wording]:
+    """The papers whose printed prompts can be filled in."""
+    declared = {}
+    for name, package in replications().items():
+        file = files(package).joinpath(FILE)
+        if file.is_file():
+            told = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{FILE}")
+            declared[name.replace("_", "-")] = validate(Wording, told, f"{name}/{FILE}")
+    return declared
+
+
+def new_prompts(place: Path, paper: str | None) -> str:
+    """Write the folder; returns what to do next."""
+    if paper is None:
+        return _own_words(place)
+    name = paper.replace("_", "-")
+    if name not in wordings():
+        raise UnknownName("paper with printed prompts", paper, wordings())
+    wording, library = wordings()[name], Library()
+    for path, declared in wording.files.items():
+        source, file = library.find(declared.ours or path), place / path
+        if source is None:
+            raise library.missing(declared.ours or path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(commented(text_of(source), declared), encoding="utf-8")
+    return (
+        f"{place}: {len(wording.files)} files in our own words. Put the printed ones in their place "
+        f"({wording.source}): the comment of each file says which block it holds. Playable at any time: "
+        f"ostrom replicate {name} --prompts {place} --model PROVIDER/MODEL"
+    )
+
+
+def _own_words(place: Path) -> str:
+    """Write the prompt files that a plain study uses, each with a comment; returns what to do next."""
+    from ostrom.features.new.files import filled
+    from ostrom.studies.load import load_study
+    from ostrom.studies.plan import StudyPlan
+
+    study = read_yaml(filled("study.yaml", place.name, f"{place.name}.yaml"), "study.yaml")
+    plan, library = StudyPlan(load_study(study, models=["openai/any"])), Library()
+    for path in plan.prompts:
+        source, file = library.find(path), place / path
+        if source is not None:
+            about = PromptFile(block=f"{path}: change the words; what stands in braces is filled in.", variables={})
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(commented(text_of(source), about), encoding="utf-8")
+    return f"{place}: the prompt files of a plain study, in our words. Next: ostrom run STUDY --prompts {place}"
+
+
+def commented(text: str, declared: PromptFile) -> str:
+    """A prompt file below a comment, which is no part of the prompt; a header of words stays first.
+
+    >>> print(commented("Go.", PromptFile(block="Figure 1.", variables={"round": "this round"})))
+    {# Figure 1.
+       round: this round #}
+    Go.
+    """
+    about = "\n   ".join([declared.block, *(f"{name}: {what}" for name, what in declared.variables.items())])
+    header, line, body = text.partition("\n---\n") if text.startswith("---\n") else ("", "", text)
+    return f"{header}{line}{{# {about} #}}\n{body}"
+
 
 ALL = (*KINDS, "prompts")
 
@@ -38,8 +137,6 @@ def new(
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,99}", plain):
         raise UsageError(f"NAME must be letters, digits, '-', '_' and '.' (found {name!r})")
     if kind == "prompts":
-        from ostrom.features.new.prompts import new_prompts
-
         place = Path(name)
         if place.exists() or place.is_symlink():
             raise UsageError(f"{place} exists already: choose another name")

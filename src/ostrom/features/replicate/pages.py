@@ -175,7 +175,8 @@ def _ours(line: ClaimLine) -> str:
         return ""
     ends = "" if one.low is None or one.high is None else f" [{_number(line, one.low)}, {_number(line, one.high)}]"
     pair = f" ({one.key[line.claim.order.factor]})" if line.claim.order is not None else ""
-    return f"{line.agent}: {_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}{pair}"
+    whose = f"{line.agent}: " if line.agent else ""
+    return f"{whose}{_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}{pair}"
 
 
 def _theirs(line: ClaimLine) -> str:

@@ -42,6 +42,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.analysis.claims import PaperQuery
+from ostrom.analysis.estimate import MODEL
 from ostrom.analysis.published import PublishedPick
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
@@ -131,6 +132,11 @@ class PaperClaim(PaperQuery):
         return "direction" if self.contrast or self.over else "level"
 
     @property
+    def names_model(self) -> bool:
+        """Whether it is asked of every model."""
+        return any(MODEL in text for text in (self.contrast, str(self.where)))
+
+    @property
     def shown(self) -> list[str]:
         """The columns whose levels it keeps apart, or weighs the same."""
         compared = [self.pair[0]] if self.contrast else [] if self.order is None else [self.order.factor]
@@ -198,11 +204,12 @@ class Released(BaseModel):
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
     levels: dict[str, str] = Field(default_factory=dict, description="levels of a claim, with their names in the data")
-    measure: str | None = Field(
-        default=None, description="what claims are judged by where the data lack the actions; all in one unit"
+    measures: dict[str, str] = Field(
+        default_factory=dict, description="measures of claims that the data cannot give, with those that stand for them"
     )
+    unknown: tuple[str, ...] = Field(default=(), description="columns of claims that the data do not record")
     published: dict[str, str] = Field(
-        default_factory=dict, description="columns of the printed figures of that measure"
+        default_factory=dict, description="columns of the printed figures of those measures"
     )
 
 

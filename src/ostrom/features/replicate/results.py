@@ -239,8 +239,8 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
-        if run.released is not None and run.released.measure is not None:
-            title = measures.named(run.released.measure).title
+        for measure in run.released.measures.values() if run.released is not None else ():
+            title = measures.named(measure).title
             remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(judged_claims(plan, runs, reference, chosen))
@@ -294,6 +294,7 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
             return verdict
         if not line.doubts:
             return PaperVerdict("not comparable", "The released data are known to give a figure near the printed one.")
+        return _with_doubt(verdict, line)
     if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "The paper pools its own models.")
     if own.word:
@@ -305,10 +306,13 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
     verdict = cell_verdict(own, prior, printed, error, margin, run.seeds)
     if verdict.seeds is not None and run.usd:
         verdict = replace(verdict, usd=verdict.seeds * run.usd / run.seeds)
-    if line.doubts:
-        doubt = f"The printed figure is in doubt ({line.doubts[0]})."
-        return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
-    return verdict
+    return _with_doubt(verdict, line) if line.doubts else verdict
+
+
+def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
+    """The verdict on a printed figure that is in doubt, which can differ as well as agree."""
+    doubt = f"The printed figure is in doubt ({line.doubts[0]})."
+    return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
 
 
 @dataclass(frozen=True)
@@ -427,8 +431,8 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
     claim, run = asked.claim, asked.run
     if not asked.estimates:
-        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent)
-    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent, None, asked.published)
+        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent or None)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent or None, None, asked.published)
     judged = [
         (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
         for several in asked.estimates
@@ -443,9 +447,12 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     verdict, one = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
-    if run.released:  # the data of the paper itself have no other error than that of the paper
-        one = replace(one, low=None, high=None)
-    return replace(line, verdict=verdict, estimate=one)
+    # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
+    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
+        None,
+        None,
+    )
+    return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
 def _several_alike(made: Inference) -> bool:
@@ -468,7 +475,7 @@ def _claimed(
         return of(one.value, one.value)
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
     ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
-    if made is None or ends is None or made.exact:
+    if made is None or ends is None:
         why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
         interval = Interval(one.value, None, None, run.seeds)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
@@ -479,40 +486,58 @@ def _claimed(
 
 
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
-    """The claim by the measure that released data have in place of its own."""
-    if run.released is None or run.released.measure is None:
+    """The claim by the measure that released data have in place of its own, in the unit of that measure."""
+    instead = run.released.measures.get(str(claim.measure)) if run.released is not None else None
+    if run.released is None or instead is None:
         return claim
     fields = claim.model_dump()
     if fields["published"] is not None:
         fields["published"]["where"] |= run.released.published
         fields["published"]["scale"] = 1.0
-    return PaperClaim(**{**fields, "measure": run.released.measure})
+    return PaperClaim(**{**fields, "measure": instead, "scale": 1.0, "unit": ""})
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
-    """The agents that a claim is judged for; of released data only the models that it speaks of."""
+    """The agents that a claim is judged for; of released data only the models that it speaks of.
+
+    A claim that names no model is one about all players, or about people, and is judged once.
+    """
+    if run.agents and not claim.names_model:
+        named = claim.where.get("agent") if isinstance(claim.where, Mapping) else None
+        return [str(named or "all agents")]
     if run.released is None or not claim.about:
         return run.models
     return [agent for agent in run.agents if run.released.agents.get(agent, agent) in claim.about]
 
 
 def _in_data(question: Query, run: PaperRun) -> Query:
-    """The question with the names that released data have for its levels."""
-    names = run.released.levels if run.released else {}
-    if not names or isinstance(question.where, str):
+    """The question with the names that released data have for its levels, without what they do not record."""
+    if run.released is None or isinstance(question.where, str):
         return question
-    where = {column: names.get(str(level), level) for column, level in question.where.items()}
+    names, unknown = run.released.levels, run.released.unknown
+
+    def renamed(level: Any) -> Any:
+        return [renamed(one) for one in level] if isinstance(level, list) else names.get(str(level), level)
+
+    where = {column: renamed(level) for column, level in question.where.items() if column not in unknown}
     factor, equals, pair = question.contrast.partition("=")
-    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"})
+    sides = " - ".join(names.get(side.strip(), side.strip()) for side in pair.split(" - "))
+    return question.model_copy(update={"where": where, "contrast": f"{factor}{equals}{sides}"})
 
 
 def _within(question: Query, data: RunData) -> Query:
-    """The question about those of its levels that the run has: a smaller preset plays fewer."""
+    """The question about those of its levels that the run has: a smaller preset plays fewer.
+
+    A wording that the whole run has is no column of it and needs no condition.
+    """
     where = question.where
     if isinstance(where, str):
         return question
+    wording = (data.study.get("agent") or {}).get("framing") or {}
     kept = {}
     for column, wanted in where.items():
+        if column not in data.columns("matches") and column in wording and wording[column] == wanted:
+            continue
         known = [str(level) for level in data.levels.get(column, ())]
         kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
         if kept[column] == []:

@@ -27,6 +27,7 @@ MOST_TIMES = 10
 ROUNDING = 1e-9
 ONE_MATCH = "By its value and the margin: every cell has one distinct match."
 MANY = "More than 10 x what was played would decide: ostrom power --from RUN."
+SMALLER = "The direction is that of the paper; whether the effect is smaller by more than the margin is open."
 ALL_ALIKE = "By its value and the margin: its matches are all alike."
 
 
@@ -87,7 +88,7 @@ def claim_verdict(
     """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
 
     ``printed`` is the range of what the paper's models have: an effect in the direction of the claim that is surely
-    smaller than all of them, by more than ``smallest``, differs.
+    smaller than all of them, by more than ``smallest``, differs, and one that seems to be is undecided.
 
     >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01).answer
     'agrees'
@@ -117,9 +118,11 @@ def claim_verdict(
         return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
     if high < -slack:
         weakest = 0.0 if printed is None else max(sign * (end - threshold) for end in printed)
-        if weakest < 0 and low > weakest + smallest + slack:
+        if weakest >= 0 or low <= weakest + slack or value <= weakest + smallest + slack:
+            return PaperVerdict("agrees")
+        if low > weakest + smallest + slack:
             return PaperVerdict("differs", "The direction is that of the paper, the effect is smaller.")
-        return PaperVerdict("agrees")
+        return replace(_undecided(one, threshold, smallest, value - weakest - smallest), why=SMALLER)
     if low > slack - smallest:
         return PaperVerdict(
             "differs", "" if value > smallest else f"There is no effect as large as {one.scale * smallest:.3g}."
@@ -165,13 +168,21 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
 
 
 def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
-    """The interval whose variances are mixed with those of the table; None where there is none."""
+    """The interval whose variances are mixed with those of the table; None where there is none.
+
+    A condition without spread adds none, as in the plain interval.
+    """
+    if one.exact or one.alike:
+        return None
     free = [part for part in one.parts if part.n > part.centred and part.df is None]
     if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
         return one.reach(level)
     total = weight = 0.0
     for part in free:
-        variance, df = prior.moderated(part.variance()[0] * part.n / part.share**2, part.variance()[1])
+        own, freedom = part.variance()
+        if own <= 0:
+            continue
+        variance, df = prior.moderated(own * part.n / part.share**2, freedom)
         share = part.share**2 * variance / part.n
         total, weight = total + share, weight + share**2 / df
     if total <= 0:

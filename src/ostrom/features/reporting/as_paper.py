@@ -14,6 +14,7 @@ from ostrom.reports.exhibits.panels import draw_panels
 from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
 from ostrom.reports.figures import need_extras
 from ostrom.reports.page import Section, render_page
+from ostrom.studies.pooled import check_replication
 
 FOLDER = "report/as-paper"
 
@@ -36,6 +37,7 @@ def write_as_paper(
     if not exhibits:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
     check_exhibits(exhibits, paper, f"{paper.name}/{FILE}")
+    check_replication(paper.name)
     names = names_of([of.folder for of in (data, *more)])
     runs = {names[of.folder]: of for of in (data, *more)}
     published: list[Published] = list(paper.published())

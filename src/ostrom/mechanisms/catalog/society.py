@@ -90,7 +90,7 @@ class Society(SocietyRules):
             raise GameError(
                 f"mechanism {self.name}: meeting pair needs a game of 2 seats, {game.name} has {game.seats}"
             )
-        if self.players is not None:
+        if self.players is not None and not getattr(self.network, "absent", False):
             self._places(self.players, np.random.default_rng(0))
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:

@@ -1,18 +1,23 @@
 """A client for every server that speaks the OpenAI wire, with its batches, and the rules for its address and key.
 
 The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_URL names.
+
+One model behind several servers: every match stays with one of them, so that its prompts are in that one's cache.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import orjson
 
 from ostrom.ground.errors import AccessRefused, MalformedReply, StudyError, UsageError
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
-from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.base import Abilities, Model, Reply, Request
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
     BatchEndpoint,
@@ -30,9 +35,48 @@ from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.failures import from_document, from_error_object, in_text
 from ostrom.models.grants import key_for
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
-from ostrom.models.replicas import ReplicatedModel, addresses_of
 from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
 from ostrom.models.transport import HttpModel, Transport
+
+
+class ReplicatedModel:
+    """The clients of the servers, in the order in which they are named."""
+
+    def __init__(self, replicas: Sequence[Model]) -> None:
+        self.replicas = tuple(replicas)
+        """The engine makes the calls of a match at one of them, and after a failure at the next."""
+        first = self.replicas[0]
+        self.name, self.abilities = first.name, first.abilities
+        self.connections = sum(replica.connections for replica in self.replicas)
+        self._turn = cycle(self.replicas)
+
+    def __repr__(self) -> str:
+        return f"<ReplicatedModel {self.name}, {len(self.replicas)} servers>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call that belongs to no match: the servers take turns."""
+        return await next(self._turn).complete(request)
+
+    async def close(self) -> None:
+        """Close all clients."""
+        for replica in self.replicas:
+            await replica.close()
+
+    def describe(self) -> Mapping[str, Any]:
+        """As the first server; which other ones there are decides no reply."""
+        facts = dict(self.replicas[0].describe())
+        addresses = [replica.describe()["base_url"] for replica in self.replicas]
+        return {**facts, "client": {**facts["client"], "replicas": addresses}}
+
+
+def addresses_of(address: str, replicas: Iterable[str] | None) -> list[str]:
+    """The addresses of all servers of a model, its own first, each once.
+
+    >>> addresses_of("http://a:1/v1", ["http://a:1/v1/", "http://b:1/v1"])
+    ['http://a:1/v1', 'http://b:1/v1']
+    """
+    return list(dict.fromkeys([address, *(checked_url(url, source="replicas") for url in replicas or ())]))
+
 
 __all__ = ["PARAMS", "PROVIDER", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
 

@@ -16,7 +16,7 @@ import orjson
 from ostrom.analysis.intervals import share_of
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
-from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.catalog.similarity import compared_game

@@ -24,7 +24,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.replications.repeated_games.contests import own_tests
-from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, together
+from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, jointly, matches, together
 
 
 def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], what: str) -> Own:
@@ -98,8 +98,8 @@ MEANS = (
 """Figures that are means over matches, and their measures."""
 IN_STEP = "first_alternating_round"
 HIGHEST, ABOVE = "max_joint_cooperation_in_regular_variants", "n_variants_above_0.1"
-VARIANTS, EXCEPTIONS, BOUND = 9, 2, 0.1
-"""The paper has nine wordings, of which two go beyond a rate of 0.1."""
+VARIANTS, EXCEPTIONS, BOUND, STORY = 9, 2, 0.1, "pair"
+"""The paper has nine wordings of a plain story, of which two go beyond a rate of 0.1."""
 
 
 def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
@@ -126,12 +126,15 @@ def in_step(found: Sequence[Match]) -> Iterator[Own]:
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
-    """Joint cooperation with a script that defects once, over nine wordings."""
+    """Joint cooperation with a script that defects once, over nine wordings of the plain story."""
     joint: dict[str, list[tuple[str, float]]] = {}
+    told = "SELECT DISTINCT match, story FROM matches"
+    stories = {row["match"]: row["story"] for row in data.records(told)} if "story" in data.factors else {}
     for match, me, other in facing(found, PD, Side.defects_once):
+        if stories.get(match.number, STORY) != STORY:
+            continue
         words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
-        both = [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
-        joint.setdefault(me.agent, []).append((words, fmean(both)))
+        joint.setdefault(me.agent, []).append((words, fmean(jointly(me, other))))
     for agent, rates in joint.items():
         if len(variants := grouped(rates)) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
@@ -156,17 +159,28 @@ AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_a
 
 def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
     """Medians over the series of predictions about a player that changes its action every round."""
+    series = grouped(
+        ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))
+        for row in _of_alternation(data, found)
+    )
+    for (agent, measure), reached in series.items():
+        yield median_round(("", BOS, measure), agent, reached, "series")
+
+
+def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
+    """The first round from which on all predictions about a script that alternates are right, as a measure."""
+    for row in _of_alternation(data, matches(data)):
+        yield {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+
+
+def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str, Any]]:
     alternating = always(found, BOS, Side.alternates)
     battles = {match.number for match in found if match.game == BOS}
-    series: dict[tuple[str, str], list[tuple[int, bool]]] = {}
     for row in first_right_rounds(data):
         # A strategy predicts by its own rule, and a social agent predicts on the way to its choice.
         asked = row["strategy"] is None and row["agent_style"] != "social"
         if asked and row["match"] in battles and row["target_agent"] in alternating:
-            measure = AS_OBSERVER if row["seat"] is None else AS_PLAYER
-            series.setdefault((row["agent"], measure), []).append((row["from_round"], row["ever"]))
-    for (agent, measure), reached in series.items():
-        yield median_round(("", BOS, measure), agent, reached, "series")
+            yield row
 
 
 def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -165,6 +165,17 @@ def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
             yield {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
 
 
+def joint_with_one_defection(data: RunData) -> Iterator[dict[str, Any]]:
+    """The share of rounds in which a player without a strategy and a script that defects once both cooperate."""
+    for match, me, other in facing(matches(data), PD, Side.defects_once):
+        yield {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
+
+
+def jointly(me: Side, other: Side) -> list[bool]:
+    """In which rounds both cooperate."""
+    return [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
+
+
 def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
     """Every round but the first; how many those are is known once the match was played."""
     lengths = {

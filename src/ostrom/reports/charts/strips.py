@@ -41,14 +41,16 @@ class Strips(Panel):
         self.matches = matches
         self.pairs: list[Sequence[str]] = pairs
         self.who = " and ".join(name.replace("*", "any") for name in self.pairs[0]) if pairs else ""
+        # A word in braces stands for any model: a reader is told "the model".
+        self.shown = re.sub(r"\{(\w+)\}", r"the \1", self.who)
         if pairs:
-            self.title = f"Single matches of {self.who}"
+            self.title = f"Single matches of {self.shown}"
 
     def draw(self, data: RunData) -> Drawn:
         """One block of strips per chosen match."""
         chosen = self._choose(data)
         if not chosen:
-            nobody = f"There is no finished match of {self.who}."
+            nobody = f"There is no finished match of {self.shown}."
             return Drawn(notes=[nobody if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
         # Runs without a game of amounts have no such columns.

@@ -107,7 +107,8 @@ def render_page(
     found: ReportAnswers | None = None, calls: Section | None = None,
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
-    title, about = question(data.study)
+    asked = found is None or found.declared  # a question stands above its answer alone
+    title, about = question({**data.study, **({} if asked else {"answers": ()})})
     played = [(term, value) for term, value in card if term in RUN]
     return _filled(
         "index.html.jinja",

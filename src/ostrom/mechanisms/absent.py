@@ -1,0 +1,159 @@
+"""What stands in place of a mechanism whose package is not installed, so that the rows of its run can be read.
+
+The manifest of a run keeps the shape of every mechanism that another package adds: what its plan and its tables depend
+on. It is kept for each set of parameters and each game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from inspect import Parameter, Signature
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict
+
+from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.python_files import from_code
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism
+
+SHAPES: dict[str, list[RulesShape]] = {}
+"""The shapes of mechanisms, by name, that runs opened in this process keep."""
+LONGEST = 50
+"""Rounds up to which weights of their own are kept."""
+_SAME = ("one_shot", "society", "observers", "generations", "spreads", "apart", "may_miss", "any_game", "may_talk")
+__all__ = ["absent", "from_code", "keep_shapes", "shape_of"]
+
+
+class RulesShape(BaseModel):
+    """A mechanism as a manifest keeps it: with these parameters, for one game and the types of one society."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    params: dict[str, Any]
+    """As a study states them."""
+    known: list[str]
+    """The names of all its parameters."""
+    game: str
+    game_params: dict[str, Any]
+    fields: dict[str, bool | int | float | str]
+    types: list[str]
+    population: list[str] | None
+    prepared: list[str | None]
+    decisions: int
+    rounds: int
+    score_range: list[float] | None
+    weights: list[list[float]] | None
+    """By number of rounds, where they are none that discounting gives; none where there may be too many."""
+
+
+def shape_of(
+    name: str, params: Mapping[str, Any], known: Iterable[str], rules: Mechanism, game: Game, types: Sequence[str]
+) -> dict[str, Any]:
+    """What a manifest keeps of a mechanism."""
+    prepared = [rules.preparation(game, seat) for seat in range(game.seats)]
+    ends = rules.score_range(game)
+    most, own = rules.most_rounds(game), type(rules).weights is not Mechanism.weights
+    plain = {key: value for key, value in vars(rules).items() if isinstance(value, bool | int | float | str)}
+    return RulesShape(
+        name=name, params=dict(params), known=list(known), game=game.name, game_params=dict(game.params),
+        fields=plain | {key: getattr(rules, key) for key in _SAME},
+        types=list(types), population=list(rules.population(types, game.seats)) if rules.society else None,
+        prepared=[None if one is None else one.name for one in prepared],
+        decisions=rules.most_decisions(game), rounds=most, score_range=None if ends is None else list(ends),
+        weights=[list(rules.weights(n)) for n in range(1, most + 1 if most <= LONGEST else 1)] if own else None,
+    ).model_dump()  # fmt: skip
+
+
+def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
+    """Take in what a manifest keeps."""
+    for shape in map(RulesShape.model_validate, shapes):
+        known = SHAPES.setdefault(shape.name, [])
+        if shape not in known:
+            known.append(shape)
+
+
+def absent(name: str) -> Callable[..., Mechanism] | None:
+    """The factory of what stands in place of a mechanism, where some run keeps its shape."""
+    if name not in SHAPES:
+        return None
+
+    own = list(SHAPES[name][0].known)
+
+    def build(*args: Any, **params: Any) -> Mechanism:
+        return AbsentMechanism(name, {**dict(zip(own, args, strict=False)), **params})
+
+    places = [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=None) for one in own]
+    build.__signature__ = Signature(places)  # type: ignore[attr-defined]
+    return build
+
+
+class AbsentMechanism(Mechanism):
+    """Rules of which a run keeps the shape alone: no match is played by them, and none is replayed (``Rows``)."""
+
+    absent = True
+
+    def __init__(self, name: str, params: Mapping[str, Any]) -> None:
+        self._shapes = [shape for shape in SHAPES[name] if shape.params == params] or SHAPES[name]
+        vars(self).update(self._shapes[0].fields, name=name)
+
+    def _of(self, game: Game) -> RulesShape:
+        played = (shape for shape in self._shapes if shape.game == game.name and shape.game_params == game.params)
+        return next(played, self._shapes[0])
+
+    def fit(self, game: Game) -> None:
+        """Nothing is refused that was played."""
+
+    def check(self, game: Game) -> None:
+        """Nothing is refused that was played."""
+
+    def allowing(self, missing: Any) -> Mechanism:  # noqa: ARG002
+        """The same: nobody misses anything."""
+        return self
+
+    def play(self, game: Game, streams: Streams) -> NoReturn:  # noqa: ARG002
+        """Refused."""
+        raise GameError(f"mechanism {self.name}: its package is not installed, which playing and replays need")
+
+    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
+        """The members that the society had."""
+        known = (shape.population for shape in self._shapes if shape.types == list(names))
+        return next(known, None) or super().population(names, seats)
+
+    def preparation(self, game: Game, seat: int) -> Mechanism | None:
+        """What a player did beforehand, by its name."""
+        name = self._of(game).prepared[seat]
+        if name is None:
+            return None
+        rules = copy(self)
+        rules.name, rules.one_shot = name, True  # type: ignore[misc]
+        return rules
+
+    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
+        """The same."""
+        return self
+
+    def most_decisions(self, game: Game) -> int:
+        """As many as the rules stated."""
+        return self._of(game).decisions
+
+    def most_rounds(self, game: Game) -> int:
+        """As many as the rules stated."""
+        return self._of(game).rounds
+
+    def score_range(self, game: Game) -> tuple[float, float] | None:
+        """As the rules stated it."""
+        ends = self._of(game).score_range
+        return None if ends is None else (ends[0], ends[1])
+
+    def weights(self, rounds: int) -> Sequence[float]:
+        """As the rules stated them."""
+        weights = self._shapes[0].weights
+        if weights is None:
+            return super().weights(rounds)
+        if rounds > len(weights):
+            raise GameError(f"mechanism {self.name}: its package is not installed, which the weights of rounds need")
+        return weights[rounds - 1]
