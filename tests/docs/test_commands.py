@@ -28,7 +28,7 @@ from ostrom.studies.run import play
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 EVERYTHING = bool(os.environ.get("OSTROM_DOCS"))
-LONG = {"replications", "mechanisms", "personas", "society"}
+LONG = {"replications", "mechanisms", "personas", "society", "games"}
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -36,7 +36,7 @@ PAGES = [
     and "tutorials" not in page.parts  # run from end to end in test_blocks.py
     and (EVERYTHING or not {page.parent.name, page.stem} & LONG)
 ]
-SECONDS = {"memories", "prompt-evolution", "evolution"}
+SECONDS = {"memory", "society", "replicate"}
 """Pages whose commands take seconds: left out by `make test`, run by `make test-all`."""
 SLOW = ("report", "infer", "compare", "judge")
 NAMES = {
@@ -49,7 +49,7 @@ NAMES = {
     "gpt": "grim",
 }
 """Names on the pages that stand for others."""
-RUNS = {"evolution": "mechanisms", "judge": "memory", "inference": "pd-tournament"}
+RUNS = {"society": "mechanisms", "probe": "memory"}
 """What RUN is on a page; elsewhere it is a run of the memory study with a model that reasons."""
 MODEL = ["openai/gpt-4o-mini"]
 PREPARED: dict[str, dict[str, Any]] = {

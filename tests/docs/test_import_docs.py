@@ -34,7 +34,7 @@ def mappings() -> list[dict[str, Any]]:
 
 
 def test_every_example_of_a_mapping_is_valid() -> None:
-    assert len(mappings()) == 4
+    assert len(mappings()) == 3
     for example in mappings():
         Mapping.model_validate(example)
 

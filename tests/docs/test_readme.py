@@ -27,7 +27,7 @@ SAME: dict[str, dict[str, str]] = {
     },
     "shortest beginning that a prompt cache keeps": {
         "BENCHMARKS.md": r"beginnings of at least ([\d,]+) tokens",
-        "docs/caching.md": r"long enough: ([\d,]+) tokens",
+        "docs/batch.md": r"long enough: ([\d,]+) tokens",
     },
     "exit code of an undecided gate": {
         "docs/gates.md": r"(\d) if none fails and one is undecided",

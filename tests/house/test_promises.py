@@ -16,7 +16,7 @@ HELD: dict[str, list[str]] = read_yaml((ROOT / "tests/house/promises.yaml").read
 
 
 def promises() -> dict[str, list[str]]:
-    """What the pages promise with its tests: the list of SECURITY.md, every section of docs/security.md and its bold lists."""
+    """What SECURITY.md lists, and every section and bold list of docs/security.md, with the tests that hold it."""
     short = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("None of them may")[2]
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     named = {text.splitlines()[0][:70]: TEST.findall(text) for text in BULLET.findall(short)}

@@ -1,6 +1,6 @@
 """Verdicts of `ostrom compare` on drawn pairs with a known difference: `python -m tests.recomputed.compare_cells`.
 
-Its figures stand in docs/compare.md.
+Its figures stand in docs/methods.md.
 """
 
 from __future__ import annotations

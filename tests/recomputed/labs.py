@@ -1,6 +1,6 @@
 """Pooling of simulated labs written a second time, for many sets of labs at once: `python -m tests.recomputed.labs`.
 
-Its figures stand in docs/pool.md. The variance between labs is found by iterating the equation of the restricted
+Its figures stand in docs/methods.md. The variance between labs is found by iterating the equation of the restricted
 likelihood (Viechtbauer 2005), not by a search as in ``ostrom.features.pooling.random_effects``.
 """
 

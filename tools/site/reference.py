@@ -40,7 +40,8 @@ PYTHON = ("study", "play", "play_async", "open_run", "game", "Study", "Run", "Me
 def pages() -> dict[str, str]:
     """Every page by its name."""
     catalogues = {name: _catalogue(name) for name in CATALOGUES}
-    return {"commands": _commands(), "keys": _keys(), "prompts": _prompts(), "python": _python(), "exhibits": _exhibits(), **catalogues}
+    written = {"commands": _commands(), "keys": _keys(), "prompts": _prompts(), "python": _python()}
+    return {**written, "exhibits": _exhibits(), **catalogues}
 
 
 def _first(doc: str | None) -> str:

@@ -54,8 +54,8 @@ def foreign(tmp_path: Path) -> Foreign:
 
 
 def printed(package: str) -> str:
-    """The Python that docs/environments.md prints for a package."""
-    page = (Path(__file__).parents[3] / "docs" / "environments.md").read_text()
+    """The Python that docs/seats.md prints for a package."""
+    page = (Path(__file__).parents[3] / "docs" / "seats.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
     (block,) = [block for block in blocks if package in block]
     return str(block)

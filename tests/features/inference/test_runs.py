@@ -56,7 +56,7 @@ def test_the_default_candidates_are_the_certain_rules_of_the_catalog_once_each()
 
 
 def test_the_page_lists_the_default_candidates_in_order() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "inference.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "probe.md").read_text(encoding="utf-8")
     listed = page.split("Without `--strategies`:")[1].split(". These")[0]
     assert tuple(re.findall(r"`(\w+)`", listed)) == DEFAULT_CANDIDATES
 

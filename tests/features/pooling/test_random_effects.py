@@ -133,7 +133,7 @@ def test_what_cannot_be_pooled_is_refused() -> None:
 @pytest.mark.parametrize("labs", [3, 5, 10])
 @pytest.mark.parametrize("shifted", [False, True])
 def test_the_interval_holds_the_mean_of_the_labs(labs: int, shifted: bool) -> None:
-    """A sample of the table in docs/pool.md: 200 times each."""
+    """A sample of the table in docs/methods.md: 200 times each."""
     rng = np.random.default_rng([labs, shifted])
     hits = 0
     for _ in range(200):

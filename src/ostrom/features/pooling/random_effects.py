@@ -4,7 +4,7 @@ Lab i has the estimate y_i = x_i b + u_i + e_i, where u_i is what sets labs apar
 error of the lab (variance v_i). Intervals are those of Hartung & Knapp (2001) and Sidik & Jonkman (2002): Student's t
 with k - p degrees of freedom, and the variance of the fit times q, the weighted mean square of the residuals. Where tau
 is estimated as 0, q may come out near 0 by chance and the interval would be far too short, so q is never less than 1
-(Roever, Knapp & Friede 2015). Coverage with few labs is measured in docs/pool.md.
+(Roever, Knapp & Friede 2015). Coverage with few labs is measured in docs/methods.md.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _open(model: str) -> NoReturn:
 
 
 def _told(name: str) -> str:
-    return f"{name}: answers from outside, through ostrom.environment (docs/environments.md), and cannot be called"
+    return f"{name}: answers from outside, through ostrom.environment (docs/seats.md), and cannot be called"
 
 
 PROVIDER = _open
