@@ -55,7 +55,14 @@ def report(
     whose = {"population": page.population} if page.population and not as_paper else {}
     hint = "with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN"
     return Output(
-        {"report": str(page), **far, **_answers(page), "failures": list(page.failures), **page.standing.document, **whose},
+        {
+            "report": str(page),
+            **far,
+            **_answers(page),
+            "failures": list(page.failures),
+            **page.standing.document,
+            **whose,
+        },
         [
             str(page),
             *page.standing.lines,
