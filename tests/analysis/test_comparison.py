@@ -75,14 +75,20 @@ def test_a_number_printed_twice_is_one_figure_that_names_both_places(second: Pub
     assert (mixed[0].doubts, mixed[0].status, mixed[0].source) == (("x",), "verified/uncertain", "Table 1")
 
 
-def test_the_range_of_models_leaves_out_what_is_in_doubt() -> None:
+def test_the_range_of_models_holds_what_is_in_doubt_and_names_it() -> None:
     figures = [
         PRINTED, replace(PRINTED, model="N", value=70.0), replace(PRINTED, model="O", value=10.0, doubts=("x",)),
         replace(PRINTED, model="P", value=90.0, status="uncertain"), replace(PRINTED, model="P", value=80.0),
         replace(PRINTED, model=None, value=99.0),
     ]  # fmt: skip
     [made] = _beside(OWN, figures, {})
-    assert (made.low, made.high, made.models, made.doubted, made.status) == (60.0, 70.0, 2, 2, "2 verified")
+    assert (made.low, made.high, made.models, made.doubted, made.status) == (
+        10.0,
+        90.0,
+        4,
+        2,
+        "4 verified; 1 uncertain",
+    )
     assert made.doubts == ("O: x", "P: the label is uncertain") and len(made.figures) == 5
     [pooled] = _beside(replace(OWN, agent=None), figures, {})
     assert (pooled.value, pooled.model) == (99.0, None)

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.in_process import caller
 
 FIRST = "register s --primary 'cooperation: k 1 - 2 > 0'"
-NEED = "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
+NEED = "needs a second run: ostrom compare NEW OLD"
 ONE = "--ask, --cancel, --forget: give one of them"
 PAPERS = "coopeval, memory-curse, personas, repeated-games"
 UNKNOWN = "unknown study 's' (known: advised, "
@@ -32,11 +32,12 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("compare a b --margin -1", "--margin must be a positive number (found -1)"),
         ("compare a b --margin inf", "--margin must be a positive number (found inf)"),
         ("compare a b --margin nan", "--margin must be a positive number (found nan)"),
-        ("compare a --measure score", NEED),
-        ("compare a --by agent", NEED),
-        ("compare a --lower-is-better", NEED),
-        ("compare a --where game=x", NEED),
-        ("compare a --margin 1", NEED),
+        ("compare a --measure score", f"--measure {NEED}"),
+        ("compare a --by agent", f"--by {NEED}"),
+        ("compare a --better lower", f"--better {NEED}"),
+        ("compare a b --better up", "--better must be higher or lower (found 'up')"),
+        ("compare a --where game=x", f"--where {NEED}"),
+        ("compare a --margin 1", f"--margin {NEED}"),
         ("gate r --gates g.yaml --junit none/x.xml", "none/x.xml: there is no folder none"),
         ("gate r --gates g.yaml --markdown none/x.md", "none/x.md: there is no folder none"),
         (
@@ -63,8 +64,8 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
         ("replicate", f"name a paper: {PAPERS}"),
         ("replicate coopeval", "give either --model (to play) or --runs (runs that exist)"),
         ("replicate coopeval --model a --runs r", "give either --model (to play) or --runs (runs that exist)"),
-        ("replicate coopeval --runs r --dry-run", "--runs plays nothing: leave --dry-run and --preset out"),
-        ("replicate coopeval --runs r --preset p", "--runs plays nothing: leave --dry-run and --preset out"),
+        ("replicate coopeval --runs r --dry-run", "--runs plays nothing: leave --dry-run, --preset and --seeds out"),
+        ("replicate coopeval --runs r --preset p", "--runs plays nothing: leave --dry-run, --preset and --seeds out"),
         ("replicate coopeval --model scripted/x --model scripted/x", "--model: a model is named twice"),
         ("replicate coopeval --model scripted/x --preset nope", "unknown preset 'nope' (known: paper, small, smoke)"),
         ("power s --within 0", "--within must be more than 0"),

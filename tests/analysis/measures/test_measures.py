@@ -25,7 +25,7 @@ OTHER_RUNS = set(
     "said_gain said_log_loss said_same_strategy score_at_similarity score_ratio signs wins word_mentions word_rate "
     "word_ratio tool_calls late_profit_gain profit_gain price_level price_level_by_round agreement "
     "offers_to_agreement surplus_taken surplus_share broken_words recognised sureness recognition_unread "
-    "cooperation_by_recognition".split()
+    "cooperation_by_recognition evolution_gain first_right_round forgiven joint_with_one_defection".split()
 )
 """Measures of what the small runs do not have (models, predictions, networks, contracts): tested in runs that do."""
 

@@ -92,7 +92,7 @@ def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Cal
     assert first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
     assert found["effect"] == 0 and "within ±0.2" in found["found"]
     # Two matches a seed and side, each on a range of one: fewer than pairs need, whose differences have a range of two.
-    assert "a gate `within 0.2` on this difference needs at least 5 seeds" in found["gate"]
+    assert "a gate `within 0.2` on this difference needs at least 6 seeds" in found["gate"]
 
 
 @pytest.mark.slow

@@ -47,9 +47,11 @@ def swayed(request: Request) -> str:
 def models() -> Iterator[None]:
     register("firm", firm)
     register("swayed", swayed)
+    register("second", lambda request: options(request)[1])
     yield
     unregister("firm")
     unregister("swayed")
+    unregister("second")
 
 
 def compared(folder: Path, *chosen: str, reference: str | None = None) -> Comparison:
@@ -215,7 +217,7 @@ def test_overall_scores_contradict_their_own_columns() -> None:
 def test_one_model_against_another_over_all_games(tmp_path: Path) -> None:
     changes = ["vary.game={from: ordinal_2x2, numbers: 1-3}", "mechanism.rounds=2"]
     made = compared(
-        played(tmp_path, "games-2x2", "other: constant:1", changes), "m=GPT-4", "other=Claude 2"
+        played(tmp_path, "games-2x2", "other: {model: scripted/second}", changes), "m=GPT-4", "other=Claude 2"
     )  # fmt: skip
     pair = "m against other"
     # The model plays its first option, so the pair meets in (1, 2) where it sits first and in (2, 1) where second.
