@@ -16,7 +16,8 @@ from ostrom.analysis.intervals import exactly
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.analysis.stopping import StopRule
-from ostrom.analysis.units import Observations, comparison
+from ostrom.analysis.unit_figures import comparison
+from ostrom.analysis.units import Observations
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.replications.memory_curse.results import Penalty, turned, worst_penalties
 from ostrom.replications.personas.reference import contradictions, selects, told

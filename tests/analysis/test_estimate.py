@@ -16,16 +16,8 @@ from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.analysis.intervals.binary import wilson
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import (
-    Observation,
-    Observations,
-    UnitFigure,
-    UnitSide,
-    UnitValue,
-    balanced,
-    comparison,
-    observations,
-)
+from ostrom.analysis.unit_figures import UnitFigure, UnitSide, balanced, comparison
+from ostrom.analysis.units import Observation, Observations, UnitValue, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request

@@ -20,6 +20,7 @@ from ostrom.analysis.estimate import (
 )
 from ostrom.analysis.intervals import exactly
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.unit_figures import balanced, comparison, figure, shared_columns
 from ostrom.analysis.units import (
     NoSuchLevel,
     Observation,
@@ -27,14 +28,10 @@ from ostrom.analysis.units import (
     UnitValue,
     _allowed,
     _levels,
-    balanced,
     bounds_of,
-    comparison,
-    figure,
     join_players,
     per_match,
     select,
-    shared_columns,
 )
 from ostrom.ground.errors import UnknownName, UsageError
 

@@ -11,6 +11,7 @@ from ostrom.cli.app import REMOVED
 from ostrom.ground.commands import every_command, spoken
 
 LINES = {
+    "compare --lower-is-better": ["compare new old --lower-is-better"],
     "completion": ["completion bash", "more completion zsh", "completion"],
     "export --format registry": ["export shared --format registry", "export --json --format=registry shared"],
     "pilot --browser": ["pilot study.yaml --people 4 --browser", "pilot --browser study.yaml"],

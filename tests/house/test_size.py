@@ -35,14 +35,14 @@ MOST: dict[str, Size] = {
     "agents": Size(31, 2_896),
     "engine": Size(30, 5_652),
     "data": Size(5, 669),
-    "analysis": Size(43, 5_154),
+    "analysis": Size(44, 5_166),
     "reports": Size(33, 2_944),
-    "studies": Size(20, 2_631),
+    "studies": Size(20, 2_632),
     "costs": Size(10, 1_243),
-    "api": Size(5, 569),
+    "api": Size(6, 578),
     "cli": Size(14, 1_238),
     "web": Size(5, 344),
-    "features": Size(138, 11_782),
+    "features": Size(138, 11_785),
     "people": Size(26, 3_251),
     "view": Size(19, 2_847),
     "probe": Size(16, 1_485),
@@ -52,13 +52,13 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=610, statements=61_444)
+WHOLE = Size(files=612, statements=61_469)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "engine": 9_500, "features": 21_700}
+ROOM_LINES = {"studies": 4_300, "engine": 9_520, "analysis": 9_600, "features": 22_300}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

@@ -31,6 +31,7 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.missing import with_failed
 from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
+from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison, figure
 from ostrom.analysis.units import (
     DONE,
     SETTING,
@@ -38,13 +39,9 @@ from ostrom.analysis.units import (
     Observation,
     Observations,
     Runs,
-    UnitFigure,
-    UnitSide,
     UnitValue,
     Where,
     bounds_of,
-    comparison,
-    figure,
     observations,
     per_match,
     select,

@@ -30,7 +30,8 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, comparison, independent, per_match
+from ostrom.analysis.unit_figures import comparison
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS

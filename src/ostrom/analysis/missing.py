@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.analysis.statistics.result import Estimate, fixed
-from ostrom.analysis.units import Observations, UnitFigure
+from ostrom.analysis.unit_figures import UnitFigure
+from ostrom.analysis.units import Observations
 from ostrom.ground.words import how_many
 
 FEW = 0.02

@@ -20,7 +20,8 @@ from ostrom.analysis.intervals import exactly
 from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents, studied_agents
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import NoSuchLevel, Observation, Observations, as_text, comparison
+from ostrom.analysis.unit_figures import comparison
+from ostrom.analysis.units import NoSuchLevel, Observation, Observations, as_text
 from ostrom.analysis.verdicts import p_value
 from ostrom.data.rundata import RunData
 from ostrom.ground.validation import validate

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from ostrom.api.frames import frame_of, values_of
 from ostrom.api.objects import model_name, plain
 from ostrom.api.threads import in_a_thread, inside_a_loop
 from ostrom.costs.forecast import Forecast, forecast
@@ -42,11 +43,9 @@ from ostrom.studies.run import open_run as open_folder
 if TYPE_CHECKING:
     import polars as pl
 
-    from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
-    from ostrom.analysis.registered import RegisteredRun, Standing
-    from ostrom.analysis.units import Observations
+    from ostrom.analysis.registered import RegisteredRun
 
 
 @dataclass(frozen=True, repr=False)
@@ -336,9 +335,9 @@ class Run:
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            values, split = _values(data, measure, by, where, agents, mean_over_agents)
+            values, split = values_of(data, measure, by, where, agents, mean_over_agents)
             found = estimate(values, measure, split, level=level)
-            return _frame(found, measure, data, standing([data]))
+            return frame_of(found, measure, data, standing([data]))
 
     def contrast(
         self,
@@ -358,7 +357,7 @@ class Run:
         from ostrom.analysis.units import select
 
         with self.data() as data:
-            values, split = _values(data, measure, by, where, agents, mean_over_agents, factor)
+            values, split = values_of(data, measure, by, where, agents, mean_over_agents, factor)
             found = contrast(values, measure, factor, levels, split, level=level)
             asked = None
             # A measure that is given as an object may be called like a registered one and be another.
@@ -366,7 +365,7 @@ class Run:
             if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
                 picked = select(data, measure, where or {})
                 asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
-            return _frame(found, measure, data, standing([data], asked), compared=True)
+            return frame_of(found, measure, data, standing([data], asked), compared=True)
 
     def trend(
         self,
@@ -385,9 +384,9 @@ class Run:
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            values, split = _values(data, measure, by, where, agents, mean_over_agents, over)
+            values, split = values_of(data, measure, by, where, agents, mean_over_agents, over)
             found = trend(values, measure, over, split, log=log, level=level)
-            return _frame(found, measure, data, standing([data]), compared=True)
+            return frame_of(found, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
@@ -572,43 +571,3 @@ class Run:
 def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | None = None) -> Run:
     """A run by its folder or by its name in the folder of runs."""
     return Run(find_run(path, runs).path, result)
-
-
-def _values(
-    data: RunData,
-    measure: str | Mapping[str, Any] | Measure,
-    by: Sequence[str],
-    where: Any,
-    agents: str | Sequence[str] | None,
-    mean: bool,
-    compared: str = "",
-) -> tuple[Observations, tuple[str, ...]]:
-    """The values of the agents that are asked for, and the columns that split them."""
-    from ostrom.analysis.estimate import split_by
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import asked_agents
-    from ostrom.analysis.units import observations
-
-    values = observations(data, measures.named(measure), where, asked_agents(agents, by, [compared]))
-    return values, split_by(values, by, [compared], agents, mean=mean)
-
-
-def _frame(
-    estimates: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
-) -> pl.DataFrame:
-    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
-
-    The notes of an unfinished run say how far it is; rows of a registered one have a ``label``.
-    """
-    import polars as pl
-
-    from ostrom.analysis.estimate import some
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import averaged_words
-
-    known = some(estimates, measures.named(measure), [data], compared=compared)
-    label = {"label": registered.label} if registered.bound else {}
-    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in known]
-    for row in rows if data.so_far else ():
-        row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
-    return pl.DataFrame(rows, infer_schema_length=None)

@@ -15,18 +15,8 @@ from ostrom.analysis.determinism import Determinism, seeds_shared
 from ostrom.analysis.estimate import Query, level_pairs
 from ostrom.analysis.population import ALL, chosen_agents, names_agents
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
-from ostrom.analysis.units import (
-    SETTING,
-    NoSuchLevel,
-    Observation,
-    Observations,
-    UnitFigure,
-    as_text,
-    comparison,
-    join_players,
-    observations,
-    shared_columns,
-)
+from ostrom.analysis.unit_figures import UnitFigure, comparison, shared_columns
+from ostrom.analysis.units import SETTING, NoSuchLevel, Observation, Observations, as_text, join_players, observations
 from ostrom.data.manifests import made_before_2
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types

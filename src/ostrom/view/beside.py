@@ -67,7 +67,7 @@ def pairing_of(
 
 
 def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
-    from ostrom.analysis.units import shared_columns
+    from ostrom.analysis.unit_figures import shared_columns
 
     sides = [_settings(listed) for listed in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))

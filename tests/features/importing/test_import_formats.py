@@ -144,7 +144,8 @@ class TestFramings:
                     lines.append(f"{t},{named[t - 1]},{units},GPT-4,Defect_once,{mine},{theirs},{pay[0]},{pay[1]},0,0")
         how = shipped("repeated-games-pd-wordings")
         how["seats"] = {s: {k: v for k, v in of.items() if k != "total"} for s, of in how["seats"].items()}
-        done = bring(write(tmp_path, "\n".join(lines) + "\n"), how)
+        file = write(tmp_path, "\n".join(lines) + "\n", "experiment_robustness_checks_game.csv")
+        done = bring(file, how)
         assert done.matches == 9 and done.folder is not None
         assert {(m["labels"], m["units"]) for m in matches(tmp_path)} >= {("R H", "coins"), ("J F", "points")}
         with open_run("in", tmp_path / "runs") as run, run_data(

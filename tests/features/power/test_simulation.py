@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.intervals import paired_difference_of
-from ostrom.analysis.units import UnitFigure, UnitSide
+from ostrom.analysis.unit_figures import UnitFigure, UnitSide
 from ostrom.features.power.command import _seeds, _where, duration
 from ostrom.features.power.plan import _smallest
 from ostrom.features.power.simulation import (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
+from ostrom.analysis.population import ALL
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
 from ostrom.data.rundata import RunData, names_of
@@ -91,6 +92,8 @@ def pool_runs(runs: Sequence[RunData], query: Query, level: float = 0.95, allowe
     """The answer to a question pooled over runs of one study, for every combination of the columns ``by``."""
     names = _names(runs)
     refuse_other_studies(runs, list(names), allowed)
+    if query.whose is None and any(run.manifest.get("registered") for run in runs):
+        query = query.model_copy(update={"agents": (ALL,), "mean_over_agents": True})  # one population for all labs
     answers = {name: _asked(run, query, level) for name, run in zip(names, runs, strict=True)}
     refuse_copies(dict(zip(names, runs, strict=True)), {name: found for name, (found, _) in answers.items()})
     keys: dict[tuple[tuple[str, Any], ...], None] = {}

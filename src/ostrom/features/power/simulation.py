@@ -14,7 +14,7 @@ import numpy as np
 from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Inference, share_of
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import UnitFigure, UnitSide, comparison
+from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of

@@ -1,0 +1,214 @@
+"""Units of analysis that are averaged or compared: sides, their weights, and what is inferred from them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
+from ostrom.analysis.replicates import distinct_words
+from ostrom.analysis.units import SETTING, Observation, Observations, UnitValue, bounds_of, per_match
+from ostrom.ground.values import grouped
+
+
+class _HasColumns(Protocol):
+    def __getitem__(self, column: str, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class UnitSide:
+    """Units that are averaged: their values, what is independent, and the conditions that the design fixes."""
+
+    values: Sequence[float]
+    labels: Sequence[Any]
+    conditions: Sequence[Any]
+    weights: Sequence[float]
+    exact: Sequence[bool]
+    units: Sequence[UnitValue] = ()
+
+    def first(self, seeds: int, of: int) -> "UnitSide":
+        """What the first so many of ``of`` seeds gave."""
+        n = len(self.values) * seeds // of
+        return UnitSide(*(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact")))
+
+
+@dataclass(frozen=True)
+class UnitFigure:
+    """How means of sides become one figure: their coefficients, and what every value has in common."""
+
+    sides: tuple[tuple[float, UnitSide], ...]
+    bounds: Bounds
+    unit: str = "match"
+    note: str = ""
+    shared: bool = False
+    clustered: bool = False
+    """Whether units are people or scenarios, which conditions do not divide."""
+    binary: bool = False
+    ratio: bool = False
+    most_weight: float | None = None
+
+    @property
+    def n(self) -> int:
+        """How many independent units."""
+        return len({label for _, side in self.sides for label in side.labels})
+
+    @property
+    def paired(self) -> bool:
+        """Whether sides have units in common."""
+        return self.n < sum(len(set(side.labels)) for _, side in self.sides)
+
+    @property
+    def certain(self) -> tuple[bool, ...]:
+        """Which sides have no sampling error."""
+        return tuple(all(side.exact) for _, side in self.sides)
+
+    def pairs(self) -> tuple[list[float], list[float]]:
+        """The means of the units that both sides have, in one order."""
+        both = []
+        for _, side in self.sides[:2]:
+            rows = grouped(zip(side.labels, side.values, strict=True))
+            both.append({label: math.fsum(of) / len(of) for label, of in rows.items()})
+        labels = [label for label in both[0] if label in both[1]]
+        return [both[0][label] for label in labels], [both[1][label] for label in labels]
+
+    def inference(self) -> Inference:
+        """The sum of coefficient times mean."""
+        made = combined([(a, self._mean(side)) for a, side in self.sides])
+        cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
+        one = self.n <= len(cells) and len({condition for _, condition in cells}) < 2
+        if one and self.note.endswith(" distinct"):  # nothing says how far another match would lie
+            made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
+        return made
+
+    def _mean(self, side: UnitSide) -> Inference:
+        total = math.fsum(side.weights)
+        drawn = [i for i, sure in enumerate(side.exact) if not sure]
+        fixed = [i for i, sure in enumerate(side.exact) if sure]
+        mass = math.fsum(side.weights[i] for i in fixed) / total
+        if fixed:
+            of = math.fsum(side.weights[i] * side.values[i] for i in fixed) / total / mass
+            values = [side.values[i] for i in fixed]
+            sure = exactly(min(max(of, min(values)), max(values)))
+            if not drawn:
+                return sure
+        made = mean_of(
+            [side.values[i] for i in drawn],
+            bounds=self.bounds,
+            weights=[side.weights[i] for i in drawn],
+            clusters=[side.labels[i] for i in drawn],
+            strata=None if self.clustered else [side.conditions[i] for i in drawn],
+            unit=self.unit,
+            shared=self.shared,
+            zero_one=self.binary,
+            ratio=self.ratio,
+            most_weight=self.most_weight,
+        )
+        if not fixed:
+            return made
+        words = f"{len(fixed)} of {len(side.values)} values are deterministic and have no sampling error"
+        return replace(combined([(1 - mass, made), (mass, replace(sure, note=""))]), note=words)
+
+
+def figure(
+    found: Observations,
+    sides: Sequence[tuple[float, Sequence[Observation]]],
+    without: Sequence[str],
+    balance: Sequence[str] = (),
+    *,
+    runs: bool = False,
+    note: str = "",
+) -> UnitFigure:
+    """A sum of coefficient times mean; ``without`` names the columns that are no condition."""
+    names = [n for n in dict.fromkeys((*found.factors, *SETTING)) if n in found.columns and n not in without]
+    rows = [row for _, of in sides for row in of]
+    # What is the same in every value of each side tells no conditions apart.
+    names = [n for n in names if any(len({row[n] for row in of}) > 1 for _, of in sides)]
+    made = []
+    for a, of in sides:
+        cells = grouped((tuple(row[name] for name in balance), row) for row in of)
+        units = [unit for part in cells.values() for unit in per_match(part).values()]
+        weights = balanced(units, [unit.weight for unit in units], balance)
+        conditions = [tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units]
+        labels = [found.label(unit, runs=runs) for unit in units]
+        side = UnitSide([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
+        made.append((a, side))
+    measured = any(row.weight is not None for row in rows)
+    tops = [[row.most_weight for row in unit.rows] for _, side in made for unit in side.units]
+    known = measured and not balance and all(top is not None for of in tops for top in of)
+    most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if known else None
+    same = {row["match"]: row.twin for row in rows if row.twin is not None}
+    note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
+    return UnitFigure(
+        tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
+        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured, most,
+    )  # fmt: skip
+
+
+def comparison(
+    found: Observations,
+    first: Sequence[Observation],
+    second: Sequence[Observation],
+    factor: str,
+    by: Sequence[str],
+    balance: Sequence[str] = (),
+) -> UnitFigure:
+    """The mean of one side minus that of the other, in the conditions that both have.
+
+    Sides pair where they have units in common: matches, seeds that share something, scenarios, people.
+    """
+    names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
+    names, confounded = shared_columns([n for n in names if n != factor and n not in by], first, second)
+    notes = [f"the sides also differ in {', '.join(confounded)}"] if confounded else []
+    cells = [{tuple(row[n] for n in names) for row in side} for side in (first, second)]
+    matches = [{(row["run"], row["match"]) for row in side} for side in (first, second)]
+    common, together = cells[0] & cells[1], matches[0] & matches[1]
+    kept = [
+        [r for r in side if tuple(r[n] for n in names) in common or (r["run"], r["match"]) in together]
+        for side in (first, second)
+    ]
+    if all(kept):
+        left = sum(len(matches[i] - {(row["run"], row["match"]) for row in kept[i]}) for i in (0, 1))
+        notes += [f"{left} without a counterpart left out"] if left else []
+        first, second = kept
+    sure = [all(row.exact for row in side) for side in (first, second)]
+    notes += ["one side is deterministic"] if any(sure) and not all(sure) else []
+    return figure(
+        found, [(1.0, first), (-1.0, second)], (factor, *by), balance, runs=factor == "run", note="; ".join(notes)
+    )
+
+
+def shared_columns(
+    names: Sequence[str], first: Sequence[_HasColumns], second: Sequence[_HasColumns]
+) -> tuple[list[str], list[str]]:
+    """The columns in which partners must agree, and those that confound the comparison.
+
+    A column without a common value either goes with the factor (another name of it), or confounds it.
+
+    >>> shared_columns(["game", "style"], [{"game": "pd", "style": "a"}], [{"game": "pd", "style": "b"}])
+    (['game'], [])
+    """
+    shared, confounded = [], []
+    for name in names:
+        one, two = ({row[name] for row in side} for side in (first, second))
+        if one & two:
+            shared.append(name)
+        elif name != "run" and max(len(one), len(two)) > 1:
+            confounded.append(name)
+    return shared, confounded
+
+
+def balanced(units: Sequence[UnitValue], weights: Sequence[float], balance: Sequence[str]) -> list[float]:
+    """Weights under which all levels of a column count the same, within levels of the columns before it."""
+    weights = list(weights)
+    for depth in range(len(balance), 0, -1):
+        outer = [tuple(u.rows[0][name] for name in balance[: depth - 1]) for u in units]
+        inner = [tuple(u.rows[0][name] for name in balance[:depth]) for u in units]
+        mass: dict[Any, float] = {}
+        for weight, cell in zip(weights, inner, strict=True):
+            mass[cell] = mass.get(cell, 0.0) + weight
+        cells = grouped(zip(outer, inner, strict=True))
+        weights = [
+            weight / mass[cell] / len(set(cells[around]))
+            for weight, cell, around in zip(weights, inner, outer, strict=True)
+        ]
+    return weights
