@@ -31,7 +31,7 @@ from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
-from ostrom.ground.registry import NEEDED
+from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
 
@@ -139,6 +139,8 @@ class Manifest(BaseModel):
     """The folder of the Python files that the study names."""
     parts: dict[str, str] | None = None
     """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
+    code: dict[str, str] | None = None
+    """A hash of the Python files of the package of each of these parts."""
     shapes: list[GameShape] | None = None
     """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
     rules: list[RulesShape] | None = None
@@ -313,6 +315,8 @@ class Folder:
     def unlock(self) -> None:
         """Release the lock of the run."""
         if self._lock is not None:
+            with suppress(OSError):
+                os.ftruncate(self._lock, 0)  # a command that is refused leaves the folder as it was
             os.close(self._lock)
             self._lock = None
 
@@ -402,6 +406,11 @@ class Folder:
     ) -> Journal:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
         manifest = manifest or self.manifest()
+        journal = self._opened(manifest, create, checked)
+        journal.changed_packages = changed_packages(manifest.get("parts") or {}, manifest.get("code") or {})
+        return journal
+
+    def _opened(self, manifest: Mapping[str, Any], create: bool, checked: bool) -> Journal:
         if manifest.get("shared") is not None:
             if create:
                 raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")

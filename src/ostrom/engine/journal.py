@@ -6,7 +6,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,6 +77,9 @@ class Journal:
     its integrity at another time (``integrity.check``) or shows what is there as it is. ``calls_before`` is the number
     after which its calls are numbered.
     """
+
+    changed_packages: Sequence[str] = ()
+    """Parts whose package is another one here than when the run was played, in words."""
 
     def __init__(
         self,
@@ -451,7 +454,7 @@ class Journal:
     def played_by(self) -> str:
         """The versions involved, in words: those that wrote the journal and the one that reads it."""
         wrote = ", ".join(self.versions) or "unknown"
-        return f"journaled by ostrom {wrote}, read by ostrom {__version__}"
+        return "; ".join((f"journaled by ostrom {wrote}, read by ostrom {__version__}", *self.changed_packages))
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
         """Rounds and packed moves of a match that was played as arrays."""

@@ -159,7 +159,7 @@ class Rows:
             compare_end(unit.index, "scores", end.scores or [], scores)
             compare_end(unit.index, "facts", load(end.facts) or {}, {})
         except ReplayDiffers as error:
-            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
+            raise ReplayDiffers(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
         return rows
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
@@ -369,7 +369,7 @@ class Rows:
             steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
             self._compare(unit, outcome)
         except ReplayDiffers as error:
-            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
+            raise ReplayDiffers(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
         return steps, outcome, answers
 
     def verify(self, match: int) -> None:
@@ -388,8 +388,9 @@ class Rows:
                 continue
             why = self._difference(self._table(unit, end, kept=True), replayed)
             if why is not None:
-                raise RunError(
-                    f"{self.journal.file(match)}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
+                raise ReplayDiffers(
+                    f"{self.journal.file(match)}: match {match}{why} ({self.journal.played_by}; "
+                    "ostrom check RUN --rows makes its rows anew)"
                 )
 
     def check_sample(self) -> tuple[int, int]:

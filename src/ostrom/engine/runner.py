@@ -176,9 +176,9 @@ class Runner:
         count_spent(tally, journal, self.plan, self.options)
 
     def _verify(self, journal: Journal) -> None:
-        """Replay finished matches before money is spent on more of them: all if another version played some."""
+        """Replay finished matches before money is spent on more of them: all if other code played some."""
         done = [index for index, state in sorted(self._states.items()) if state == "done"]
-        if set(journal.versions) <= {__version__}:
+        if set(journal.versions) <= {__version__} and not journal.changed_packages:
             done = done[:: max(1, len(done) // VERIFIED)][:VERIFIED]
         rows = Rows(self.plan, journal, self.folder.path.name)
         for index in done:

@@ -18,8 +18,9 @@ are the folders of ``ostrom.replications``; another distribution names its packa
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from hashlib import blake2b
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -126,6 +127,45 @@ def missing_packages(parts: Mapping[str, str]) -> list[str]:
     """The packages of these parts that are not installed."""
     installed = {f"{group}.{point.name}" for group in _PARTS for point in _entry_points().select(group=group)}
     return sorted({package for part, package in parts.items() if part not in installed})
+
+
+def code_of_packages(parts: Iterable[str]) -> dict[str, str]:
+    """For each of these parts that is installed a hash of all Python files of its package, which is not imported."""
+    wanted = set(parts)
+    return {part: _code(point.module) for part, point in _points().items() if part in wanted}
+
+
+def changed_packages(parts: Mapping[str, str], code: Mapping[str, str]) -> list[str]:
+    """The parts whose installed package is none of those that a run was played with, in words.
+
+    ``parts`` and ``code`` are what the manifest of the run keeps: versions and hashes of its packages.
+    """
+    changed, points = [], _points()
+    for part, digest in code_of_packages(parts).items():
+        here, played = f"{points[part].dist.name} {points[part].dist.version}", parts[part]
+        if here not in played.split(", ") or digest not in code.get(part, digest).split(", "):
+            same = " with other code" if here == played else ""
+            changed.append(f"{part.removeprefix('ostrom.')} was played with {played} and is now of {here}{same}")
+    return changed
+
+
+def _points() -> dict[str, Any]:
+    """The entry points of parts that packages add, by group and name."""
+    every = (point for group in _PARTS for point in _entry_points().select(group=group))
+    return {f"{point.group}.{point.name}": point for point in every if point.dist is not None}
+
+
+@cache
+def _code(module: str) -> str:
+    digest = blake2b(digest_size=12)
+    spec = find_spec(module.partition(".")[0])
+    folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
+    files = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
+    if spec is not None and not folders and spec.origin is not None:
+        files = [(Path(module), Path(spec.origin))]
+    for name, file in sorted(files):
+        digest.update(f"{name.as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 _PARTS = [

@@ -142,7 +142,8 @@ def reproduce(data: RunData) -> dict[str, str]:
         )
     else:
         told = "No language model took part: the tables come out the same to the byte."
-    made_with = str((data.manifest.get("versions") or {}).get("ostrom", "unknown"))
+    versions, packages = data.manifest.get("versions") or {}, data.manifest.get("parts") or {}
+    made_with = " and ".join((str(versions.get("ostrom", "unknown")), *sorted(set(packages.values()))))
     return {"command": command, "reproducible": told, "made_with": made_with}
 
 

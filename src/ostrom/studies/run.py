@@ -27,6 +27,7 @@ from ostrom.engine.folder import (
 )
 from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
+from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Plan, PlanSource
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
@@ -38,7 +39,7 @@ from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
-from ostrom.ground.registry import missing_packages, parts_of_packages
+from ostrom.ground.registry import code_of_packages, missing_packages, parts_of_packages
 from ostrom.ground.terminal import say
 from ostrom.models import open_model
 from ostrom.models.base import Model
@@ -101,12 +102,18 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
         if missing := missing_packages(manifest.get("parts") or {}):
             say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
         elif checked and manifest.get("shared") is None:  # those hold tables and no journal
-            held, drawn = run.rows.check_sample()
-            if held < drawn:
-                say(
-                    f"{folder.path}: rows of {held} of {drawn} drawn matches were held against a replay: they are long "
-                    "(ostrom check holds all)"
-                )
+            try:
+                held, drawn = run.rows.check_sample()
+            except ReplayDiffers:
+                if not journal.changed_packages:
+                    raise
+                say(f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written")
+            else:
+                if held < drawn:
+                    say(
+                        f"{folder.path}: rows of {held} of {drawn} drawn matches were held against a replay: they are "
+                        "long (ostrom check holds all)"
+                    )
         return run
     except BaseException:
         journal.close()
@@ -292,7 +299,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
         _no_orphan(folder)
         more: dict[str, Any] = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if parts := parts_of_packages(study):
-            more["parts"] = parts
+            more |= {"parts": parts, "code": code_of_packages(parts)}
         more |= {key: list(shapes.values()) for key, shapes in plan.shapes.items() if shapes}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
@@ -311,10 +318,12 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
     new = {**old, "study": study, "prompts_folder": home, **forked}
-    for part, package in parts_of_packages(study).items():  # a run may be gone on with under another version
-        known = new.get("parts", {}).get(part)
-        if package not in (known or "").split(", "):
-            new["parts"] = {**new.get("parts", {}), part: f"{known}, {package}" if known else package}
+    packages = parts_of_packages(study)
+    for key, here in (("parts", packages), ("code", code_of_packages(packages))):
+        for part, package in here.items():  # a run may be gone on with under another version
+            known = (new.get(key) or {}).get(part)
+            if package not in (known or "").split(", "):
+                new[key] = {**(new.get(key) or {}), part: f"{known}, {package}" if known else package}
     return new if old != new else None
 
 
