@@ -475,7 +475,7 @@ def _claimed(
     ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
     if made is None or ends is None:
         why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
-        interval = Interval(one.value, None, None, run.seeds)
+        interval = Interval(one.value, None, None, run.seeds, scale=claim.scale)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
     else:
         verdict = of(*ends)
