@@ -446,10 +446,11 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
-    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
-        None,
-        None,
-    )
+    made = None if run.released else one.inference
+    ends = None if made is None else moderated(made, prior, 0.95)
+    if made is None or ends is None:
+        return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
+    low, high = max(ends[0], made.least), min(ends[1], made.most)  # no end beyond what can be
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
