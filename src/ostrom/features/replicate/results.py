@@ -447,10 +447,10 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
     made = None if run.released else one.inference
-    ends = None if made is None else moderated(made, prior, 0.95)
-    if made is None or ends is None:
+    reach = None if made is None else moderated(made, prior, 0.95)
+    if made is None or reach is None:
         return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
-    low, high = max(ends[0], made.least), min(ends[1], made.most)  # no end beyond what can be
+    low, high = max(reach[0], made.least), min(reach[1], made.most)  # no end beyond what can be
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
