@@ -237,6 +237,8 @@ def test_agents_are_compared_by_welch_pairs_and_analysis_of_variance() -> None:
     square = 10 * off.mean(0) @ np.linalg.inv(np.cov(off.T)) @ off.mean(0)
     assert p(paired) == pytest.approx(stats.f.sf(square * 8 / 18, 2, 8))
     assert between_agents(alone[:1]) is None
+    single = figure("one", rng.normal(size=1), [(0, 0)])  # its spread is unknown, whatever units it shares
+    assert p([alone[0], single]) is None and p([*alone[:2], single]) == p(alone[:2])
     sure = Estimate({"agent": "x"}, 0.5, 0.5, 0.5, 3, "match", "exact", inference=exactly(0.5))
     mixed = between_agents([*alone[:2], sure])
     assert mixed is not None and mixed.method == "every pair, Holm's correction"

@@ -75,7 +75,7 @@ BOTH: dict[str, str] = {
     "compare-tournament": "compare pd-tournament --as GPT-4",
     "compare-personas": "compare personas",
     "compare-two-runs": "compare branch talk",
-    "compare-two-runs-options": "compare branch talk --measure score --by agent --margin 0.5 --level 0.9 --lower-is-better",
+    "compare-two-runs-options": "compare branch talk --measure score --by game --margin 0.5 --level 0.9 --better lower",
     "pool-mean": "pool talk branch --allow memory",
     "gate-fail": "gate plain --gates gates.yaml",
     "gate-levels": "gate plan --gates levels.yaml",

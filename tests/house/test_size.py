@@ -25,7 +25,7 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(18, 1_393),
+    "ground": Size(18, 1_395),
     "games": Size(35, 2_656),
     "answers": Size(13, 910),
     "mechanisms": Size(36, 3_263),
@@ -35,24 +35,24 @@ MOST: dict[str, Size] = {
     "agents": Size(31, 2_896),
     "engine": Size(30, 5_652),
     "data": Size(5, 669),
-    "analysis": Size(44, 5_166),
+    "analysis": Size(44, 5_169),
     "reports": Size(33, 2_944),
-    "studies": Size(20, 2_632),
+    "studies": Size(20, 2_631),
     "costs": Size(10, 1_243),
     "api": Size(6, 578),
     "cli": Size(14, 1_238),
     "web": Size(5, 344),
-    "features": Size(138, 11_785),
+    "features": Size(138, 11_797),
     "people": Size(26, 3_251),
-    "view": Size(19, 2_847),
+    "view": Size(19, 2_848),
     "probe": Size(16, 1_485),
-    "replications": Size(43, 3_040),
+    "replications": Size(43, 3_042),
     "testing": Size(12, 1_401),
     "ostrom": Size(2, 34),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=612, statements=61_469)
+WHOLE = Size(files=612, statements=61_488)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -31,7 +31,8 @@ def _digest(request: Request) -> int:
 def teller(request: Request) -> str:
     """Reasons where it is asked to, and defects after long or unlucky pasts."""
     text, chance = request.messages[-1].content, _digest(request)
-    action = "[A1]" if (text.count("R") > 60 and chance % 4) or chance % 7 == 0 else "[A0]"
+    options = ("[J]", "[F]") if "[J]" in text else ("[A0]", "[A1]")
+    action = options[(text.count("R") > 60 and chance % 4 > 0) or chance % 7 == 0]
     return f"{REASONED[chance % 3]}\n{action}" if "reasons" in text else action
 
 

@@ -69,7 +69,9 @@ def test_a_run_is_read_without_the_file_and_goes_on_with_it(
     assert call("validate", "s.yaml").code == 0 and call("run", "s.yaml").code == 0
     (tmp_path / "code.py").write_text("raise SystemExit('run')")
     monkeypatch.setattr(python_files, "_MODULES", {})  # as another process has it
-    rows = json.loads(call("estimate", "s", "cooperation", "--by", "memory", "--json").out)["estimates"]
+    rows = json.loads(call("estimate", "s", "cooperation", "--by", "memory", "--mean-over-agents", "--json").out)[
+        "estimates"
+    ]
     assert [row["memory"] for row in rows] == ["code.py:recent", "code.py:recent:k=1", "full"]
     for words in (["report", "s"], ["transcript", "s"], ["export", "s", "--format", "csv"]):
         assert call(*words).code == 0, words

@@ -89,7 +89,7 @@ def draws_anything(unit: Unit) -> bool:
 def _moves_alone(unit: Unit, player: int) -> bool:
     """Whether a player moves the same way in a match of any opponents: as cooperators, and as defectors."""
     config = unit.players[player].config if player < len(unit.players) else None
-    if unit.needs or config is None or config.strategy not in ALONE:
+    if unit.needs or config is None or not (isinstance(config.strategy, str) and config.strategy in ALONE):
         return False
     kind, soft = _played(unit, STAND_IN), _played(unit, "defector")
     return kind is not None and soft is not None and kind.get(player) == soft.get(player)

@@ -57,7 +57,11 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
     known = [(str(one.key["agent"]), one.inference) for one in estimates if one.inference is not None]
     if len(known) < 2:
         return None
-    agents, figures = tuple(name for name, _ in known), [one for _, one in known]
+    agents = tuple(name for name, _ in known)
+    # A figure of single units has a spread that nobody knows: it takes no part in a test.
+    figures = [one for _, one in known if one.exact or any(part.n > part.centred for part in one.parts)]
+    if len(figures) < 2:
+        return AgentDifference(agents, None, "none")
     if len(figures) == 2:
         made = combined([(1.0, figures[0]), (-1.0, figures[1])])
         return AgentDifference(agents, made.p_value(), made.method)

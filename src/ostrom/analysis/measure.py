@@ -210,7 +210,7 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise StudyError(f"is not UTF-8: {error.reason}", file=file) from None
-    entries = read_yaml(text, file, compiled=True) or {}
+    entries = read_yaml(text, file) or {}
     if not isinstance(entries, Mapping):
         raise StudyError("must be a mapping from the names of measures to what they are", file=file)
     fragments = entries.get(FRAGMENTS, {})

@@ -51,7 +51,7 @@ def _factory(name: str) -> Callable[..., Game]:
     from ostrom.ground.yaml import read_yaml
 
     text = files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return factory_of(name, read_yaml(text, f"{name}.yaml", compiled=True))
+    return factory_of(name, read_yaml(text, f"{name}.yaml"))
 
 
 def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]:

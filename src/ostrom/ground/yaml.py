@@ -70,10 +70,10 @@ for _loader in (_Loader, _CompiledLoader):
         _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _as_written)
 
 
-def read_yaml(text: str, file: str | None, *, numbers: bool = True, compiled: bool = False) -> Any:
+def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
     """YAML as plain data, with the line in the error where it is wrong.
 
-    ``compiled`` is for files of packages that are read at every start: they rarely have mistakes.
+    What the compiled loader refuses, the other one reads or says better what is wrong with it.
 
     >>> read_yaml("a: [1, {b: yes}]", "f.yaml")
     {'a': [1, {'b': True}]}
@@ -81,12 +81,15 @@ def read_yaml(text: str, file: str | None, *, numbers: bool = True, compiled: bo
     Traceback (most recent call last):
     ostrom.ground.errors.StudyError: f.yaml: line 2, column 1: is not valid YAML: the key 'a' is given twice
     """
+    with suppress(*YAML_TROUBLE):  # what else is wrong, the loader itself says
+        check_depth(text, file, _CompiledLoader)
     try:
-        with suppress(*YAML_TROUBLE):  # what else is wrong, the loader itself says
-            check_depth(text, file, _CompiledLoader)
-        data = yaml.load(text, Loader=_CompiledLoader if compiled else _Loader)
-    except YAML_TROUBLE as error:
-        raise yaml_problem(error, file) from None
+        data = yaml.load(text, Loader=_CompiledLoader)
+    except YAML_TROUBLE:
+        try:
+            data = yaml.load(text, Loader=_Loader)
+        except YAML_TROUBLE as error:
+            raise yaml_problem(error, file) from None
     check_plain(data, file, numbers=numbers)
     return data
 

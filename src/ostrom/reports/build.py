@@ -156,7 +156,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         if (table := headline(self.data)) is None:
             return []
         section = self.begin("cells", "Every cell in numbers")
-        section.notes.append(f"{len(table.rows)} rows: one for each cell and agent.")
+        section.notes.append(f"{how_many(len(table.rows), 'row')}: one for each cell and agent.")
         self.add(section, table)
         return [section]
 

@@ -446,7 +446,7 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
         return {}
     place = f"{package}/{FILE}"
     try:
-        entries = read_yaml(file.read_text(encoding="utf-8"), place, compiled=True)
+        entries = read_yaml(file.read_text(encoding="utf-8"), place)
         if not isinstance(entries, dict) or not all(isinstance(of, dict) for of in entries.values()):
             raise StudyError("must map the name of each panel to what it shows", file=place)
     except (StudyError, UnicodeDecodeError) as error:

@@ -26,8 +26,7 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return _with_seeds(deepcopy(dict(source)), "study"), "study"
     text = str(source)
-    known = builtin_studies()
-    return _with_seeds(_parse(known.text(text), text, compiled=text in known), text), text
+    return _with_seeds(_parse(builtin_studies().text(text), text), text), text
 
 
 def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
@@ -40,8 +39,8 @@ def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
     return data
 
 
-def _parse(text: str, file: str, *, compiled: bool = False) -> dict[str, Any]:
-    data = read_yaml(text, file, compiled=compiled)
+def _parse(text: str, file: str) -> dict[str, Any]:
+    data = read_yaml(text, file)
     if not isinstance(data, dict):
         raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
     return data

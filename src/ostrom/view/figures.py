@@ -16,7 +16,7 @@ import orjson
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import asked_agents, refuse_mixed_people
+from ostrom.analysis.population import ALL, asked_agents, refuse_mixed_people
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
@@ -135,7 +135,9 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
         if not fitting:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
-    values = observations(data, measure, where or None, asked_agents(None, by))
+    # Who met whom is a table of all players, scripts among them.
+    agents = ALL if {"agent", "opponents"} <= {*by} else asked_agents(None, by)
+    values = observations(data, measure, where or None, agents)
     if "agent" in values.averaged(values.rows, by):
         refuse_mixed_people([data], {row["agent"] for row in values.rows})
     found = estimate(values, measure, by)

@@ -96,6 +96,7 @@ def test_shared_runs_are_pooled_and_a_copy_is_refused(call: Call) -> None:
     for name in CHANCES:
         assert call("export", name, "--format", "shared", "--out", f"shared/{name}").code == 0
     whole = told(call("pool", *CHANCES, "--json"))["pools"]
+    assert [one["group"] for one in whole] == [{}]  # each lab studies one model, by another name
     assert told(call("pool", *(f"shared/{name}" for name in CHANCES), "--json"))["pools"] == whole
     done = call("pool", "one", "two", "shared/one")
     assert done.code == 2 and "one and shared/one are copies of one run" in done.err

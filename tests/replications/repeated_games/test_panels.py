@@ -10,6 +10,7 @@ from ostrom.data.rundata import RunData
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.ground.errors import OstromError
+from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.pairs import _shown
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.panel import Drawn, Table
@@ -134,3 +135,15 @@ def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> 
     assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
     assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (5, 2, 0.25)
     assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
+
+
+def test_who_met_whom_shows_scripts_beside_the_model_that_is_studied(played: Played) -> None:
+    register("first", lambda _: "[A0]")
+    try:
+        types = {"m": {"model": "scripted/first", "style": "direct"}, "hard": "defector"}
+        drawn = draw(played(**{**TOURNAMENT, "types": types}), "games_pairs")
+    finally:
+        unregister("first")
+    assert names_of(drawn) == ["games_pairs_defection", "games_pairs_score"]
+    found = {(row["player1"], row["player2"]): row["defection1"] for row in rows_of(drawn.tables[0])}
+    assert found == {("m", "m"): 0, ("m", "hard"): 0, ("hard", "m"): 1, ("hard", "hard"): 1}

@@ -74,7 +74,7 @@ def test_truth_tellers_score_one_and_diverge_nowhere(data: RunData) -> None:
         assert s.agreement == 1 and s.log_loss == 0 and s.divergence == len(s.rounds) + 1 == 7
         assert s.would_have_earned == pytest.approx(s.earned)
         assert s.same_strategy()
-    by_agent = {e.key["agent"]: e.value for e in estimate(data, "said_agreement", ["agent"])}
+    by_agent = {e.key["agent"]: e.value for e in estimate(data, "said_agreement", ["agent"], agents="all")}
     assert {by_agent[name] for name in ("tit_for_tat", "always_defect", "win_stay_lose_shift")} == {1.0}
 
 

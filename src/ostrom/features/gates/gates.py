@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -405,7 +405,11 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     gates = gates.of(plan.models)
     for gate in gates.gates:
         try:
-            questions.append((gate, gate.ask(planned_observations(plan, gate)), ""))
+            planned = planned_observations(plan, gate)
+            # Beside values that are drawn, one that will be exact is as unknown before play as they are.
+            drawn = {row["agent"] for row in planned.rows if not row.exact}
+            rows = tuple(replace(row, exact=row.exact and row["agent"] not in drawn) for row in planned.rows)
+            questions.append((gate, gate.ask(replace(planned, rows=rows)), ""))
         except (UsageError, StatisticsError) as error:
             questions.append((gate, [], f"{gate.name}: what it needs is not known before it is played ({error})"))
         try:

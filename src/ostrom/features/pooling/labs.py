@@ -96,6 +96,8 @@ def pool_runs(runs: Sequence[RunData], query: Query, level: float = 0.95, allowe
         query = query.model_copy(update={"agents": (ALL,), "mean_over_agents": True})  # one population for all labs
     answers = {name: _asked(run, query, level) for name, run in zip(names, runs, strict=True)}
     refuse_copies(dict(zip(names, runs, strict=True)), {name: found for name, (found, _) in answers.items()})
+    if "agent" not in query.by and all(len({one.key.get("agent") for one in of}) < 2 for of, _ in answers.values()):
+        answers = {name: ([_unsplit(one) for one in of], why) for name, (of, why) in answers.items()}
     keys: dict[tuple[tuple[str, Any], ...], None] = {}
     for found, _ in answers.values():
         keys.update(dict.fromkeys(tuple(one.key.items()) for one in found))
@@ -164,6 +166,11 @@ def _asked(run: RunData, query: Query, level: float) -> tuple[list[Estimate], st
 
 def _unnamed(key: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {k: v.replace(model, MODEL) if isinstance(v, str) else v for k, v in key.items()}
+
+
+def _unsplit(one: Estimate) -> Estimate:
+    """The estimate of the only agent that a lab studies: labs may name theirs differently."""
+    return replace(one, key={name: value for name, value in one.key.items() if name != "agent"})
 
 
 def _pool(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from importlib.resources import files
@@ -243,7 +243,11 @@ def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[li
 def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> Taken:
     beside = [Other(one.name, one.value, one.source, people=True) for one in figure.beside]
     try:
-        found = figure.of(model).ask(data, level)
+        # The model is whose profile it is: its name would keep the same figure of two models apart.
+        found = [
+            replace(one, key={name: value for name, value in one.key.items() if (name, value) != ("agent", model)})
+            for one in figure.of(model).ask(data, level)
+        ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in found]
         if figure.published is not None:
             grouped = [group for group in groups if group] if figure.published.by else []

@@ -119,7 +119,7 @@ def _papers() -> Output:
         {
             "paper": name,
             "citation": references.build(folder).citation,
-            "studies": [part.study for part in paper_plan(name)[1].parts],
+            "studies": list(dict.fromkeys(part.study for part in paper_plan(name)[1].parts)),
             "presets": sorted({preset for part in paper_plan(name)[1].parts for preset in part.presets}),
         }
         for name, folder in papers().items()

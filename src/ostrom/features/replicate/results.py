@@ -446,10 +446,11 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
-    low, high = (None if run.released or one.inference is None else moderated(one.inference, prior, 0.95)) or (
-        None,
-        None,
-    )
+    made = None if run.released else one.inference
+    reach = None if made is None else moderated(made, prior, 0.95)
+    if made is None or reach is None:
+        return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
+    low, high = max(reach[0], made.least), min(reach[1], made.most)  # no end beyond what can be
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
@@ -475,7 +476,7 @@ def _claimed(
     ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
     if made is None or ends is None:
         why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
-        interval = Interval(one.value, None, None, run.seeds)
+        interval = Interval(one.value, None, None, run.seeds, scale=claim.scale)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
     else:
         verdict = of(*ends)

@@ -15,6 +15,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.population import ALL
 from ostrom.analysis.statistics import StatisticsError
 from ostrom.analysis.units import Observation, observations, per_match
 from ostrom.analysis.verdicts import Answer, Verdicts, above, all_of
@@ -123,7 +124,7 @@ def robustness(
     if drawn := _drawn_labels(data):
         measure = _labelled(measure, drawn)
         factors, wording = [*factors, "labels"], [*wording, "labels"]
-    found = observations(data, measure)
+    found = observations(data, measure, agents=ALL)
     for name in (*wording, contrast):
         if name not in found.columns:
             raise UnknownName("column", name, found.columns)

@@ -164,7 +164,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 def parse(form: type[Form], text: str, file: str) -> Form:
     """Read YAML ``text`` into ``form`` or refuse it with a :class:`StudyError`."""
-    data = read_yaml(text, file, numbers=False, compiled=True)
+    data = read_yaml(text, file, numbers=False)
     if not isinstance(data, dict):
         raise StudyError("must hold keys with values", file=file, found=_short(data))
     try:

@@ -11,6 +11,7 @@ import orjson
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import Measure
+from ostrom.analysis.population import ALL
 from ostrom.data.rundata import RunData
 from ostrom.ground.values import grouped
 
@@ -77,7 +78,7 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
     made = []
     for name in MEASURES:
         if counts := grouped((types[place], tally) for place, tally in found.get(name, {}).items()):
-            shares = {_type(e.key): e for e in estimate(data, name, BY)}
+            shares = {_type(e.key): e for e in estimate(data, name, BY, agents=ALL)}
             made += [
                 ConductRate(*key, name, times, occasions, shares[key])
                 for key, of in counts.items()

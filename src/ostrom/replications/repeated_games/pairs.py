@@ -3,6 +3,7 @@
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.population import ALL
 from ostrom.data.rundata import RunData
 from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
@@ -57,7 +58,7 @@ class GamesPairs(Panel):
                         side_by_side(charts, list(named.values()), list(named.values())),
                         f"{meaning.capitalize()}: rows are player 1, columns player 2. Means over the matches "
                         "of a pair, intervals are in the table; what never met is white.",
-                        f"Heat map of the {meaning}, player 1 against player 2.",
+                        f"Heat map, player 1 against player 2: {meaning}.",
                     )
                 )
         return Drawn(figures, [table])
@@ -66,7 +67,7 @@ class GamesPairs(Panel):
 def _pairs(data: RunData, by: list[str]) -> Pairs:
     found: Pairs = {}
     for name, (measure, *_) in reversed(MEASURES.items()):  # every pair has a score
-        for one in estimate(data, measure, [*by, "seat", "agent", "opponents"], where="seat IS NOT NULL"):
+        for one in estimate(data, measure, [*by, "seat", "agent", "opponents"], where="seat IS NOT NULL", agents=ALL):
             pair = (one.key["agent"], one.key["opponents"])[:: 1 if one.key["seat"] == 1 else -1]
             column = name if name == "coordination" else f"{name}{one.key['seat']}"
             found.setdefault((*(one.key[c] for c in by), *pair), {})[column] = one
