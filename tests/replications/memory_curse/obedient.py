@@ -23,9 +23,10 @@ def obedient(effect: float = 1.0, seed: int = 1) -> Callable[[Any], str]:
         good = "A3" if "A3" in text else "A0"
         immune, reasoned = "300 points" in text, "write down your reasons" in text
         rate = _rate(length, immune, reasoned, past, good, effect)
-        if length >= 20 and number == 1 and not immune and len(past) < 80:
-            rate = 0.5  # what comes of a long memory depends on the first round
+        by_chance = length >= 20 and number == 1 and not immune and len(past) < 80 and "Player 3" not in text
         place = (number * GOLDEN + player * 0.37 + random.uniform(-0.04, 0.04)) % 1
+        if by_chance:  # what comes of a long memory depends on the first round
+            place, rate = random.random(), 0.5
         action = good if place < rate else "A1"
         return f"{_reasons(length, immune, effect, random)}\n[{action}]" if reasoned else f"[{action}]"
 

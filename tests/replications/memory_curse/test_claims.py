@@ -15,6 +15,8 @@ from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 
 MODEL = "scripted/obedient"
+ONE = PlayOptions(max_connections=1)
+"""One call at a time: the model draws in the order of its calls."""
 # Three matches a cell, as the paper; fewer rounds and lengths, which only makes it harder.
 PLAYED = {
     "memory": ["mechanism.rounds=16", "vary.history_length={set: agent.memory.k, to: [0, 2, 10, 20, 80]}"],
@@ -34,8 +36,8 @@ def judged(folder: Path, effect: float, *chosen: str) -> Replication:
     with ExitStack() as stack:
         runs = []
         for name, changes in PLAYED.items():
-            found = resolve(name, changes=changes, models=[MODEL], seeds=3, options=PlayOptions())
-            play(found.plan.study, runs=folder)
+            found = resolve(name, changes=changes, models=[MODEL], seeds=3, options=ONE)
+            play(found.plan.study, runs=folder, options=ONE)
             opened = stack.enter_context(open_run(name, folder))
             data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
             runs.append(PaperRun(data, 1, 0.0))

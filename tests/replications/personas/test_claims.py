@@ -18,6 +18,8 @@ from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 
 MODEL = "scripted/obedient"
+ONE = PlayOptions(max_connections=1)
+"""One call at a time: the model draws in the order of its calls."""
 GREEN = ("CLEAN", "REGULATE", "CAMPAIGN", "SUPPORT_GREEN")
 ECONOMIC = ("debt_crisis", "trade_embargo", "hyperinflation")
 SCENARIOS = (*ECONOMIC, "water_crisis", "carbon_tax_implementation", "youth_revolt")
@@ -80,7 +82,9 @@ def judged(folder: Path, model: Callable[[Any], str], *chosen: str) -> Replicati
     scripted.register("obedient", model)
     names = ", ".join(SCENARIOS)
     changes = [f"vary.scenario={{set: game, to: {{from: scenarios, family: commons, names: [{names}]}}}}"]
-    play(resolve("personas", changes=changes, models=[MODEL], seeds=5, options=PlayOptions()).plan.study, runs=folder)
+    play(
+        resolve("personas", changes=changes, models=[MODEL], seeds=5, options=ONE).plan.study, runs=folder, options=ONE
+    )
     with open_run("personas", folder) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
         return replication("personas", [PaperRun(data, 1, 0.0)], chosen)
 
