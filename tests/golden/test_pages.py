@@ -27,7 +27,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "cat profiles/**/*.html",
     ),
     "pool-chart": (
-        "run quick.yaml --name lab1", "run quick.yaml --name lab2", "pool lab1 lab2 --chart forest.html",
+        "run quick.yaml --name lab1", "run quick.yaml --name lab2 --seeds 3", "pool lab1 lab2 --chart forest.html",
         "cat forest.html",
     ),
 }  # fmt: skip

@@ -125,5 +125,5 @@ def test_without_a_feature_only_what_its_readme_names_is_broken(features: list[s
     for section in sections[1:]:
         missing = re.search(r"No module named '([\w.]+)'|cannot import name '\w+' from '([\w.]+)'", section)
         assert missing, section
-        check(re.findall(r"^(\S+\.py):\d+: in ", section, re.MULTILINE)[-1], missing[1] or missing[2])
+        check(re.findall(r"^([^/\s]\S*\.py):\d+: in ", section, re.MULTILINE)[-1], missing[1] or missing[2])
     assert not unnamed, f"no README names {sorted(unnamed)}"
