@@ -25,7 +25,7 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(18, 1_395),
+    "ground": Size(18, 1_420),
     "games": Size(35, 2_656),
     "answers": Size(13, 910),
     "mechanisms": Size(36, 3_263),
@@ -33,11 +33,11 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_835),
     "models": Size(30, 3_708),
     "agents": Size(31, 2_896),
-    "engine": Size(30, 5_652),
+    "engine": Size(30, 5_660),
     "data": Size(5, 669),
     "analysis": Size(44, 5_169),
-    "reports": Size(33, 2_944),
-    "studies": Size(20, 2_631),
+    "reports": Size(33, 2_945),
+    "studies": Size(20, 2_638),
     "costs": Size(10, 1_243),
     "api": Size(6, 578),
     "cli": Size(14, 1_238),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=612, statements=61_488)
+WHOLE = Size(files=612, statements=61_529)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
