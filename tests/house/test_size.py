@@ -58,7 +58,7 @@ WHOLE = Size(files=612, statements=61_529)
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_300, "engine": 9_520, "analysis": 9_600, "features": 22_300}
+ROOM_LINES = {"studies": 4_300, "engine": 9_530, "analysis": 9_600, "features": 22_300}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
