@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ostrom.analysis.population import averaged_over
 from ostrom.ground.errors import StudyError
-from ostrom.ground.values import grouped
 from ostrom.ground.words import listed
 
 Cells = Sequence[Mapping[str, Any]]
@@ -24,14 +24,9 @@ def pooled_factors(
     >>> pooled_factors(cells, ["a", "b"], {"a": 2}, [])
     []
     """
-    fixed = {} if isinstance(where, str) else where
+    fixed, told = {} if isinstance(where, str) else where, tuple(shown)
     kept = [cell for cell in cells if all(_meets(cell, name, wanted) for name, wanted in fixed.items())]
-    groups = grouped((tuple(str(cell.get(name)) for name in shown), cell) for cell in kept)
-    return [
-        factor
-        for factor in factors
-        if any(len({str(cell.get(factor)) for cell in group}) > 1 for group in groups.values())
-    ]
+    return [*averaged_over([{n: str(cell.get(n)) for n in (*factors, *told)} for cell in kept], factors, told)]
 
 
 def _meets(cell: Mapping[str, Any], name: str, wanted: Any) -> bool:

@@ -44,7 +44,7 @@ class JoinedJournal(Journal):
         self.path, self.parts = path, tuple(parts)
         self.tally_path = path.with_name("journal.db.tally")
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
-        self._writer, self.closed = None, False
+        self._writer, self.closed, self.changed_packages = None, False, ()
         self._group: Callable[[int], int] = int
         for number, part in enumerate(self.parts):
             self._refuse_numbers(part, number * CALLS_APART)

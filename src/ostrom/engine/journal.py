@@ -78,9 +78,6 @@ class Journal:
     after which its calls are numbered.
     """
 
-    changed_packages: Sequence[str] = ()
-    """Parts whose package is another one here than when the run was played, in words."""
-
     def __init__(
         self,
         path: Path,
@@ -93,6 +90,8 @@ class Journal:
         self._under_way = 0
         """Queries whose rows are being read."""
         self.path, self._calls_before = path, calls_before
+        self.changed_packages: Sequence[str] = ()
+        """Parts whose package is another one here than when the run was played, in words."""
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
         if not create and not path.exists():
