@@ -7,18 +7,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import orjson
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from ostrom.framing.config import Framing
 from ostrom.ground.registry import write_spec
+from ostrom.ground.validation import Declared
 
 NO_MODEL = (
     "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "
@@ -26,19 +19,15 @@ NO_MODEL = (
 )
 
 
-class ToolLimit(BaseModel):
+class ToolLimit(Declared):
     """How often tools may be called in one decision, and how many tokens the model may write in doing so."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: int = Field(default=8, ge=1, le=100, description="calls of tools")
     tokens: int = Field(default=4000, ge=1, le=10**6, description="tokens of replies that call tools")
 
 
-class OutsideSeat(BaseModel):
+class OutsideSeat(Declared):
     """A seat of an agent outside of Ostrom: whoever takes it through MCP, or a program started for each match."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: list[str] | None = Field(
         default=None, description="the program of the agent; left out: the seat waits until an agent takes it"
@@ -58,10 +47,8 @@ class OutsideSeat(BaseModel):
         return None if command is None else checked(command)
 
 
-class AgentConfig(BaseModel):
+class AgentConfig(Declared):
     """How a player decides: by a strategy, by a model or as a person. Its identity is the whole of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")

@@ -33,7 +33,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.measure import Measure, measures
@@ -49,10 +49,8 @@ from ostrom.ground.yaml import read_yaml
 FILE = "claims.yaml"
 
 
-class PrintedColumns(BaseModel):
+class PrintedColumns(BaseModel, extra="forbid", frozen=True):
     """Which columns of ``reference.csv`` hold what; ``$People`` is the same text for every row."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cell: tuple[str, ...]
     model: str | None = None
@@ -66,10 +64,8 @@ class PrintedColumns(BaseModel):
     """A note whose words CONFLICT and SUSPICIOUS begin a doubt."""
 
 
-class RowRule(BaseModel):
+class RowRule(BaseModel, extra="forbid", frozen=True):
     """How some rows of ``reference.csv`` are read: what columns are set to, or why a value is in doubt."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     when: dict[str, str] = Field(alias="if")
     set: dict[str, str] = {}
@@ -94,10 +90,8 @@ class PaperQuery(Query):
         return replace(part, unit=self.independent) if self.independent else part
 
 
-class FigureClaim(BaseModel):
+class FigureClaim(BaseModel, extra="forbid", frozen=True):
     """Figures of a run: the estimates of a measure, or what a function computes, and the published cell of each."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cell: tuple[str, ...] = ()
     measure: str | dict[str, Any] | None = None
@@ -170,10 +164,8 @@ class FigureClaim(BaseModel):
         return self.names.get(level, level)
 
 
-class ClaimsFile(BaseModel):
+class ClaimsFile(BaseModel, extra="forbid", frozen=True):
     """A whole ``claims.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     citation: str
     about: str

@@ -14,15 +14,7 @@ from functools import cached_property
 from statistics import stdev
 from typing import Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from ostrom.analysis import intervals
 from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
@@ -48,6 +40,7 @@ from ostrom.analysis.units import (
 )
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
+from ostrom.ground.validation import Declared
 from ostrom.ground.words import listed
 
 MODEL = "{model}"
@@ -55,14 +48,12 @@ MODEL = "{model}"
 Level = str | int | float | bool | None
 
 
-class Query(BaseModel):
+class Query(Declared):
     """What is asked of a run; without ``contrast`` and ``over`` the mean.
 
     >>> Query(measure="cooperation", contrast="k=80-2").pair
     ('k', '80-2')
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     measure: str | dict[str, Any]
     where: str | dict[str, Level | list[Level]] = Field(

@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostrom.analysis.claims import references
 from ostrom.analysis.references import Published
 from ostrom.ground.errors import UnknownName
+from ostrom.ground.validation import Declared
 from ostrom.ground.values import grouped
 
 
-class PublishedPick(BaseModel):
+class PublishedPick(Declared):
     """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reference: str
     where: dict[str, str | list[str]] = Field(default_factory=dict)

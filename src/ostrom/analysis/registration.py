@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ostrom.analysis.estimate import Query
 from ostrom.data.manifests import renamed
 from ostrom.engine.folder import differences
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.yaml import in_words, read_yaml
 
 MOST_BYTES = 4 << 20
@@ -39,11 +39,7 @@ STATED = re.compile(
 GRAMMAR = '"MEASURE: FACTOR A - B < 0" (or > 0, != 0; then perhaps: where COLUMN=LEVEL[,LEVEL] and ...)'
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RegisteredContrast(_Part):
+class RegisteredContrast(Declared):
     """A difference between two levels of a factor, and which way it is expected to go."""
 
     measure: str = Field(min_length=1, max_length=200)
@@ -100,7 +96,7 @@ def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredC
     return validate(RegisteredContrast, content, option)
 
 
-class StudyStatement(_Part):
+class StudyStatement(Declared):
     """How the study was stated; `ostrom run --registered` states it the same way."""
 
     study: str
@@ -110,7 +106,7 @@ class StudyStatement(_Part):
     seeds: int | None
 
 
-class SampleSize(_Part):
+class SampleSize(Declared):
     """How much is played, and what that can find."""
 
     seed: int = Field(ge=0)
@@ -127,13 +123,13 @@ class SampleSize(_Part):
     """Why there is no power, where there is none."""
 
 
-class Versions(_Part):
+class Versions(Declared):
     """What decides how the study is played and analysed."""
 
     ostrom: str
 
 
-class Registration(_Part):
+class Registration(Declared):
     """The content of a registration; no field has a default, so that nothing is registered silently."""
 
     registration: Literal[1] = Field(description="the version of this format")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.engine.folder import Folder
@@ -19,6 +19,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.validation import Declared
 from ostrom.studies.factors import Factor
 from ostrom.studies.files import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
@@ -29,10 +30,8 @@ Models = Sequence[str]
 Play = Callable[[Resolved, Path], Result]
 
 
-class Sized(BaseModel):
+class Sized(Declared):
     """How a study is played: its preset and changes, and how many seeds at least and at most."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     preset: str | None = None
     set: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
@@ -45,18 +45,14 @@ MAY_BE_DECIDED = ("refused",)
 _CHECKSUM = re.compile(rb',\n  "checksum": "([0-9a-f]{32})"\n}\n\Z')
 
 
-class ImportedPart(BaseModel):
+class ImportedPart(BaseModel, extra="allow", strict=True):
     """What a manifest says about imported matches; only the digest decides anything."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
 
     digest: str
 
 
-class ShardPart(BaseModel):
+class ShardPart(BaseModel, extra="forbid", strict=True):
     """What the manifest of a shard says of it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     number: int = Field(ge=1, le=MOST_SHARDS)
     of: int = Field(ge=1, le=MOST_SHARDS)
@@ -72,10 +68,8 @@ class ShardPart(BaseModel):
         return self
 
 
-class JoinedPart(BaseModel):
+class JoinedPart(BaseModel, extra="forbid", strict=True):
     """A shard that a joined run lists."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     path: str
     """The name of a folder beside the joined run, or a whole path."""
@@ -84,10 +78,8 @@ class JoinedPart(BaseModel):
     """How many entries its journal had at least."""
 
 
-class RegisteredPart(BaseModel):
+class RegisteredPart(BaseModel, extra="allow", strict=True):
     """The registration that a run is bound to; here only its hash decides anything."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
 
     hash: str
     created: str
@@ -99,19 +91,15 @@ class RegisteredPart(BaseModel):
         return value
 
 
-class SharedTable(BaseModel):
+class SharedTable(BaseModel, extra="forbid", strict=True):
     """A table of a shared run."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     rows: int = Field(ge=0)
     digest: str
 
 
-class SharedPart(BaseModel):
+class SharedPart(BaseModel, extra="forbid", strict=True):
     """What the manifest of a shared run says of it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     of: str
     """The identity of the run that was shared."""
@@ -122,10 +110,8 @@ class SharedPart(BaseModel):
     """Of a registered run: the looks at it before it was complete."""
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, extra="forbid", strict=True):
     """The shape of ``run.json``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: str
     study: dict[str, Any]

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from ostrom.ground.validation import Declared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,10 +19,8 @@ PAIRS = ("JF", "QX", "RH", "YW", "TN", "PM")
 """The pairs of letters that labels are drawn from where nothing else is said."""
 
 
-class Framing(BaseModel):
+class Framing(Declared):
     """How a view becomes words. Every field can be varied in a study."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     labels: str | tuple[str, ...] | None = Field(
         default=None,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
@@ -19,10 +19,8 @@ from ostrom.ground.python_files import is_code
 from ostrom.ground.registry import parse_spec
 
 
-class AmountsShape(BaseModel):
+class AmountsShape(BaseModel, extra="forbid", strict=True):
     """The amounts that a seat may choose."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     low: float
     high: float
@@ -31,10 +29,8 @@ class AmountsShape(BaseModel):
     also: list[str]
 
 
-class GameShape(BaseModel):
+class GameShape(BaseModel, extra="forbid", strict=True):
     """A game as a manifest keeps it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     known_as: str = ""
     """The name by which studies ask for it."""

@@ -3,11 +3,17 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ostrom.ground.errors import StudyError, nearest
 
 Checked = TypeVar("Checked", bound=BaseModel)
+
+
+class Declared(BaseModel):
+    """What people declare in a file: no other keys than these, and nothing is changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> Checked:

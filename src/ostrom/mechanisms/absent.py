@@ -11,7 +11,7 @@ from copy import copy
 from inspect import Parameter, Signature
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
@@ -27,10 +27,8 @@ _SAME = ("one_shot", "society", "observers", "generations", "spreads", "apart", 
 __all__ = ["absent", "from_code", "keep_shapes", "shape_of"]
 
 
-class RulesShape(BaseModel):
+class RulesShape(BaseModel, extra="forbid", strict=True):
     """A mechanism as a manifest keeps it: with these parameters, for one game and the types of one society."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str
     params: dict[str, Any]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ostrom.answers import Record
+from ostrom.ground.validation import Declared
 
 MOST_QUESTIONS = 100
 MOST_CHARACTERS = 4000
 
 
-class Bounds(BaseModel):
+class Bounds(Declared):
     """A number that is asked for."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     low: int = Field(default=0, ge=-(10**9), le=10**9)
     high: int = Field(default=10**6, ge=-(10**9), le=10**9)
@@ -27,10 +26,8 @@ class Bounds(BaseModel):
         return self
 
 
-class Question(BaseModel):
+class Question(Declared):
     """One question: options to choose from, a whole number, or free text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(default="", pattern=r"^[a-z][a-z0-9_]{0,39}$|^$", description="column of the answer")
     text: str = Field(min_length=1, max_length=2000)
@@ -80,10 +77,8 @@ class Question(BaseModel):
         return {"type": "string", "maxLength": self.free or MOST_CHARACTERS}
 
 
-class Questionnaire(BaseModel):
+class Questionnaire(Declared):
     """The content of a quiz or a survey file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = ""
     questions: tuple[Question, ...] = Field(min_length=1, max_length=MOST_QUESTIONS)

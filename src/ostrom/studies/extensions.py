@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict
-
 from ostrom.agents.base import OutsideSeats
 from ostrom.engine.plan import Plan
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
+from ostrom.ground.validation import Declared
 
 
 def _none_ship() -> list[dict[str, Any]]:
@@ -45,10 +44,8 @@ class FileKind:
 file_kinds: Registry[FileKind] = Registry("kind of file", None, "FILE_KIND", "ostrom.file_kinds", folder="file_kinds")
 
 
-class StudySection(BaseModel):
+class StudySection(Declared):
     """A block of a study file; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 sections: Registry[StudySection] = Registry("section of a study", None, "SECTION", "ostrom.sections", folder="sections")

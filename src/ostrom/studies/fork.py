@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
@@ -18,6 +18,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
+from ostrom.ground.validation import Declared
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.factors import Factor, clients_of
@@ -28,10 +29,8 @@ from ostrom.studies.run import Run
 Answers = Mapping[Place, Journaled]
 
 
-class Origin(BaseModel):
+class Origin(Declared):
     """Where a fork comes from, as its manifest states it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str
     run: str = Field(description="the parent run")

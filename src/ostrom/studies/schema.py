@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.questions import MOST, StudyQuestion
 from ostrom.analysis.stopping import StopRule
 from ostrom.ground.errors import StudyError
+from ostrom.ground.validation import Declared
 from ostrom.studies.extensions import sections
 
 if TYPE_CHECKING:
@@ -21,10 +22,8 @@ MOST_SEEDS = 1_000_000_000
 """More replicates than anybody can play; matches are numbered by 64-bit integers."""
 
 
-class InvalidRule(BaseModel):
+class InvalidRule(Declared):
     """What happens to answers that cannot be read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     retries: int = Field(default=3, ge=0, le=100)
     policy: str = "fail"
@@ -43,29 +42,23 @@ def _policy(value: str) -> str:
     return value
 
 
-class BudgetRule(BaseModel):
+class BudgetRule(Declared):
     """What a run may spend in all."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
     usd: float | None = Field(default=None, ge=0)
 
 
-class ReportRule(BaseModel):
+class ReportRule(Declared):
     """Which panels the report shows; every panel is found by name."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     panels: list[str | dict[str, Any]] = Field(default_factory=list)
     reference: str | None = Field(default=None, description="published figures to compare with, by name")
 
 
-class StudyFile(BaseModel):
+class StudyFile(Declared):
     """A study: a fixed part, what is varied, how often, and what to do when things go wrong."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     title: str = ""

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.population import names_agents, population_words
@@ -29,7 +29,7 @@ from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.words import how_many, listed
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
@@ -110,10 +110,8 @@ class GateRule(Query):
         return "fail" if high < least - slack or low > most + slack else "undecided"
 
 
-class GateFile(BaseModel):
+class GateFile(Declared):
     """A file of gates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     gates: tuple[GateRule, ...] = Field(min_length=1, max_length=MOST)
     level: float = Field(default=0.95, ge=0.5, lt=1)

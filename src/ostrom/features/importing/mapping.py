@@ -8,18 +8,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from ostrom.framing.config import Framing
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.factors import RESERVED
 
 GENERAL = files("ostrom.features.importing").joinpath("mappings")
 
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 FRAMING = tuple(Framing.model_fields)
 
 
@@ -41,18 +40,14 @@ TextKeys = BeforeValidator(_text_keys)
 OptionColumns = BeforeValidator(_option_columns)
 
 
-class Value(BaseModel):
+class Value(Declared):
     """A fixed value in place of a column."""
-
-    model_config = _STRICT
 
     value: str
 
 
-class SeatColumns(BaseModel):
+class SeatColumns(Declared):
     """The columns of one seat (wide), or of the player of a row (long)."""
-
-    model_config = _STRICT
 
     player: str | Value = Field(description="the column with the player's name, or {value: name}")
     action: str | None = Field(default=None, description="what it did; left out: follows from the payoffs")
@@ -69,10 +64,8 @@ class SeatColumns(BaseModel):
     )
 
 
-class LevelsByColumn(BaseModel):
+class LevelsByColumn(Declared):
     """A factor whose levels have other names than the values of its column."""
-
-    model_config = _STRICT
 
     column: str
     is_: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
@@ -80,20 +73,16 @@ class LevelsByColumn(BaseModel):
     )
 
 
-class LevelsByFile(BaseModel):
+class LevelsByFile(Declared):
     """A factor whose level follows from the file in which a match stands."""
-
-    model_config = _STRICT
 
     file: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
         description="name of a file without its ending: level; other files keep their name"
     )
 
 
-class GameByColumn(BaseModel):
+class GameByColumn(Declared):
     """The game of each match, looked up by the value of a column."""
-
-    model_config = _STRICT
 
     column: str
     is_: Annotated[dict[str, str | dict[str, Any]] | None, TextKeys] = Field(
@@ -115,10 +104,8 @@ def _by_column(given: object) -> bool:
     return isinstance(given, GameByColumn) or (isinstance(given, dict) and "column" in given)
 
 
-class MatchRule(BaseModel):
+class MatchRule(Declared):
     """Which rows make a match."""
-
-    model_config = _STRICT
 
     by: list[str] = Field(default_factory=list, description="rows with the same values belong together")
     new_when: str | None = Field(
@@ -132,10 +119,8 @@ class MatchRule(BaseModel):
         return self
 
 
-class Mapping(BaseModel):
+class Mapping(Declared):
     """What the columns of a foreign table mean."""
-
-    model_config = _STRICT
 
     title: str = ""
     about: str = ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostrom.cli.output import Output, Remark
 from ostrom.features.new.files import KINDS
@@ -21,26 +21,22 @@ from ostrom.framing.library import Library
 from ostrom.framing.templates import text_of
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.yaml import read_yaml
 
 FILE = "wordings.yaml"
 
 
-class PromptFile(BaseModel):
+class PromptFile(Declared):
     """One file of a wording."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     block: str = Field(description="the printed block that belongs here")
     variables: dict[str, str] = Field(description="what the file may speak of, and what it is")
     ours: str | None = Field(default=None, description="the file whose words stand in place; by default its own")
 
 
-class Wording(BaseModel):
+class Wording(Declared):
     """A whole ``wordings.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: str
     files: dict[str, PromptFile] = Field(min_length=1)

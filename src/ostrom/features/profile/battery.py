@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, pairs_of
 from ostrom.analysis.published import Other, PublishedPick, published_beside
@@ -26,7 +26,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.registry import replication_files
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.factors import Factor
 from ostrom.studies.files import folder_of
@@ -35,10 +35,8 @@ from ostrom.studies.run import open_run
 STANDARD = "standard"
 
 
-class Beside(BaseModel):
+class Beside(Declared):
     """A figure of others that stands beside the model's: people's, mostly."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1, max_length=80)
     value: float = Field(allow_inf_nan=False)
@@ -60,10 +58,8 @@ class BatteryPart(StudyPart):
     figures: tuple[ProfileFigure, ...] = Field(min_length=1)
 
 
-class Battery(BaseModel):
+class Battery(Declared):
     """Studies in the order of their importance: where a budget does not suffice for all, the last ones are left out."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=NAME)
     title: str

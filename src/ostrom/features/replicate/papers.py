@@ -39,7 +39,7 @@ from importlib.resources import files
 from itertools import pairwise, product
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ostrom.analysis.claims import PaperQuery
 from ostrom.analysis.estimate import MODEL
@@ -47,18 +47,15 @@ from ostrom.analysis.published import PublishedPick
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.studies.pooled import check_figure, check_replication
 
 FILE = "replicate.yaml"
-DECLARED = ConfigDict(extra="forbid", frozen=True)
 
 
-class Order(BaseModel):
+class Order(Declared):
     """Levels of a factor that come before others: every pair is a difference above zero."""
-
-    model_config = DECLARED
 
     factor: str
     first: tuple[str, ...] = ()
@@ -78,10 +75,8 @@ class Order(BaseModel):
         return [f"{self.factor}={one} - {other}" for one, other in known]
 
 
-class PrintedCount(BaseModel):
+class PrintedCount(Declared):
     """How many of the paper's groups are as the claim says."""
-
-    model_config = DECLARED
 
     number: int = Field(ge=0)
     of: int = Field(ge=1)
@@ -143,19 +138,15 @@ class PaperClaim(PaperQuery):
         return [*self.by, *compared, *([self.over] if self.over else ()), *self.balance]
 
 
-class NotJudged(BaseModel):
+class NotJudged(Declared):
     """A claim that no run of a model decides."""
-
-    model_config = DECLARED
 
     claim: str
     why: str
 
 
-class Margin(BaseModel):
+class Margin(Declared):
     """How far figures may lie from the printed ones and still agree."""
-
-    model_config = DECLARED
 
     margin: float = Field(gt=0, allow_inf_nan=False)
     measures: tuple[str, ...] = Field(min_length=1)
@@ -170,10 +161,8 @@ class Margin(BaseModel):
         )
 
 
-class PrintedSpread(BaseModel):
+class PrintedSpread(Declared):
     """What stands after the ± of the paper."""
-
-    model_config = DECLARED
 
     kind: Literal["sd", "se"]
     n: int = Field(ge=1)
@@ -183,10 +172,8 @@ class PrintedSpread(BaseModel):
         return spread / self.n**0.5 if self.kind == "sd" else spread
 
 
-class Picture(BaseModel):
+class Picture(Declared):
     """The figure of the first screen: the printed figures of an exhibit in grey, ours in colour."""
-
-    model_config = DECLARED
 
     exhibit: str
     x: str
@@ -196,10 +183,8 @@ class Picture(BaseModel):
     percent: bool = False
 
 
-class Released(BaseModel):
+class Released(Declared):
     """What an import of released data is: a run of which study, by which of the paper's models."""
-
-    model_config = DECLARED
 
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
@@ -213,10 +198,8 @@ class Released(BaseModel):
     )
 
 
-class PaperPlan(BaseModel):
+class PaperPlan(Declared):
     """A whole ``replicate.yaml``."""
-
-    model_config = DECLARED
 
     title: str
     about: str = ""

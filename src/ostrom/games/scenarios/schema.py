@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     FiniteFloat,
     StringConstraints,
@@ -19,6 +18,7 @@ from pydantic import (
 
 from ostrom.games.scenarios.scenario import Claim, ScenarioClass
 from ostrom.ground.errors import StudyError
+from ostrom.ground.validation import Declared
 from ostrom.ground.yaml import read_yaml
 
 NARRATIVE_WORDS = (60, 120)
@@ -44,8 +44,8 @@ Narrative = Annotated[str, AfterValidator(_words(NARRATIVE_WORDS))]
 Persona = Annotated[str, AfterValidator(_words(PERSONA_WORDS))]
 
 
-class _ScenarioFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _ScenarioFile(Declared, strict=True):
+    """What a file of scenarios holds, its values of exactly the types stated."""
 
 
 class ActionEntry(_ScenarioFile):

@@ -28,7 +28,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ostrom.analysis.references import Reference
 from ostrom.ground.errors import UnknownName, UsageError
@@ -42,10 +42,8 @@ MODEL = "model"
 """The column of a table that names the paper's model, or the run's agent."""
 
 
-class Exhibit(BaseModel):
+class Exhibit(BaseModel, extra="forbid", frozen=True):
     """One table, figure or claim of a paper."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1, max_length=120)
     title: str
@@ -104,10 +102,8 @@ class Exhibit(BaseModel):
         return self.source or (self.name,)
 
 
-class Exhibits(BaseModel):
+class Exhibits(BaseModel, extra="forbid", frozen=True):
     """All of them, in the order of the paper."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     exhibits: tuple[Exhibit, ...]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ostrom.engine.journal import Journal
 from ostrom.features.importing.check import Disagreement
@@ -24,7 +24,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
-from ostrom.ground.validation import validate
+from ostrom.ground.validation import Declared, validate
 from ostrom.ground.values import grouped
 from ostrom.ground.yaml import read_yaml
 from ostrom.replications.coopeval.payoff_readers.tournaments import (
@@ -201,10 +201,8 @@ CONFIG = "config.json"
 Spec = str | dict[str, Any]
 
 
-class TournamentMapping(BaseModel):
+class TournamentMapping(Declared):
     """Names of games, mechanisms and settings, as folders and configurations write them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = ""
     about: str = ""
