@@ -98,16 +98,20 @@ def _is_branch(part: int | str) -> bool:
 
 def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
     """The keys that are allowed at a place; those at the top where no model stands there."""
-    here: Any = schema
+    fields = _keys_of(schema)
     for step in path:
         if step.isdigit():  # a place in a list: the list was looked into already
             continue
-        field = here.model_fields.get(step)
-        inner = None if field is None else _model_in(field.annotation)
+        inner = _model_in(fields.get(step))
         if inner is None:
-            return list(here.model_fields) if step is path[0] else []
-        here = inner
-    return list(here.model_fields)
+            return list(fields) if step is path[0] else []
+        fields = _keys_of(inner)
+    return list(fields)
+
+
+def _keys_of(schema: type[BaseModel]) -> dict[str, Any]:
+    """What the fields of a model hold, by the keys that people write."""
+    return {field.alias or name: field.annotation for name, field in schema.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> Any:

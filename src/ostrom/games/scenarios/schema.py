@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    FiniteFloat,
-    StringConstraints,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstraints, field_validator, model_validator
 
 from ostrom.games.scenarios.scenario import Claim, ScenarioClass
 from ostrom.ground.errors import StudyError
-from ostrom.ground.validation import Declared
-from ostrom.ground.yaml import read_yaml
+from ostrom.ground.validation import Declared, validate
+from ostrom.ground.yaml import in_words, read_yaml
 
 NARRATIVE_WORDS = (60, 120)
 PERSONA_WORDS = (25, 60)
@@ -157,8 +148,6 @@ def _refuse_repeats(what: str, keys: list[str]) -> None:
             raise ValueError(f"duplicate {what} {key!r}")
 
 
-_LONGEST_FINDING = 60
-
 Form = TypeVar("Form", bound=BaseModel)
 
 
@@ -166,53 +155,5 @@ def parse(form: type[Form], text: str, file: str) -> Form:
     """Read YAML ``text`` into ``form`` or refuse it with a :class:`StudyError`."""
     data = read_yaml(text, file, numbers=False)
     if not isinstance(data, dict):
-        raise StudyError("must hold keys with values", file=file, found=_short(data))
-    try:
-        return form.model_validate(data)
-    except ValidationError as refused:
-        raise _explained(form, refused, file) from None
-
-
-def _explained(form: type[BaseModel], refused: ValidationError, file: str) -> StudyError:
-    first = refused.errors(include_url=False)[0]
-    path = [str(part) for part in first["loc"]]
-    key = ".".join(path)
-    context = first.get("ctx", {})
-    match first["type"]:
-        case "missing":
-            return StudyError("is missing", file=file, key=key)
-        case "extra_forbidden":
-            known = list(_known_keys(form, first["loc"][:-1]))
-            return StudyError("unknown key", file=file, key=key, found=path[-1], allowed=known or None)
-        case "value_error":
-            return StudyError(str(context["error"]), file=file, key=key)
-        case "literal_error":
-            return StudyError("unknown value", file=file, key=key, found=first["input"], allowed=[context["expected"]])
-        case _:
-            problem = first["msg"][0].lower() + first["msg"][1:]
-            return StudyError(problem, file=file, key=key, found=_short(first["input"]))
-
-
-def _known_keys(form: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """The keys that the form allows at ``path``."""
-    schema = form.model_json_schema(by_alias=True)
-    here: dict[str, Any] = schema
-    for part in path:
-        here = _resolved(here.get("items", {}) if isinstance(part, int) else here["properties"][part], schema)
-    return list(here.get("properties", {}))
-
-
-def _resolved(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    for option in part.get("anyOf", [part]):
-        if "$ref" in option:
-            resolved: dict[str, Any] = schema["$defs"][option["$ref"].rsplit("/", 1)[1]]
-            return resolved
-        if option.get("type") in ("array", "object"):
-            chosen: dict[str, Any] = option
-            return chosen
-    return part
-
-
-def _short(found: object) -> object:
-    text = str(found)
-    return found if len(text) <= _LONGEST_FINDING else text[:_LONGEST_FINDING] + "..."
+        raise StudyError("must hold keys with values", file=file, found=in_words(data))
+    return validate(form, data, file)
