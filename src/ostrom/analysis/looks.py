@@ -5,8 +5,6 @@ a level of .05, each further one half of that before, so that the chance of ever
 near .05 however the run grows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path

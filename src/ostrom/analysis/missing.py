@@ -4,8 +4,6 @@ Nothing says what they would have been. Where they are more than two in a hundre
 of them at one end of the range and at the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

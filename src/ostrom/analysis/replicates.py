@@ -5,8 +5,6 @@ decisions are one match. So are matches whose replies of 20 tokens and more are 
 replies at a temperature above 0 are evidence and count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verdicts as files for other programs: JUnit XML for a build, Markdown for a pull request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Lengths of replies are those that styles usually take, or those of an earlier run that was measured.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass

@@ -1,7 +1,5 @@
 """What an earlier run took: the lengths, calls and seconds that a forecast may take from it."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

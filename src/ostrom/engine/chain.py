@@ -6,8 +6,6 @@ the name of a model or an answer that was altered alone is found. Seals and this
 alters prompt, reply, answer, scores and rows so that they fit each other is not found.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Every unit belongs to one shard, so each question goes to one journal, or to all
 units. Nothing is copied. What a journal says of a unit that is not its own is refused, not read.
 """
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

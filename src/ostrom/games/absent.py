@@ -3,8 +3,6 @@
 The manifest of a run keeps the shape of every game that another package adds: its seats, roles and actions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn

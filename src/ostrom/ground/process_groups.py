@@ -6,8 +6,6 @@ ended. The kernel closes the pipe when Ostrom ends, and every group that is left
 This file is run by its path, in isolated mode, and imports the standard library alone.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import os

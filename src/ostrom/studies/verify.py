@@ -3,8 +3,6 @@
 A large run is replayed by several processes, each of which opens the run by itself (``python -m`` this module).
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

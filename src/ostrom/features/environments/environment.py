@@ -4,8 +4,6 @@ The engine runs on a thread of its own, so that an environment serves blocking a
 readers, retries, policies and chance are those of the study; only the calls of ``outside/NAME`` go to the episode.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -4,8 +4,6 @@ A look is taken after whole seeds alone. The next one comes where the seeds so f
 but never after more than as many seeds again, because what was seen may mislead.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

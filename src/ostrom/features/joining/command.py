@@ -1,7 +1,5 @@
 """`ostrom join`: shards as one run."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated

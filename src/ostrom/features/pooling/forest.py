@@ -1,7 +1,5 @@
 """The forest plot: every run with its interval, below them the pooled mean and where a further run would lie."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of one study pooled: each run is a lab with an estimate, and what differs between them stands beside it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ is estimated as 0, q may come out near 0 by chance and the interval would be far
 (Roever, Knapp & Friede 2015). Coverage with few labs is measured in docs/methods.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A registration as pages that people read: HTML that opens offline, and Markdown for a repository or an archive."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

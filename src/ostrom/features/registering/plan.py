@@ -1,7 +1,5 @@
 """From a study to its registration: what will be played, tested and concluded, with every choice written out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`ostrom more robustness`: what an outcome owes to the wording, and what survives every wording."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -5,8 +5,6 @@ The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_
 One model behind several servers: every match stays with one of them, so that its prompts are in that one's cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ A study names a model and settings of this list; nothing else of it gets into a 
 loopback alone, and samples from the whole distribution of its model where a call does not say otherwise.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
