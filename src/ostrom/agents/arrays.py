@@ -82,8 +82,7 @@ def _pair_transitions(table: Machines) -> NDArray[np.int64]:
     """The next pair of states by pair (state 1 x states + state 2) and what both did, seat 1 first."""
     size = len(table.cooperate)
     mirrored = table.transitions[:, [0, 2, 1, 3]].astype(np.int64)
-    both = table.transitions[:, None, :].astype(np.int64) * size + mirrored[None, :, :]
-    return both.reshape(size * size, 4)
+    return (table.transitions[:, None, :].astype(np.int64) * size + mirrored[None, :, :]).reshape(size * size, 4)
 
 
 def _without_chance(table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int) -> Bools:

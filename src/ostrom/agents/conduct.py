@@ -312,8 +312,7 @@ def _table(strategy: Strategy, view: View) -> dict[str, int]:
     made = {}
     for own, other in PLACES:
         profile = (own - 1, other - 1) if view.seat == 0 else (other - 1, own - 1)
-        last = Round(1, profile, view.game.payoff(profile))
-        made[place_key(own, other)] = _chance(strategy, view, (last,))
+        made[place_key(own, other)] = _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
     return made
 
 

@@ -201,8 +201,7 @@ class AgentConfig(Declared):
             del dumped["framing"]["wording"]
         if self.framing.language == "en":
             del dumped["framing"]["language"]
-        data = orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS)
-        return hashlib.blake2b(data, digest_size=6).hexdigest()
+        return hashlib.blake2b(orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
 
     @cached_property
     def conduct(self) -> str:

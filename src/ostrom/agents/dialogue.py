@@ -111,8 +111,7 @@ class Chat:
             said = said.strip().rpartition("\n")[0] + "\n" + alone
         said = said.strip() or renderer.nothing()
         told = None if self.prompt.text == self._stays else self.prompt.text
-        nth = len(self._earlier)
-        turn = Turn(nth, _bout(view), view.round, self._stays, said, alone, told, self._new)
+        turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, said, alone, told, self._new)
         return with_turn(answer, turn)
 
 
@@ -145,8 +144,7 @@ def _numbered(view: View) -> dict[tuple[int, int], Any]:
     for message in view.facts.get("talk", {}).get("messages", ()):
         sent[message["round"], len(view.game.actions) + places[message["round"]]] = message
         places[message["round"]] += 1
-    events = view.facts.get("log", ())
-    return sent | {(event["round"], EVENTS + place): event for place, event in enumerate(events)}
+    return sent | {(event["round"], EVENTS + place): event for place, event in enumerate(view.facts.get("log", ()))}
 
 
 def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:

@@ -94,8 +94,7 @@ def _by_number(line: str, labels: list[str]) -> str:
     text = line.strip()
     if text.isascii() and text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
         return labels[int(text) - 1]
-    lowered = {label.lower(): label for label in labels}
-    return lowered.get(text.lower(), text)
+    return {label.lower(): label for label in labels}.get(text.lower(), text)
 
 
 KEPT_ANSWERS, SHORT_REPLY = 16, 40
@@ -369,8 +368,7 @@ class LanguageAgent:
         policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
             # A policy gives an action without a rationale.
-            alone = bare(decision.form)
-            answer = apply_policy(policy, alone, reason, context.draw("policy"), refused=refused)
+            answer = apply_policy(policy, bare(decision.form), reason, context.draw("policy"), refused=refused)
             return replace(answer, value={"action": answer.value, "rationale": ""})
         return apply_policy(policy, decision.form, reason, context.draw("policy"), refused=refused)
 
@@ -583,5 +581,4 @@ def check_told(config: AgentConfig, library: Library) -> None:
     """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
     for key, kind, told in (("persona", "personas", config.persona), ("system", "systems", config.system)):
         if told is not None and not library.has(f"{kind}/{told}.txt") and not told.strip().count(" "):
-            unknown = UnknownName(f"{key} (or write it out in words)", told, library.names(kind))
-            raise unknown.at(None, f"agent.{key}")
+            raise UnknownName(f"{key} (or write it out in words)", told, library.names(kind)).at(None, f"agent.{key}")

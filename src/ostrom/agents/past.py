@@ -78,8 +78,7 @@ class Past:
 
     def defectors(self, i: int) -> int:
         """How many co-players did not play their cooperative action in round i."""
-        actions = self.rounds[i].actions
-        return sum(not self._cooperates(s, action) for s, action in enumerate(actions) if s != self.seat)
+        return sum(not self._cooperates(s, action) for s, action in enumerate(self.rounds[i].actions) if s != self.seat)
 
     def _cooperates(self, seat: int, action: int) -> bool:
         cooperative = self.game.cooperative[seat]

@@ -70,8 +70,7 @@ def _even_mixture(form: Mixture) -> dict[str, int]:
     caps = {o: 100 if form.caps is None else form.caps.get(o, 100) for o in form.options}
     shares = dict.fromkeys(form.options, 0)
     for _ in range(100):
-        open_options = [o for o in form.options if shares[o] < caps[o]]
-        least = min(open_options, key=lambda o: (shares[o], form.options.index(o)))
+        least = min([o for o in form.options if shares[o] < caps[o]], key=lambda o: (shares[o], form.options.index(o)))
         shares[least] += 1
     return shares
 
@@ -87,8 +86,7 @@ def _random_record(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
     if kind in ("integer", "number") and "minimum" in schema and "maximum" in schema:
         return int(rng.integers(int(schema["minimum"]), int(schema["maximum"]) + 1))
     if kind == "array":
-        options = schema.get("items", {}).get("enum", [])
-        return [option for option in options if rng.integers(2)]
+        return [option for option in schema.get("items", {}).get("enum", []) if rng.integers(2)]
     if kind == "string":
         return ""
     raise InvalidAnswers("the policy uniform cannot draw an answer of this form")

@@ -109,8 +109,7 @@ class ScriptedAgent:
                         return Answer(option, "scripted", {o: float(o == option) for o in form.options})
             return self._choose(view, form, self.strategy.odds(view, rounds), draw)
         if isinstance(form, Mixture):
-            odds = self.strategy.odds(view, rounds)
-            return _mixed(self._by_option(names, odds, form.options, view), form)
+            return _mixed(self._by_option(names, self.strategy.odds(view, rounds), form.options, view), form)
         raise StudyError(f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}")
 
     def _choose(self, view: View, form: Choice, odds: tuple[float, ...], draw: Draw) -> Answer:

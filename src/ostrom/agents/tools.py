@@ -189,8 +189,7 @@ def calculated(expression: Any) -> str:
     if not isinstance(expression, str) or len(expression) > LONGEST_EXPRESSION:
         raise ToolFailed(f"an expression is a text of at most {LONGEST_EXPRESSION} characters")
     try:
-        tree = ast.parse(expression.strip().replace("^", "**"), mode="eval")
-        found = _value(tree.body)
+        found = _value(ast.parse(expression.strip().replace("^", "**"), mode="eval").body)
     except ZeroDivisionError:
         raise ToolFailed("a division by 0") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:

@@ -305,8 +305,7 @@ def declared_reference(name: str, package: str) -> type[Reference]:
     """The reference that the ``claims.yaml`` of a replication declares."""
 
     place = f"{name}/{FILE}"
-    text = files(package).joinpath(FILE).read_text(encoding="utf-8")
-    claims = validate(ClaimsFile, read_yaml(text, place), place)
+    claims = validate(ClaimsFile, read_yaml(files(package).joinpath(FILE).read_text(encoding="utf-8"), place), place)
     base: type[DeclaredReference] = DeclaredReference
     if claims.python is not None:
         base = _imported(claims.python, package, "python", place)

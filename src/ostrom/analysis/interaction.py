@@ -116,8 +116,7 @@ def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, 
         return None, method
     off = np.array(values[1:]) - values[0]
     moved = influences[1:] - influences[0]
-    covariance = moved @ moved.T * n / (n - 1)
-    square = float(off @ np.linalg.pinv(covariance) @ off)
+    square = float(off @ np.linalg.pinv(moved @ moved.T * n / (n - 1)) @ off)
     return float(fdtrc(k - 1, n - k + 1, square * (n - k + 1) / ((k - 1) * (n - 1)))), method
 
 

@@ -58,7 +58,6 @@ def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tu
 def _read(path: Path) -> dict[str, list[int]]:
     """The looks by measure and factor; a record that cannot be read counts as none."""
     try:
-        rows = orjson.loads(read_plain(path))
-        return {str(name): [int(n) for n in of] for name, of in rows.items()}
+        return {str(name): [int(n) for n in of] for name, of in orjson.loads(read_plain(path)).items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

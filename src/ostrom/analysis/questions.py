@@ -215,8 +215,7 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
         kind = _range if question.range else _order
         made = []
         for key, rows in values.groups(question.by).items():
-            group = replace(values, rows=tuple(rows))
-            figure = kind(question, group, dict(zip(question.by, key, strict=True)))
+            figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
             made += [] if figure is None else [figure]
         return [_shown(question, values, agent, figure) for figure in made]
     part, by, balance = question.part, question.by, question.balance

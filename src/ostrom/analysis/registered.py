@@ -329,8 +329,7 @@ def _tested(data: RunData, registration: Registration, role: str, one: Registere
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
     rows, sample = query.values(data), registration.sample
-    values = first_seeds(rows, sample.seed, sample.seeds)
-    found = contrast(values, query.part, *query.pair, level=level)
+    found = contrast(first_seeds(rows, sample.seed, sample.seeds), query.part, *query.pair, level=level)
     if len(found) != 1:
         return RegisteredResult(role, one, "undecided", None, None, "no finished match has a value at both levels")
     always = sample.interval == "anytime"

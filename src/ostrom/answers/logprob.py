@@ -73,8 +73,7 @@ def read_logprobs(
         notes.append(f"not reported, each at most {bound:.4f}: " + ", ".join(labels[key] for key in missing))
     if sum(value == sums[best] for value in sums.values()) > 1:
         notes.append("tie, first option taken")
-    odds = {key: value / mass for key, value in sums.items()}
-    return Answer(best, "logprob", odds, "; ".join(notes), facts)
+    return Answer(best, "logprob", {key: value / mass for key, value in sums.items()}, "; ".join(notes), facts)
 
 
 def owners_of(token: str, labels: Labels) -> list[str]:

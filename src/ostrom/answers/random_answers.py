@@ -33,8 +33,7 @@ def random_answer(form: Form, rng: np.random.Generator, length: int | None = Non
             shares = _mixture(form, rng)
             return Answer(shares, "exact", {o: n / 100 for o, n in shares.items()})
         case Number():
-            last = form.amounts.levels - 1
-            at = _between(0, last, rng, length)
+            at = _between(0, form.amounts.levels - 1, rng, length)
             return Answer(form.amounts.value(at), "exact")
         case Record(schema=schema):
             return Answer(_value(schema, rng, length, full), "exact")

@@ -51,8 +51,7 @@ def _python(name: str) -> str:
 
 
 def _python_name(parameter: Any) -> str:
-    argument = parameter.param_type_name == "argument"
-    return _python(parameter.name if argument else max(parameter.opts, key=len))
+    return _python(parameter.name if parameter.param_type_name == "argument" else max(parameter.opts, key=len))
 
 
 def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:

@@ -230,8 +230,7 @@ def _prepared(
     if given.get("allow_key"):
         say_allowed(given["allow_key"], ())
     how = {key: value for key, value in given.items() if key in DECLARED}
-    what = {key: value for key, value in given.items() if key not in DECLARED or key in OF_THE_STUDY}
-    ready = _ready(study, what)
+    ready = _ready(study, {key: value for key, value in given.items() if key not in DECLARED or key in OF_THE_STUDY})
     options = replace(ready.options, **how)
     options.check()
     if options.shard is not None:
@@ -336,8 +335,7 @@ class Run:
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents)
-            found = estimate(values, measure, split, level=level)
-            return frame_of(found, measure, data, standing([data]))
+            return frame_of(estimate(values, measure, split, level=level), measure, data, standing([data]))
 
     def contrast(
         self,

@@ -220,8 +220,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
     # What a study plays need not be worked out again to add up what it cost.
     with place.open_journal(place.manifest(), checked=False) as journal:
         known, tally = journal.spent(), Tally()
-        spending = Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch))
-        spending.recall(journal)
+        Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch)).recall(journal)
     return known["usd"] + tally.assumed_usd, int(known["calls"])
 
 

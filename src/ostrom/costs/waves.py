@@ -119,8 +119,7 @@ class Chains:
     def _notes(self, unit: Unit, player: int) -> int:
         if not self._calls(unit, player):
             return 0
-        memory = memories.build(unit.players[player].config.memory)
-        return memory.most_notes(unit.mechanism.longest_history(unit.game))
+        return memories.build(unit.players[player].config.memory).most_notes(unit.mechanism.longest_history(unit.game))
 
     def _rehearsed(self, unit: Unit) -> int:
         """The steps in which a model is asked, in the longest of some matches, stretched to the last round."""

@@ -110,7 +110,6 @@ def _look(row: Mapping[str, Any]) -> EarlyLook:
 def goes_on(folder: Path) -> bool:
     """Whether a sequential design has not decided to stop: then more matches follow than the plan has now."""
     try:
-        looks = orjson.loads(read_plain(folder / DECIDED))
-        return not looks[-1]["stop"]
+        return not orjson.loads(read_plain(folder / DECIDED))[-1]["stop"]
     except (OSError, orjson.JSONDecodeError, LookupError, TypeError):
         return True

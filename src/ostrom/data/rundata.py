@@ -237,8 +237,7 @@ class RunData:
         One thread, and joins that stream their left side: rows then keep the order of the files, so the same
         run gives the same figures to the bit, and texts never pile up in memory.
         """
-        duckdb = import_duckdb()
-        made = duckdb.connect(":memory:", config={"threads": 1})
+        made = import_duckdb().connect(":memory:", config={"threads": 1})
         made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
         return made
 
@@ -322,8 +321,7 @@ class RunData:
         cursor = self.views(sql).cursor()
         try:
             cursor.execute(sql, list(params))
-            described = [(column[0], str(column[1])) for column in cursor.description]
-            return described, cursor.fetchall()
+            return [(column[0], str(column[1])) for column in cursor.description], cursor.fetchall()
         finally:
             cursor.close()
 
@@ -348,8 +346,7 @@ class RunData:
                 return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
             except duckdb.Error as problem:
                 text = " ".join(str(problem).partition("LINE ")[0].split())
-                late = isinstance(problem, duckdb.InterruptException)
-                why = f"takes more than {SLOWEST:g} s" if late else text
+                why = f"takes more than {SLOWEST:g} s" if isinstance(problem, duckdb.InterruptException) else text
                 raise UsageError(f"where {condition!r}: {why}") from None
             finally:
                 watch.cancel()

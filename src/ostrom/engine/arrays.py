@@ -164,8 +164,7 @@ class ArrayPlayer:
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
             said_codes[:, seat] = codes + len(said)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
-                answer = _answer(game, seat, move, machine.cooperate[state])
-                said.append(said_of(game, seat, answer, 0, act=True))
+                said.append(said_of(game, seat, _answer(game, seat, move, machine.cooperate[state]), 0, act=True))
         profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
         actions = np.where(played == 1, c, 1 - np.array(c))
         came = [

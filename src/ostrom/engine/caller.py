@@ -40,8 +40,7 @@ def settled(description: Mapping[str, Any]) -> bytes:
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     """
-    told = {k: v for k, v in description.items() if k != "client"}
-    return _canonical(told)
+    return _canonical({k: v for k, v in description.items() if k != "client"})
 
 
 def prompt_of(request: Request) -> bytes:
@@ -232,8 +231,7 @@ class Caller:
                 self.tally.trouble = told
                 billed = self._sent(pending) and may_be_billed(told, error.status)
                 if again:
-                    last = attempt == self.retry.tries
-                    gate.failed(name, pending.era, error.retry_after, last, pending.size, billed)
+                    gate.failed(name, pending.era, error.retry_after, attempt == self.retry.tries, pending.size, billed)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused), pending.size, billed)
                 pending.release()
@@ -278,8 +276,7 @@ class Caller:
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
         """Prepare one try at a call; it is sent later. A match stays with its server until that fails."""
         servers = self._prepare[model.name]
-        prepare = servers[(unit.index + attempt - 1) % len(servers)]
-        return prepare(request, partial(self.gate.release, model.name))
+        return servers[(unit.index + attempt - 1) % len(servers)](request, partial(self.gate.release, model.name))
 
     def _sent(self, pending: PendingCall) -> bool:
         """Whether a try has left this process; what batches hold is known to their journal."""

@@ -212,8 +212,7 @@ class Spending:
         for row in journal.unreported():
             params, error = row.params, row.error
             schema = (params.get("constraint") or {}).get("schema")
-            prompt = row.prompt + (0 if schema is None else len(orjson.dumps(schema)))
-            size = CallSize(prompt, longest_reply(params))
+            size = CallSize(row.prompt + (0 if schema is None else len(orjson.dumps(schema))), longest_reply(params))
             if error is None:
                 self._estimate(row.model, size, row.usage, row.usd, row.written, row.cut)
             elif may_be_billed(error, row.status):

@@ -46,8 +46,7 @@ def asked(decision: Decision) -> str:
     known = _TEXTS.get((kind, id(form)))
     if known is not None and known[0] is form:  # rules use the same form object in every round
         return known[1]
-    data = [kind, type(form).__name__, form]
-    text = orjson.dumps(data, option=orjson.OPT_SORT_KEYS, default=_plain).decode()
+    text = orjson.dumps([kind, type(form).__name__, form], option=orjson.OPT_SORT_KEYS, default=_plain).decode()
     if len(_TEXTS) >= _MOST:
         _TEXTS.clear()
     _TEXTS[kind, id(form)] = (form, text)

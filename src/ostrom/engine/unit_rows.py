@@ -319,8 +319,7 @@ class RowRecorder:
         }
         asked, said = list(self._asked), [said for said, _ in self._said]
         steps, numbers, asked_codes, said_codes, bouts, _ = zip(*self._rows, strict=True) if self._rows else ((),) * 6
-        who = [one[0] for one in asked]
-        places = zip(bouts, numbers, map(who.__getitem__, asked_codes), strict=True)
+        places = zip(bouts, numbers, map([one[0] for one in asked].__getitem__, asked_codes), strict=True)
         results = map(played.get, places)
         came = self._moved(asked, results, played) if self._ruled else self._acted(asked, asked_codes, results)
         players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
@@ -343,8 +342,7 @@ class RowRecorder:
             number = known.get(key)
             if number is None:
                 player, seat = asked[code][:2]
-                result = _acted(game, seat, player, round_)
-                number = known[key] = came.setdefault(result, len(came))
+                number = known[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
         return list(came), whole(numbers)
 
@@ -362,8 +360,7 @@ class RowRecorder:
             player, seat = asked[code][:2]
             paid, closes = last[number, player] == step, closing[number] == (step, player)
             facts = _round_facts(played.get((0, number, player))) if closes else None
-            result = _moved(game, seat, player, round_, move, paid=paid, facts=facts)
-            numbers.append(came.setdefault(result, len(came)))
+            numbers.append(came.setdefault(_moved(game, seat, player, round_, move, paid=paid, facts=facts), len(came)))
         return list(came), whole(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
@@ -466,8 +463,7 @@ def _moved(
         value = None  # whatever was answered, nothing was done
     elif round_ is not None:
         # With noise, or where it was missed, another move was made than was answered.
-        later = round_.facts["moves"][before:]
-        value = next((one["value"] for one in later if one["seat"] == seat), value)
+        value = next((one["value"] for one in round_.facts["moves"][before:] if one["seat"] == seat), value)
     action = amount = cooperative = payoff = None
     if value is not None:
         action = str(value)

@@ -33,8 +33,7 @@ class DialogueRenderer:
             # Who is met changes from round to round: the rules, which are said once, speak of nobody by name.
             general = replace(decision, view=replace(view, names=self._unnamed(view)))
             told = renderer.page_of(general, order, shown.note, extra)
-            more = renderer.live_values(told, general, {**live, "unnamed": True}, None)
-            self._values["setup"] = more["setup"]
+            self._values["setup"] = renderer.live_values(told, general, {**live, "unnamed": True}, None)["setup"]
         self.prompt = renderer.prompt_of(page, decision.form, self._values, self._values["turn"])
         """The question with its instruction: the rules and the past come with the chat."""
         later = {**self._values, "earlier": True}

@@ -98,8 +98,7 @@ class RuleLabels:
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """The label of each of these options, which are given in the order of the game."""
-        shown = self._by_count.get(len(names), names)
-        return dict(zip(names, shown, strict=True))
+        return dict(zip(names, self._by_count.get(len(names), names), strict=True))
 
     def ordered(self, form: Form, seat: int, framing: Framing, rng: np.random.Generator | None) -> tuple[int, ...]:
         """The places of the named options of a form in the order of naming."""

@@ -310,8 +310,7 @@ class Library:
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
         known = self._plain.get((path, names))
         if known is None:
-            trees = self._trees(path)
-            known = all(only_writes_down(tree, names) for tree in trees)
+            known = all(only_writes_down(tree, names) for tree in self._trees(path))
             self._plain[path, names] = known
         return known
 

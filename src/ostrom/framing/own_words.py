@@ -205,8 +205,7 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
     """A hint that speaks of a table."""
     if framing.hint is None:
         return None
-    asked = library.asked(f"hints/{framing.hint}.txt")
-    told = sorted(OF_TABLES & asked)
+    told = sorted(OF_TABLES & library.asked(f"hints/{framing.hint}.txt"))
     return f"hint {framing.hint} speaks of {told[0]}, which only a game with a table has" if told else None
 
 

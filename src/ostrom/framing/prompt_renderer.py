@@ -184,8 +184,7 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        question = self.question(decision, values)
-        told = {**values, "past": None, "question": question, "instruction": instruction}
+        told = {**values, "past": None, "question": self.question(decision, values), "instruction": instruction}
         return Prompt(self.library.fill("turn.txt", told), {}, instruction)
 
     def _system(self, values: Mapping[str, Any]) -> str:

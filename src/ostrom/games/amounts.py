@@ -88,8 +88,7 @@ class Amounts(Sequence[str]):
         >>> Amounts(0, 10, 2).nearest(5), Amounts(0, 10).nearest(-3)
         (4, 0)
         """
-        scaled = Decimal(repr(float(amount))).scaleb(self._decimals) - self._first
-        steps, rest = divmod(scaled, self._step)
+        steps, rest = divmod(Decimal(repr(float(amount))).scaleb(self._decimals) - self._first, self._step)
         return self.value(min(max(int(steps) + (2 * rest > self._step), 0), self._levels - 1))
 
     def _at(self, amount: object) -> int | None:

@@ -76,8 +76,7 @@ def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]
             stated = ", ".join(f"{key}={_shown(value)}" for key, value in values.items())
             for condition, words in declaration["strict"].items():
                 require(name, bool(evaluate(condition, values)), words, stated)
-        payoffs = _filled(facts["payoffs"], values)
-        return game_from_mapping({**facts, "payoffs": payoffs, "params": chosen}, name=name)
+        return game_from_mapping({**facts, "payoffs": _filled(facts["payoffs"], values), "params": chosen}, name=name)
 
     def build(*args: Any, **kwargs: Any) -> Game:
         bound = signature.bind(*args, **kwargs)

@@ -237,6 +237,5 @@ class Named(dict[str, Any]):
 
     def __missing__(self, action: str) -> Any:
         profile = (*self.before, self.game.index(len(self.before), action))
-        last = len(profile) == self.game.seats
-        self[action] = found = profile if last else Named(self.game, profile)
+        self[action] = found = profile if len(profile) == self.game.seats else Named(self.game, profile)
         return found

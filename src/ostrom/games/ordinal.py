@@ -100,8 +100,7 @@ def family(seat1: Ranks, seat2: Ranks) -> str:
         if any(tuple(sorted(cell)) == paid for cell in at):
             return name
     cells = list(zip(seat1, seat2, strict=True))
-    dominated = any(a > x and b > y for x, y in at for a, b in cells)
-    return "pd-family" if dominated else "tragic"
+    return "pd-family" if any(a > x and b > y for x, y in at for a, b in cells) else "tragic"
 
 
 def classify(game: Game) -> OrdinalGame | None:

@@ -33,8 +33,7 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
         taken = todo.popleft()
         due = _after(game, taken)
         if due is not None:
-            key = tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due)
-            steps.setdefault(key, tuple(due))
+            steps.setdefault(tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due), tuple(due))
             todo += [(*taken, 0), (*taken, -1)]
     return tuple(steps.values())
 

@@ -331,8 +331,7 @@ class Registry(Generic[T]):
             first = found.setdefault(point.name, point)
             known = self._files.get(point.name, first.value)
             if point.value.partition(":")[0] != known.partition(":")[0]:
-                taken = self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)])
-                taken.append(owner(point))
+                self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)]).append(owner(point))
         return found
 
     def names(self) -> list[str]:

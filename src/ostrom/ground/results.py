@@ -126,8 +126,7 @@ class CommandResult(dict[str, Any]):
         import polars as pl
 
         key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), "")
-        rows = [dict(flat(row)) for row in self.get(key, ())]
-        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+        return pl.DataFrame([dict(flat(row)) for row in self.get(key, ())], infer_schema_length=None, strict=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with ``--json``."""

@@ -223,8 +223,7 @@ class _Check:
         total, below = 1, 0
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         for key, inner in pairs:
-            where = self.place(value, key, path)
-            size, height = self.value(inner, where, depth + 1)
+            size, height = self.value(inner, self.place(value, key, path), depth + 1)
             total, below = total + size, max(below, height)
             if total > MOST_VALUES:
                 problem = f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)"

@@ -161,8 +161,7 @@ class Rounds:
         seat = turn.seat
         facts = {**self.told, **turn.facts, "stage": turn.stage, "moves": moves}
         past = history if shows is None else shows(seat)
-        view = View(self.game, seat, self.mechanism, number, past, facts)
-        return Decision(seat, "act", view, form_of(turn.options))
+        return Decision(seat, "act", View(self.game, seat, self.mechanism, number, past, facts), form_of(turn.options))
 
     def _done(self, number: int, turn: Due, answer: Any, moves: Sequence[Mapping[str, Any]]) -> Value:
         """What is done at a turn: the answer as the game reads it, or another option by accident."""
@@ -227,8 +226,7 @@ def due_with(view: View) -> list[Due]:
             due, left = stages.send(left[: len(due)]), left[len(due) :]
     except (StopIteration, LookupError, TypeError, ValueError):
         return []
-    own = [turn for turn in due if (turn.seat, turn.stage) == (view.seat, view.facts["stage"])]
-    return list(due) if own else []
+    return list(due) if [turn for turn in due if (turn.seat, turn.stage) == (view.seat, view.facts["stage"])] else []
 
 
 def otherwise(game: Game, played: Round, seat: int) -> Round | None:

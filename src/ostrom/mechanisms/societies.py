@@ -314,8 +314,7 @@ def pseudonyms(players: int, streams: Streams) -> tuple[str, ...]:
     >>> sorted(pseudonyms(3, Streams(0, 0)))
     ['Player 1', 'Player 2', 'Player 3']
     """
-    order = streams.about(0, 0, "pseudonyms").permutation(players)
-    return tuple(f"Player {int(i) + 1}" for i in order)
+    return tuple(f"Player {int(i) + 1}" for i in streams.about(0, 0, "pseudonyms").permutation(players))
 
 
 NOBODY = "nobody"

@@ -40,8 +40,7 @@ def largest_body(request: Request) -> int:
 def _most_bytes(params: Mapping[str, Any], alternatives: int = 0) -> int:
     if extra := params.get("extra"):
         alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
-    tokens = longest_reply(params)
-    return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
+    return min(LARGEST_BODY, BASE + longest_reply(params) * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
 
 
 _plain = Derived(_most_bytes)

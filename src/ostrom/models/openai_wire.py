@@ -249,8 +249,7 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
     """Alternatives of the first token; two tokens that read the same are one alternative."""
     try:
         if isinstance(logprobs, dict) and "content" not in logprobs:  # a completion has them as a mapping
-            first = logprobs["top_logprobs"][:1]
-            top = [{"token": t, "logprob": v} for of in first for t, v in of.items()]
+            top = [{"token": t, "logprob": v} for of in logprobs["top_logprobs"][:1] for t, v in of.items()]
         else:
             tokens = logprobs["content"]  # type: ignore[index]
             top = tokens[0]["top_logprobs"] if tokens else []

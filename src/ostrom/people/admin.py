@@ -63,8 +63,7 @@ class Admin:
         print_link: Callable[[str], None],
     ) -> None:
         self.host, self.reader, self.gatekeeper, self.run = host, reader, gatekeeper, run
-        key = host.register.key
-        self.login = Login("admin", password, gatekeeper, self._ask, key=key, print_link=print_link)
+        self.login = Login("admin", password, gatekeeper, self._ask, key=host.register.key, print_link=print_link)
         self.closing = asyncio.Event()
         self._links = reader.links(base)
 

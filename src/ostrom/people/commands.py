@@ -103,8 +103,7 @@ def links(
         if back:
             rows = [f"{v.code} {base}/?return={sign(key, 'return', v.code)}" for v in records.visits() if v.end is None]
         else:
-            source = records.plan.people.source.model_copy(update={"verify": False})
-            rows = LinkReader(source, key, Path()).links(base)
+            rows = LinkReader(records.plan.people.source.model_copy(update={"verify": False}), key, Path()).links(base)
     return Output(rows, rows)
 
 

@@ -61,8 +61,7 @@ def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = 
         case Text():
             return (Field("answer", "", "text", longest=form.characters),)
         case Record():
-            shown = relabelled(form.schema, labels)
-            return tuple(_fields("f", shown, names))
+            return tuple(_fields("f", relabelled(form.schema, labels), names))
 
 
 def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Field]:
@@ -164,8 +163,7 @@ def _object(prefix: str, schema: Mapping[str, Any], sent: Sent) -> dict[str, Any
             elif key in schema.get("required", ()):
                 raise Misfit(f"{key.replace('_', ' ')}: an answer is needed")
         elif _is_optional(part):
-            text = sent.get(name, "").strip()
-            value[key] = [_scalar(name, key, part["items"], sent)] if text else []
+            value[key] = [_scalar(name, key, part["items"], sent)] if sent.get(name, "").strip() else []
         else:
             rows = [f"{name}_{row}_" for row in range(part["maxItems"])]
             value[key] = [_object(row, part["items"], sent) for row in rows if _is_filled(row, sent)]

@@ -187,8 +187,7 @@ class Inbox:
         entry.shown = now
         if entry.limit is not None:
             entry.deadline = now + entry.limit
-            loop = asyncio.get_running_loop()
-            entry.timer = loop.call_later(entry.limit + GRACE, self._expire, entry, missed)
+            entry.timer = asyncio.get_running_loop().call_later(entry.limit + GRACE, self._expire, entry, missed)
 
     def extend(self, entry: Open, missed: Callable[[Open], Answer]) -> bool:
         """Start the clock of a decision anew; False where it is over."""

@@ -313,8 +313,7 @@ def pilot(
         await simulate(host, crowd, len(plan.people.visit) + rounds)
         told.update(summary(host))
 
-    result = host_plan(plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost)
-    return result, told
+    return host_plan(plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost), told
 
 
 def summary(host: Host) -> dict[str, Any]:

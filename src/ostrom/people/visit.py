@@ -65,8 +65,7 @@ class Visit(Mechanism):
     def __init__(self, people: People, sheets: Mapping[str, Questionnaire], orders: Sequence[tuple[str, ...]]) -> None:
         self.people, self.sheets, self.orders = people, sheets, orders
         self.forms = {name: sheet.form("survey") for name, sheet in sheets.items()}
-        kinds = [step.kind for step in people.visit]
-        before = [step.name for step in people.visit[: kinds.index("match")]]
+        before = [step.name for step in people.visit[: [step.kind for step in people.visit].index("match")]]
         after = people.assign.after
         self.assigned_at = len(before) if after is None else before.index(after) + 1
         """The step before which people are assigned to a cell."""

@@ -67,8 +67,7 @@ def candidates(traces: Iterable[Trace], below: int, quality: int) -> Stage:
             return f"quality below {quality}"
         return f"forward not below {below}" if any(s.forward >= below for s in trace.scores) else None
 
-    rule = f"cooperative, quality at least {quality}, forward below {below}"
-    return sieve("placebo", rule, traces, why)
+    return sieve("placebo", f"cooperative, quality at least {quality}, forward below {below}", traces, why)
 
 
 @dataclass(frozen=True, slots=True)

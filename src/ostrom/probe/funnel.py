@@ -80,8 +80,7 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     made = [shuffled(part) for part in (train, val)]
     rule = "has a prompt of another trace of its game and part"
     lost = tuple(pair for _, without in made for pair in without)
-    kept = tuple(example.trace for examples, _ in made for example in examples)
-    stages.append(Stage("shuffled", rule, kept, lost))
+    stages.append(Stage("shuffled", rule, tuple(example.trace for examples, _ in made for example in examples), lost))
     return Corpus(arm, tuple(stages), tuple(made[0][0]), tuple(made[1][0]))
 
 

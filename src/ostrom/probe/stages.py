@@ -67,8 +67,7 @@ def sample(traces: Sequence[Trace], size: int) -> Stage:
         for turn, trace in enumerate(stratum)
     ]
     chosen = [trace for _, _, trace in sorted(turns, key=lambda t: t[:2])[:size]]
-    rule = f"at most {size}, balanced over model and history length"
-    return parted("sample", rule, traces, chosen, "not drawn")
+    return parted("sample", f"at most {size}, balanced over model and history length", traces, chosen, "not drawn")
 
 
 def judged(traces: Iterable[Trace], judges: int) -> Stage:

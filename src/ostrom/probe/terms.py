@@ -64,8 +64,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
     """
     words = [(m.group().lower(), m.start(), m.end()) for m in _WORD.finditer(reply)]
     sentences = _sentences(reply, words)
-    told = [m.group().lower() for m in _WORD.finditer(prompt)]
-    places = grouped((word, place) for place, word in enumerate(told))
+    places = grouped((word, place) for place, word in enumerate([m.group().lower() for m in _WORD.finditer(prompt)]))
     passages: list[tuple[int, int]] = []
     # running[p]: how many words up to here the reply shares with the prompt up to its word p
     running: dict[int, int] = {}

@@ -389,8 +389,7 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
     if len(known) < 2:
         return []
     try:
-        values = observations(data, measure)
-        by = values.by_agent((), factor)
+        by = observations(data, measure).by_agent((), factor)
         if len(known) > 2 and all(is_bare(level) for level in known):
             return _trend(data, measure, factor, [float(level) for level in known], by)
         if len(known) > MOST_LEVELS:

@@ -124,8 +124,7 @@ def headline(data: RunData) -> Table | None:
         *by, "matches", *(("cooperation", "95 % interval", "score") if coop else ("score", "95 % interval")),
         "answers by policy",
     ]  # fmt: skip
-    caption = "Every cell and agent: means over matches with 95 % intervals."
-    return Table("headline", columns, rows, caption)
+    return Table("headline", columns, rows, "Every cell and agent: means over matches with 95 % intervals.")
 
 
 def reproduce(data: RunData) -> dict[str, str]:

@@ -352,8 +352,7 @@ class DeclaredPanel(Panel):
             return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
         if why := first_sentence(self.empty, scope):
             return Drawn(notes=[why])
-        shown = {key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()}
-        return Drawn(**shown)
+        return Drawn(**{key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()})
 
 
 def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:

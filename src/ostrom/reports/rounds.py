@@ -56,8 +56,7 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
         f"SELECT {keys}match, (round - 1) // {width} AS bin, avg(cooperative::INTEGER) AS v "
         f"FROM rounds WHERE {ACTS} GROUP BY {keys}match, bin"
     )
-    numbers = data.records(f"SELECT count(*) AS n FROM ({source})")[0]["n"]
-    banded = numbers <= MOST_NUMBERS
+    banded = data.records(f"SELECT count(*) AS n FROM ({source})")[0]["n"] <= MOST_NUMBERS
     rows = data.records(
         f"SELECT {keys}match AS n, bin, v FROM ({source}) ORDER BY match, bin"
         if banded
@@ -162,8 +161,7 @@ class CooperationOverRounds(Panel):
     def _curves(
         self, data: RunData, found: Sequence[RoundCurve], colour: str, facets: list[str], width: int, unit: str
     ) -> Figure:
-        values = levels(data, colour)
-        names = labels(values)
+        names = labels(levels(data, colour))
         middle = (width - 1) / 2
         rows: list[dict[str, Any]] = [
             {
@@ -201,8 +199,7 @@ class CooperationOverRounds(Panel):
         ]
         caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
         alt = f"Map of cooperation over rounds with {len(shown)} lines, dark where cooperation is high."
-        chart = heat(rows, labels=names, x=unit, legend="cooperation")
-        return Figure("cooperation_over_rounds", chart, caption, alt)
+        return Figure("cooperation_over_rounds", heat(rows, labels=names, x=unit, legend="cooperation"), caption, alt)
 
 
 def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]:

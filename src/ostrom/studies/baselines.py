@@ -43,8 +43,7 @@ def split_baselines(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[d
     memory = agent.get("memory")
     if not isinstance(memory, Mapping) or BASELINES not in memory:
         return agent, []
-    plain = {name: value for name, value in memory.items() if name != BASELINES}
-    return {**agent, "memory": plain}, memory[BASELINES]
+    return {**agent, "memory": {name: value for name, value in memory.items() if name != BASELINES}}, memory[BASELINES]
 
 
 def with_shares(

@@ -42,8 +42,7 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
             f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
             "seeds is defined for measures of matches"
         )
-    two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
-    found = planned_observations(two, query)
+    found = planned_observations(StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file), query)
     sides = sides_of(found, query)
     made = comparison(found, *sides, query.pair[0], ())
     values = len(made.sides[0][1].values)

@@ -102,8 +102,7 @@ def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> F
     if not isinstance(path, str):
         raise StudyError("'set' must name a field", file=file, key=where, found=path)
     if isinstance(levels, Mapping) and isinstance(levels.get("from"), str):
-        entries = _drawn_from(levels, where, file)
-        return Factor(name, tuple(Level(e.label, {path: e.value}, e.traits) for e in entries))
+        return Factor(name, tuple(Level(e.label, {path: e.value}, e.traits) for e in _drawn_from(levels, where, file)))
     if not isinstance(levels, list) or not levels:
         raise StudyError("needs a list of at least one level", file=file, key=where, found=levels)
     labels = [_label(level) for level in levels]

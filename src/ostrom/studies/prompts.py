@@ -188,8 +188,7 @@ def formed(decision: Decision, config: AgentConfig) -> Decision:
 
 def _shown(config: AgentConfig, decision: Decision) -> Shown:
     """What memory shows of the past when it has to draw nothing in particular."""
-    memory = memories.build(config.memory)
-    return memory.show(decision.view, lambda number, _: np.random.default_rng(number), ())
+    return memories.build(config.memory).show(decision.view, lambda number, _: np.random.default_rng(number), ())
 
 
 def _with_included(library: Library, files: Iterable[str]) -> set[str]:
@@ -270,8 +269,7 @@ def prepared(plan: Plan, unit: Unit) -> Mechanism:
 
 def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:
     """The facts of a preparation's outcome when a script plays it."""
-    steps = _steps(preparation, preparation.mechanism)
-    return next(outcome.facts for outcome in steps if isinstance(outcome, Outcome))
+    return next(outcome.facts for outcome in _steps(preparation, preparation.mechanism) if isinstance(outcome, Outcome))
 
 
 def _steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision] | Outcome]:

@@ -222,8 +222,7 @@ def _work(path: Path, make: bool) -> None:
             run.journal.check_structure()
             for unit, made, refused, followed in _alone(run, units, make):
                 kept = None if made is None else b64encode(made).decode()
-                line = {"unit": unit, "made": kept, "refused": refused, "followed": followed}
-                out.write(orjson.dumps(line) + b"\n")
+                out.write(orjson.dumps({"unit": unit, "made": kept, "refused": refused, "followed": followed}) + b"\n")
                 out.flush()
     except OstromError as error:
         out.write(orjson.dumps({"problem": str(error)}) + b"\n")

@@ -78,8 +78,7 @@ def _notes(memory: Memory, view: View) -> list[Note]:
     """Notes as a player would have written them, round by round."""
     notes: list[Note] = []
     for length in range(len(view.history) + 1):
-        before = replace(view, round=length + 1, history=History(view.history[:length]))
-        due = memory.due(before, notes)
+        due = memory.due(replace(view, round=length + 1, history=History(view.history[:length])), notes)
         if due is not None:
             notes.append(Note(f"the first {due.covers} rounds", due.covers, _named(due.form)))
     return notes

@@ -175,8 +175,7 @@ def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequ
         strategy = make()
         rounds = _rounds(game, profiles)
         for length in reversed(range(len(rounds))):
-            view = View(game, seat, "repetition", length + 1, History(rounds, length))
-            again = list(strategy.odds(view))
+            again = list(strategy.odds(View(game, seat, "repetition", length + 1, History(rounds, length))))
             then = list(make().odds(view_of(game, profiles[:length], seat)))
             assert again == then, (
                 f"{strategy.name} in {game.name}, seat {seat + 1}: after {list(profiles)}, asked again about "

@@ -25,8 +25,7 @@ class Received:
     @property
     def headers(self) -> dict[str, str]:
         """Header values by lower-case name."""
-        lines = self.raw_headers.decode("latin-1").split("\r\n")[1:]
-        pairs = (line.partition(":") for line in lines if line)
+        pairs = (line.partition(":") for line in self.raw_headers.decode("latin-1").split("\r\n")[1:] if line)
         return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 

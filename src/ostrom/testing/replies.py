@@ -148,8 +148,7 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
         return [instance(schema.get("items", {}), draw + n) for n in range(schema.get("minItems", 1))]
     if kind in ("integer", "number"):
         low = schema.get("minimum", 0)
-        high = schema.get("maximum", low + 10)
-        return low + draw % (int(high - low) + 1)
+        return low + draw % (int(schema.get("maximum", low + 10) - low) + 1)
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     text = "Noted." if least <= 6 else STORY
     return {"boolean": draw % 2 == 0, "null": None}.get(str(kind), text[:most])

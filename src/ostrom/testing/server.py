@@ -189,8 +189,7 @@ class LoopbackServer:
     def _fly(self, change: int) -> None:
         now = time.perf_counter()
         if self.in_flight:
-            spent = self.seconds_by_level.get(self.in_flight, 0.0)
-            self.seconds_by_level[self.in_flight] = spent + now - self._since
+            self.seconds_by_level[self.in_flight] = self.seconds_by_level.get(self.in_flight, 0.0) + now - self._since
         self._since = now
         self.in_flight += change
         self.max_in_flight = max(self.max_in_flight, self.in_flight)

@@ -52,8 +52,7 @@ class _Search:
     """The search for one decision: the known situation, and the number of rounds tried."""
 
     def __init__(self, past: Past) -> None:
-        game = past.game
-        self.game, self.seat, self.past, self.tries = game, past.seat, past, 0
+        self.game, self.seat, self.past, self.tries = past.game, past.seat, past, 0
         self.chance, self.drawn = CHANCES[0], False
         self.now = now_of(past.view, self._chance)
         self._known_ends: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}

@@ -94,8 +94,7 @@ class Ledger:
         """A new batch; it is durable after the next ``flush``."""
         number = max(self.batches, default=0) + 1
         batch = JournaledBatch(number, model, secrets.token_hex(8), keys, time.time())
-        told = {"model": model, "marker": batch.marker}
-        self.journal.batch(number, batch.at, "planned", told, b"".join(keys))
+        self.journal.batch(number, batch.at, "planned", {"model": model, "marker": batch.marker}, b"".join(keys))
         self.batches[number] = batch
         return batch
 

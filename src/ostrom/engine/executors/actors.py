@@ -209,8 +209,7 @@ class ClusterGate:
 
     def _wanted(self, model: str) -> list[CallSize]:
         """The calls to request slots for: those in the queue, at most as many as this worker can serve."""
-        waiting = self._pending(model)
-        return [request.size for request in islice(waiting, self._free.get(model))]
+        return [request.size for request in islice(self._pending(model), self._free.get(model))]
 
     def _start_requesting(self, model: str) -> None:
         if model not in self._requesting and self._wanted(model):

@@ -185,8 +185,7 @@ class AuthorPlan(DerivedPlan):
         )
 
     def _config(self, model: str, params: Mapping[str, Any]) -> AgentConfig:
-        framing = Framing(payoffs=None, goal=None)
-        return AgentConfig(model=model, style="direct", framing=framing, params=dict(params))
+        return AgentConfig(model=model, style="direct", framing=Framing(payoffs=None, goal=None), params=dict(params))
 
     def written(self, journal: Journal) -> list[Written]:
         """Every finished story, kept or not."""

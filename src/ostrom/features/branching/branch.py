@@ -73,8 +73,7 @@ class BranchPlan(ForkPlan):
         ]
         self._players = _named(parent.players, changed, changes)
         label = described(changes, seat)
-        cell = relabelled(parent.cell, base.factors, changes, seat is None)
-        self._cell_labels = {**cell, "branch": label}
+        self._cell_labels = {**relabelled(parent.cell, base.factors, changes, seat is None), "branch": label}
         self._rules = self.rules(0, {})
         self._ready(origin.seeds, Factor("branch", (Level(label, {}),)))
 

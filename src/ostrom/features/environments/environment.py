@@ -151,8 +151,7 @@ class Environment:
             plan_class("tree").provide(plan, self._runs)
         models: dict[str, Model] = {}
         for name in plan.models:
-            outside = name.startswith(PREFIX)
-            models[name] = OutsideModel(name) if outside else open_model(name, **plan.settings(name))
+            models[name] = OutsideModel(name) if name.startswith(PREFIX) else open_model(name, **plan.settings(name))
             stack.push_async_callback(models[name].close)
         self._executor = OutsideExecutor(models, plan.library, options)
         await self._executor.open()

@@ -96,8 +96,7 @@ def _lowest_level(gains: Floats, bounds: Floats, final: npt.NDArray[np.bool_]) -
     """Least t such that every open row can be kept at or below t while the final rows keep their bounds."""
     rows = np.hstack([gains, np.where(final, 0.0, -1.0)[:, None]])
     limits = np.where(final, bounds, 0.0)
-    objective = np.append(np.zeros(gains.shape[1]), 1.0)
-    return _solve(objective, rows, limits, free=1)[0]
+    return _solve(np.append(np.zeros(gains.shape[1]), 1.0), rows, limits, free=1)[0]
 
 
 def _solve(objective: Floats, rows: Floats, limits: Floats, free: int = 0) -> tuple[float, Floats]:

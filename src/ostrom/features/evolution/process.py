@@ -135,8 +135,7 @@ class Fermi:
         others = counts.copy()
         others[own] -= 1
         model = draw(others, rng)
-        copies = rng.random() < self.copying(float(payoffs[own]), float(payoffs[model]))
-        return own, model if copies else own
+        return own, model if rng.random() < self.copying(float(payoffs[own]), float(payoffs[model])) else own
 
 
 @dataclass(frozen=True)

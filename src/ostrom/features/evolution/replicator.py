@@ -61,8 +61,7 @@ def _advantage(table: Floats, x: Floats) -> Floats:
 def _move(x: Floats, exponents: Floats) -> Floats:
     # A common factor cancels in Z; it is taken out only where exp() would overflow.
     excess = float(np.max(exponents[x > 0.0])) - _LARGEST_EXPONENT
-    safe = np.minimum(exponents - max(excess, 0.0), _LARGEST_EXPONENT)
-    grown = x * np.exp(safe)
+    grown = x * np.exp(np.minimum(exponents - max(excess, 0.0), _LARGEST_EXPONENT))
     after: Floats = grown / grown.sum()
     return after
 
@@ -182,8 +181,7 @@ def sample_basins(
     starts = rng.dirichlet(np.full(len(table), concentration), size=samples)
     tails = _tails(table, starts, eta, steps, window)
     ends = [_judge(table, tails[:, s], starts[s] > 0.0, rest, presence) for s in range(samples)]
-    groups = _group(table, ends, rest, radius)
-    attractors = [_describe(ends, group, radius, confidence) for group in groups]
+    attractors = [_describe(ends, group, radius, confidence) for group in _group(table, ends, rest, radius)]
     return Basins(tuple(sorted(attractors, key=lambda a: (-len(a.starts), a.starts[0]))), starts)
 
 

@@ -311,8 +311,7 @@ class Checker:
             chosen, note = _nearest(game, profiles, payoffs, actions)
         elif not fitting and self.policy == "repair":
             chosen, note = _changed(game, payoffs, actions)
-        move = one.moves[missing]
-        self._bad(match, one, move, "", "action", why, why, None, None, note, fixable=chosen is not None)
+        self._bad(match, one, one.moves[missing], "", "action", why, why, None, None, note, fixable=chosen is not None)
         if chosen is not None:
             for seat, action in enumerate(actions):
                 if action is None or action != chosen[seat]:
@@ -340,8 +339,7 @@ def _called(game: Game) -> str:
 
 
 def _misfit(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
-    due = game.payoff(profile)
-    return max((abs(w - d) for w, d in zip(written, due, strict=True) if w is not None), default=0.0)
+    return max((abs(w - d) for w, d in zip(written, game.payoff(profile), strict=True) if w is not None), default=0.0)
 
 
 def _nearest(

@@ -112,8 +112,7 @@ def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: lis
         raise StudyError(
             "'players' with one row for each round needs the column of the round", file=table.file, key="round"
         )
-    begun = grouped((read_number(table, line, mapping.round), line) for line in lines)
-    by_round = list(begun.values())
+    by_round = list(grouped((read_number(table, line, mapping.round), line) for line in lines).values())
     _check_rounds(table, mapping, [group[0] for group in by_round])
     ordered = [_by_seat(table, columns, group) for group in by_round]
     width = len(ordered[0])
@@ -286,8 +285,7 @@ class MappedGames:
 
     def _built(self, value: str, spec: Spec, label: str) -> tuple[str, Spec, Game]:
         if value not in self._known:
-            game = build_game(spec, key="game", file=self.mapping_file)
-            self._known[value] = (label, spec, game)
+            self._known[value] = (label, spec, build_game(spec, key="game", file=self.mapping_file))
         return self._known[value]
 
     def _label(self, spec: Spec) -> str:

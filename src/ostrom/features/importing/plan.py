@@ -177,8 +177,7 @@ class ImportedPlan(StudyPlan):
         if made.mechanism is None:
             return AsRecorded(made.rounds, made.payoffs, made.numbers)
         assert made.payoffs is not None and made.scores is not None
-        rules = self._rules(orjson.dumps(made.mechanism)).sized(len(made.players))
-        return as_scored(rules, made.payoffs, made.scores)
+        return as_scored(self._rules(orjson.dumps(made.mechanism)).sized(len(made.players)), made.payoffs, made.scores)
 
     def units(self) -> Iterator[Unit]:
         """All matches in the order of the file."""

@@ -183,8 +183,7 @@ def json_rows(
         raise StudyError("is nested too deeply", file=file) from None
     if not flat:
         raise StudyError("has no records", file=file)
-    columns = tuple(dict.fromkeys(name for _, row in flat for name in row))
-    return columns, flat, unit
+    return tuple(dict.fromkeys(name for _, row in flat for name in row)), flat, unit
 
 
 def _documents(text: str, file: str) -> tuple[Any, str]:

@@ -389,8 +389,7 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
         files.append({"name": path.name, "sha256": digest})
     for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         try:
-            other = orjson.loads(read_plain(manifest))
-            known = {entry["sha256"] for entry in other["imported"]["files"]}
+            known = {entry["sha256"] for entry in orjson.loads(read_plain(manifest))["imported"]["files"]}
         except (OSError, RunError, ValueError, KeyError, TypeError):
             continue
         for digest, path in first.items():

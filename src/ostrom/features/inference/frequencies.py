@@ -249,8 +249,7 @@ def leave_one_out(
         raise BadSample("leaving one out needs at least 2 candidates that the data can tell apart")
     lines = []
     for j, group in enumerate(groups):
-        kept = [table.candidates[k] for i, other in enumerate(groups) if i != j for k in other]
-        smaller = table.only(kept)
+        smaller = table.only([table.candidates[k] for i, other in enumerate(groups) if i != j for k in other])
         # Groups are classes of equal columns, so leaving one out leaves the others as they are. A group without
         # weight is left out like any other: its loss is zero only if the full fit is the highest of all optima,
         # and a refit that climbs higher shows (as a negative loss) that it was not.
@@ -268,5 +267,4 @@ def leave_one_out(
                 unit=table.unit,
             )
         )
-    corrected = holm([line.p for line in lines])
-    return tuple(replace(line, p_holm=p) for line, p in zip(lines, corrected, strict=True))
+    return tuple(replace(line, p_holm=p) for line, p in zip(lines, holm([line.p for line in lines]), strict=True))

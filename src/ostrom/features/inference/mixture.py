@@ -193,8 +193,7 @@ def climb(
             active = np.arange(start, min(start + step, len(load)))
             climbing = _Climb(table, chances, load[active], weights[active], faithful[active])
             for left in reversed(range(most)):
-                moved = climbing.cycle()
-                stay = moved > tolerance
+                stay = climbing.cycle() > tolerance
                 if left and stay.all():
                     continue
                 weights[active], faithful[active] = climbing.weights, climbing.faithful
@@ -332,8 +331,7 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
 def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
     """Candidates that fit every unit equally well whatever the error rate, in order of first appearance."""
     counts = (np.ascontiguousarray(table.counts[:, k, :]).tobytes() for k in range(len(table.candidates)))
-    groups = grouped((of, k) for k, of in enumerate(counts))
-    return tuple(tuple(members) for members in groups.values())
+    return tuple(tuple(members) for members in grouped((of, k) for k, of in enumerate(counts)).values())
 
 
 def undetermined(fit: MixtureFit) -> tuple[int, ...]:
@@ -344,6 +342,5 @@ def undetermined(fit: MixtureFit) -> tuple[int, ...]:
     """
     usable = np.flatnonzero(fit.slack > -1e-6)
     _, sizes, rows = np.linalg.svd(fit.likelihood[:, usable], full_matrices=True)
-    rank = int(np.sum(sizes > 1e-9 * sizes.max()))
-    free = rows[rank:]
+    free = rows[int(np.sum(sizes > 1e-9 * sizes.max())) :]
     return tuple(usable[np.flatnonzero(np.abs(free).max(axis=0) > 1e-6)].tolist()) if free.size else ()

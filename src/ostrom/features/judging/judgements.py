@@ -138,8 +138,7 @@ def read_judged(folder: Path) -> JudgedCorpus:
     polars = import_polars()
     try:
         study = orjson.loads(read_plain(refuse_link(folder) / "run.json"))["study"]
-        rows = polars.read_parquet(plain(folder / JUDGED)).to_dicts()
-        return corpus_of(study, rows)
+        return corpus_of(study, polars.read_parquet(plain(folder / JUDGED)).to_dicts())
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
 
@@ -231,8 +230,7 @@ def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTO
             shares = motive_shares(corpus, factor)
             decisions = {share.level: share.decisions for share in shares}
             tests = [test.as_dict() for test in dependences(corpus, factor)]
-            titles = {**corpus.titles, NONE: "(none of them)"}
-            maps.append(MotiveMap(factor, titles, shares, decisions, tests))
+            maps.append(MotiveMap(factor, {**corpus.titles, NONE: "(none of them)"}, shares, decisions, tests))
     return maps
 
 

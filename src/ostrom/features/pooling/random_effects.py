@@ -98,8 +98,7 @@ def fitted(values: Numbers, variances: Numbers, moderator: Numbers | None = None
     inverse = np.linalg.inv(x.T @ (weights[:, None] * x))
     coefficients = inverse @ (x.T @ (weights * y))
     df = y.size - x.shape[1]
-    q = float(weights @ (y - x @ coefficients) ** 2) / df
-    errors = np.sqrt(max(q, 1.0) * np.diag(inverse))
+    errors = np.sqrt(max(float(weights @ (y - x @ coefficients) ** 2) / df, 1.0) * np.diag(inverse))
     coefficients[0] += centre
     return Fit(coefficients, errors, tau2, df, weights / weights.sum())
 

@@ -124,8 +124,7 @@ def power_curve(
     absent = Simulation(
         layout, assumptions, 0.0 if question.within is None else _margin(layout, assumptions, question.within)
     )
-    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
-    cost = forecast(one, prices, measured)
+    cost = forecast(StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file), prices, measured)
     powers: dict[int, Estimate] = {}
 
     def power(n: int) -> Estimate:
@@ -254,8 +253,7 @@ def sequences(
     measured: Measured | None = None,
 ) -> list[SequentialResult]:
     """The rule of a study on simulated runs, for each true difference."""
-    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
-    cost = forecast(one, prices, measured)
+    cost = forecast(StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file), prices, measured)
     return [
         sequential(rule, Simulation(layout, assumed, effect), simulations, seed + number, cost)
         for number, effect in enumerate(effects)

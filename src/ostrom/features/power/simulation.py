@@ -274,8 +274,7 @@ def _correlation(made: UnitFigure) -> float:
     groups = grouped((place[1], (sides[0][place], sides[1][place])) for place in both)
     if len(both) - len(groups) < ENOUGH_PAIRS:
         return 0.0
-    products = [np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1]
-    total = np.sum(products, axis=0)
+    total = np.sum([np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1], axis=0)
     room = float(total[0, 0] * total[1, 1])
     return 0.0 if room <= 1e-18 else round(max(-1.0, min(1.0, float(total[0, 1]) / math.sqrt(room))), 6)
 

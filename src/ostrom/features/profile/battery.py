@@ -105,8 +105,7 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
             except UsageError as error:
                 raise UsageError(f"{file}: part {part.name}: figure {figure.name!r}: {error}") from None
     if preset is not None and not any(preset in part.presets for part in made.parts):
-        presets = dict.fromkeys(name for part in made.parts for name in part.presets)
-        raise UnknownName("preset", preset, presets)
+        raise UnknownName("preset", preset, dict.fromkeys(name for part in made.parts for name in part.presets))
     return made, folder_of(source) if Path(source).is_file() else Path()
 
 

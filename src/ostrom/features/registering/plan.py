@@ -53,8 +53,7 @@ def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms
     for one in (*terms.primary, *terms.secondary):
         _check_contrast(plan, one)
     manifest = folder.manifest()
-    study = manifest["study"]
-    statement = StudyStatement(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
+    statement = StudyStatement(study=str(manifest["study"]["name"]), preset=None, set=(), models=(), seeds=None)
     sample = SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
         interval="anytime" if plan.stop else "fixed", power=(),

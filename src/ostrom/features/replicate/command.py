@@ -159,8 +159,7 @@ def _play(
     for one in sizes if options.batch else ():
         if one.seeds:
             check_batch(one.part.resolved(models, 1, Path(), preset, options).plan, options.batch_waves)
-    parts_played = [part.model_dump(mode="json") for part in plan.parts]
-    settings = {"parts": parts_played, "preset": preset, "models": models}
+    settings = {"parts": [part.model_dump(mode="json") for part in plan.parts], "preset": preset, "models": models}
     seeds = kept_seeds(folder / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     parts = [one.part for one in sizes if seeds[one.part.name]]
     for one in sizes:

@@ -62,8 +62,7 @@ def write_as_paper(
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."]
     registered = standing([data, *more])
-    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)
-    path = context.write(page)
+    path = context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered))
     return report_of(path, sections, [data, *more], registered)
 
 

@@ -160,8 +160,7 @@ def variance_shares(
     # Deviations from the grand mean keep the digits of the sums of squares.
     y = y - y.mean()
     moments = np.column_stack([np.ones(y.size), y, y * y])
-    everything = np.zeros(y.size, dtype=np.int64)
-    whole = np.concatenate(_cell_totals(everything, layout.cell, moments, 1, layout.n_cells))
+    whole = np.concatenate(_cell_totals(np.zeros(y.size, dtype=np.int64), layout.cell, moments, 1, layout.n_cells))
     order_rng = np.random.default_rng(0) if rng is None else rng
     point, residual = layout.decompose(whole[:, None, :], order_rng, exact=True)
     lines = layout.lines(point, float(residual[0]), y.size, unit)
@@ -172,8 +171,7 @@ def variance_shares(
         count = drawn.count
         spread = _cell_totals(drawn.of_row, layout.cell, moments, count, layout.n_cells)
         weights = np.concatenate(list(drawn.weights(rng, resamples)))
-        totals = np.stack([weights @ table for table in spread])
-        draws, rest = layout.decompose(totals, order_rng, exact=False)
+        draws, rest = layout.decompose(np.stack([weights @ table for table in spread]), order_rng, exact=False)
         intervals = [
             percentiles_around(draw, line.adjusted.value, level, "a variance share")
             for draw, line in zip((*draws, rest), lines, strict=True)
@@ -203,8 +201,7 @@ class _Layout:
             if len(levels) < 2:
                 raise BadSample(f"factor {name}: has the single level {levels[0]!r}, so it explains nothing")
         self.level_counts = [len(levels) for _, levels in coded]
-        stacked = np.stack([codes for codes, _ in coded], axis=1)
-        profiles, cell = np.unique(stacked, axis=0, return_inverse=True)
+        profiles, cell = np.unique(np.stack([codes for codes, _ in coded], axis=1), axis=0, return_inverse=True)
         self.cell: Ints = cell.ravel().astype(np.int64)
         self.n_cells = len(profiles)
         # Effect coding: columns of different factors are orthogonal on balanced data.
@@ -222,8 +219,7 @@ class _Layout:
 
         def explained(terms: Terms, always: int, offset: int) -> Floats:
             blocks = [*range(always), *(offset + term for term in sorted(terms))]
-            picked = [column for b in blocks for column in range(ends[b], ends[b + 1])]
-            return fits.explained(picked)
+            return fits.explained([column for b in blocks for column in range(ends[b], ends[b + 1])])
 
         shares = shapley_shares(lambda terms: explained(terms, 0, 0), mains, rng)
         if self.pairs:

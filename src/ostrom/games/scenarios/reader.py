@@ -31,8 +31,7 @@ def scenarios(family: str) -> list[str]:
     >>> scenarios("data-alliance")[0]
     'early_warning'
     """
-    folder = _family_folder(family)
-    names = (entry.name for entry in folder.iterdir())
+    names = (entry.name for entry in _family_folder(family).iterdir())
     return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and name != CAST)
 
 

@@ -36,8 +36,7 @@ class InTurn(Mechanism):
             if self.shown != "nothing":
                 entry: dict[str, Any] = {"seat": seat, "action": game.index(seat, answer.value)}
                 if self.shown == "words":
-                    reasons = str((answer.facts or {}).get("rationale") or "")
-                    entry["reasons"] = reasons[:MOST_CHARACTERS]
+                    entry["reasons"] = str((answer.facts or {}).get("rationale") or "")[:MOST_CHARACTERS]
                 said.append(entry)
         profile = profile_of(game, answers)
         payoffs = game.payoff(profile)

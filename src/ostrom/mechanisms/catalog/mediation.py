@@ -115,8 +115,7 @@ class Mediation(Designed):
             for seat in range(game.seats)
         ]
         whole = mediated_game(game, mediator)
-        picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
-        played = realised(game, mediator, picked)
+        played = realised(game, mediator, tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers)))
         delegated = [answer.value == DELEGATE for answer in answers]
         if self.sham:
             played, expected = (yield from self._act_oneself(game, facts, played, delegated)), None

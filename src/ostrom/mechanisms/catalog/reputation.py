@@ -132,8 +132,7 @@ def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> 
     size = players // seats
     columns = [[seat + seats * i for i in range(size)] for seat in range(seats)]
     for seat in range(1, seats):
-        order = streams.about(number, seat, "matching").permutation(size)
-        columns[seat] = [columns[seat][int(i)] for i in order]
+        columns[seat] = [columns[seat][int(i)] for i in streams.about(number, seat, "matching").permutation(size)]
     return list(zip(*columns, strict=True))
 
 

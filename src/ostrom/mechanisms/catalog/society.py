@@ -273,8 +273,7 @@ def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Gene
         taken = sorted(range(count), key=lambda place: (-len(links[place]), rank[place]))[:planted]
     elif plant is not None and plant.at == "cluster" and planted:
         taken = _nearest(links, order, planted)
-    free = [place for place in (order if shuffled else range(count)) if place not in taken]
-    return free + taken
+    return [place for place in (order if shuffled else range(count)) if place not in taken] + taken
 
 
 def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:

@@ -157,8 +157,7 @@ class InspectModel:
     def _logprobs(self, choice: Any) -> dict[str, float]:
         if not choice.logprobs:
             raise RequestRefused(f"{self.name} gives no log-probabilities")
-        first = choice.logprobs.content[:1]
-        return {top.token: top.logprob for token in first for top in token.top_logprobs or ()}
+        return {top.token: top.logprob for token in choice.logprobs.content[:1] for top in token.top_logprobs or ()}
 
 
 def _mapped(error: BaseException, name: str) -> ModelError:

@@ -243,8 +243,7 @@ class OpenAIModel(HttpModel):
 
     def batches(self) -> OpenAIBatches:
         """The batch endpoint of the same server; only a request shows whether the server has one."""
-        transport = self._reach("", min(self._timeout, BATCH_TIMEOUT))
-        return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
+        return OpenAIBatches(self._reach("", min(self._timeout, BATCH_TIMEOUT)), f"/v1{self._path}", self._encode)
 
     def describe(self) -> Mapping[str, Any]:
         """Address, model and settings, without the key."""

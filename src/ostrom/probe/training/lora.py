@@ -218,8 +218,7 @@ def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
     with torch.no_grad():
         decoder = getattr(model, model.base_model_prefix)
         hidden = decoder(input_ids=torch.tensor([ids], device=device), use_cache=False).last_hidden_state[0, -1]
-        odds = torch.log_softmax(model.get_output_embeddings()(hidden).float(), -1)
-        best = torch.topk(odds, WRITTEN)
+        best = torch.topk(torch.log_softmax(model.get_output_embeddings()(hidden).float(), -1), WRITTEN)
     return [
         [i, tokens.tokenizer.decode([i]), round(v, 4)]
         for i, v in zip(best.indices.tolist(), best.values.tolist(), strict=True)

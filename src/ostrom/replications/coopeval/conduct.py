@@ -168,8 +168,7 @@ def action_shares(data: RunData) -> list[ActionShare]:
         f"list(DISTINCT match) AS matches FROM decisions WHERE {DONE} AND kind = 'act' "
         "GROUP BY mechanism, game, agent, seat, answer, probabilities ORDER BY first, agent, seat"
     )
-    cells = grouped((_type(row), row) for row in rows)
-    return [share for key, of in cells.items() for share in _shares(data, key, of)]
+    return [share for key, of in grouped((_type(row), row) for row in rows).items() for share in _shares(data, key, of)]
 
 
 def _shares(data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]]) -> Iterator[ActionShare]:

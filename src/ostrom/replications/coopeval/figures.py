@@ -98,8 +98,7 @@ def placed(data: RunData) -> Placed:
     ]
     points = score_points(rows, data.unit).points
     acted = [{**r, "score": None if r["cooperation"] is None else 100 * r["cooperation"]} for r in rows]
-    shares = score_points(acted, data.unit).points
-    acts = tuple(replace(p, value=p.score, bounds=(0.0, 100.0)) for p in shares)
+    acts = tuple(replace(p, value=p.score, bounds=(0.0, 100.0)) for p in score_points(acted, data.unit).points)
     return Placed(
         tuple(rows), points, acts, frozenset(g for g, same in as_printed.items() if same),
         (*remarks, *_pooled(data, rows)),

@@ -43,8 +43,7 @@ def setting_of(row: Mapping[str, str]) -> str:
     """
     if row["source_table"] != "ablation":
         return ""
-    told = row["note"].removeprefix("ablation: ").partition(" (")[0]
-    return told.replace("history window", "window")
+    return row["note"].removeprefix("ablation: ").partition(" (")[0].replace("history window", "window")
 
 
 def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -167,8 +167,7 @@ def _papers_level(levels: Sequence[Any]) -> Any:
 def mixed(data: RunData, games: Games) -> Iterator[Own]:
     if not (names := _named(games)):
         return
-    where = {"game": list(names), "memory_kind": "window"}
-    doubts = _doubts(data, COMPANY, where)
+    doubts = _doubts(data, COMPANY, {"game": list(names), "memory_kind": "window"})
     for c in companies(data):
         key = (c.game, c.name, c.agent, c.style)
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]

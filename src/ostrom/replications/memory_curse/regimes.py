@@ -77,14 +77,12 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
         return Regime("undecided", None, None, None, None, ())
     at = min(counted, key=lambda length: round(counted[length][0], 9))
     lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
-    below = any(high < border for _, high in counted.values())
-    printed = "cursed" if below else "immune" if lowest >= border else None
+    printed = "cursed" if any(high < border for _, high in counted.values()) else "immune" if lowest >= border else None
     name = "immune" if printed == "immune" else "undecided"
     exact = {n: low for n, (low, high) in known.items() if low == high}
     if printed == "cursed" and len(exact) == len(known):
         name = _shape(exact, tuple(counted), lambda a, b: _sign(exact[a] - exact[b]))
-    margin = without_rounding(lowest - threshold, 1.0)
-    return Regime(name, printed, lowest, at, margin, tuple(counted))
+    return Regime(name, printed, lowest, at, without_rounding(lowest - threshold, 1.0), tuple(counted))
 
 
 def _sign(change: float) -> int | None:

@@ -60,8 +60,7 @@ class Market:
         """Where a seller that owns so many of the products earns most: its margin is spread / (1 - owned x share)."""
 
         def above(margin: float) -> bool:
-            price = (self.cost + margin) * self.scale
-            share = owned * self.sold([price] * self.sellers)[0] / self.customers
+            share = owned * self.sold([(self.cost + margin) * self.scale] * self.sellers)[0] / self.customers
             return margin * (1 - share) >= self.differentiation
 
         return (self.cost + _first(above, self.differentiation)) * self.scale

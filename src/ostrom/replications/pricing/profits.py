@@ -39,8 +39,7 @@ def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 def price_level(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Of a player: where its mean price lies between that of the equilibrium (0) and that of a monopoly (1)."""
     for match, player, market, rows in _rounds(data):
-        mean = fmean(float(row["action"]) for row in rows)
-        level = (mean - market.nash) / (market.monopoly - market.nash)
+        level = (fmean(float(row["action"]) for row in rows) - market.nash) / (market.monopoly - market.nash)
         yield {"match": match, "player": player, "value": level}
 
 

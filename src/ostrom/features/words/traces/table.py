@@ -221,8 +221,7 @@ def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match:
     record = _recorded(beside)
     if record is None or record.get("state") != state or not path.exists():
         try:
-            counted = _write(data, lists, ratios, path)
-            record = {"state": state, **counted}
+            record = {"state": state, **_write(data, lists, ratios, path)}
             write_whole(beside, orjson.dumps(record, option=orjson.OPT_INDENT_2))
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
@@ -411,8 +410,7 @@ def unfinished(data: RunData, table: TraceTable) -> int:
     """How many traces belong to matches that are not finished and so enter no summary."""
     if not table.rows:
         return 0
-    rows = data.records(f"SELECT count(*) AS n FROM {source(table)} WHERE NOT ({DONE})")
-    return int(rows[0]["n"])
+    return int(data.records(f"SELECT count(*) AS n FROM {source(table)} WHERE NOT ({DONE})")[0]["n"])
 
 
 class CountedList(NamedTuple):

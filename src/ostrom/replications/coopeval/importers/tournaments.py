@@ -308,8 +308,7 @@ def _plain(text: object) -> str:
 
 def _named(text: str, known: Mapping[str, Spec]) -> str | None:
     """The longest known name that a text holds."""
-    names = [name for name in known if _plain(name) in text]
-    return max(names, key=len, default=None)
+    return max([name for name in known if _plain(name) in text], key=len, default=None)
 
 
 def _reads(file: Path, mapping: str) -> bool:

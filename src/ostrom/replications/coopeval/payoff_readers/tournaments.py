@@ -349,8 +349,7 @@ def labels(configurations: Mapping[str, Configuration]) -> dict[str, str]:
 
 
 def _namesakes(names: Mapping[str, str]) -> list[list[str]]:
-    groups = grouped((name, key) for key, name in names.items())
-    return [group for group in groups.values() if len(group) > 1]
+    return [group for group in grouped((name, key) for key, name in names.items()).values() if len(group) > 1]
 
 
 def _name(fields: Mapping[str, str]) -> str:
