@@ -6,6 +6,8 @@ import pytest
 from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SLOW, SUBCOMMANDS, TEXT, commands
 from tests.golden.conftest import Golden, Shell, with_slow
 
+from ostrom.cli.commands.catalog import list_parts
+
 SINGLE: dict[str, tuple[str, ...]] = {name: (command,) for name, command in BOTH.items()}
 SINGLE |= {f"{name}-json": (f"{command} --json",) for name, command in BOTH.items()}
 SINGLE |= {f"list-{kind}": (f"list {kind}",) for kind in KINDS}
@@ -30,3 +32,10 @@ def test_command(case: str, shell: Shell, golden: Golden) -> None:
 def test_keyed(case: str, shell: Shell, golden: Golden) -> None:
     command, keys = KEYED[case]
     golden(shell(command, keys=keys))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SHOWN if kind not in ("model", "prompt")])
+def test_every_part(kind: str, shell: Shell, golden: Golden) -> None:
+    """Every part of a catalog, as `show` describes it: titles, definitions, parameters with defaults and bounds."""
+    names = [row["name"] for row in list_parts(kind).document]
+    golden(shell(*(f"show {kind} {name} --json" for name in names)))

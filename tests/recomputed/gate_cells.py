@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from tests.recomputed import bets, draws
 
-MARGIN, THRESHOLD = 0.15, 0.8
-SIZES = (10, 20, 35, 60, 100)
 SHARE = (0.0, 1.0)
 
 
@@ -37,13 +35,6 @@ def difference_limits(values: Mapping[tuple[str, ...], Mapping[int, float]], see
     groups = [[of[seed] for seed in seeds] for of in values.values()]
     half = len(groups) / 2
     return bets.bounds_of(groups, [(1 if words == "one" else -1) / half for words, _ in values], SHARE)
-
-
-def rounds(mean: float, uniform: Any, many: int = 10) -> Any:
-    """Shares of ten independent rounds."""
-    from scipy import stats
-
-    return stats.binom.ppf(uniform, many, mean) / many
 
 
 def contaminated(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
@@ -84,27 +75,6 @@ def border(times: int) -> Iterator[tuple[str, list[float]]]:
         rng = np.random.default_rng([20, 27])
         off = draw(rng, (times, 20)) - draw(rng, (times, 20))
         yield name, [*shares, draws.gate_rates(off, (-1.0, 1.0), 1e-12, np.inf)[0]]
-
-
-def statements(times: int) -> Iterator[tuple[str, str, list[tuple[float, float, float]]]]:
-    """Statement, truth, and the shares of pass, undecided and fail by number of matches or pairs."""
-    rng = np.random.default_rng(20)
-    kinds: tuple[tuple[str, Any], ...] = (
-        ("share of 10 rounds", rounds),
-        ("all or nothing", lambda mean, uniform: (uniform < mean).astype(float)),
-        ("sd 0.1", lambda mean, uniform: draws.Truth(0.9, 0.1).at(mean, uniform)),
-    )
-    for name, made in kinds:
-        for mean in (0.95, 0.9, 0.7):
-            found = [draws.gate_rates(made(mean, rng.random((times, n))), SHARE, THRESHOLD, np.inf) for n in SIZES]
-            yield f"at least {THRESHOLD:g}", f"{mean:g}, {name}", found
-    for name, made in (kinds[0], kinds[2]):
-        for off in (0.0, 0.4):
-            shares = []
-            for n in SIZES:
-                gap = made(0.9, rng.random((times, n))) - made(0.9 - off, rng.random((times, n)))
-                shares.append(draws.gate_rates(gap, (-1.0, 1.0), -MARGIN, MARGIN))
-            yield f"difference within {MARGIN:g}", f"{off:g}, {name}", shares
 
 
 FIRST, LAST = 5, 300

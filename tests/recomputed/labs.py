@@ -1,12 +1,11 @@
-"""Pooling of simulated labs written a second time, for many sets of labs at once: `python -m tests.recomputed.labs`.
+"""Pooling of simulated labs written a second time, for many sets of labs at once.
 
-Its figures stand in docs/methods.md. The variance between labs is found by iterating the equation of the restricted
+The variance between labs is found by iterating the equation of the restricted
 likelihood (Viechtbauer 2005), not by a search as in ``ostrom.features.pooling.random_effects``.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,8 +53,3 @@ def coverage(times: int) -> Iterator[tuple[str, list[float]]]:
                 mean, reach, _ = pooled_rows(y, v)
                 shares.append(float(np.mean(np.abs(mean - truth) <= reach)))
             yield f"tau {tau:g}, matches {sd:g}, {kind}", shares
-
-
-if __name__ == "__main__":
-    for name, shares in coverage(int(sys.argv[1]) if len(sys.argv) > 1 else 4000):
-        print(f"| {name} | " + " | ".join(f"{share:.3f}".lstrip("0") for share in shares) + " |")

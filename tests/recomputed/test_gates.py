@@ -163,7 +163,7 @@ def test_gates_on_the_border_pass_wrongly_in_at_most_one_run_of_forty() -> None:
 
 @pytest.mark.slow
 def test_gates_that_are_looked_at_after_every_seed_are_wrong_in_at_most_one_run_of_forty() -> None:
-    """At the border, looked at 296 times: a sample of the table in docs/gates.md."""
+    """At the border, looked at 296 times."""
     for name, statement, passed, failed, _ in gate_cells.until(150):
         if statement.endswith("the truth"):
             assert passed <= 0.06 and failed <= 0.08, (name, statement)  # 150 runs are off by .03

@@ -504,8 +504,10 @@ class Importer:
     reads: Callable[[Path, str], bool]
     """Whether the first file and the mapping that a person named are for this reader."""
     read: ReadFiles
-    mappings: Callable[[], list[dict[str, Any]]]
-    """One row for each mapping that ships for it: name, of, title, after."""
+    of: str
+    """What its mappings describe: tournaments."""
+    mappings: Callable[[], dict[str, Any]]
+    """The mappings that ship for it, by name: models with a title and a citation."""
 
 
 importers: Registry[Importer] = Registry("importer", None, "IMPORTER", "ostrom.importers", folder="importers")

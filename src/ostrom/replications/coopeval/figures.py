@@ -29,7 +29,9 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.values import grouped
+from ostrom.mechanisms.catalog.evolution import Evolution
 from ostrom.mechanisms.designs import Design, Designed
+from ostrom.mechanisms.fork import Branched
 from ostrom.replications.coopeval.incentives import quality
 from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
 
@@ -111,6 +113,10 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     A setting reads as the paper's ablations do: ``continuation 0.7`` or ``window 2``.
     """
     rules = unit.mechanism
+    while isinstance(rules, Branched):
+        rules = rules.rules
+    if isinstance(rules, Evolution):
+        return None
     facts: Mapping[str, Any] = getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
     if rules.name == "none":
         return "NoMechanism", ""

@@ -216,8 +216,9 @@ def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:
         "SELECT match, player, seat, avg(payoff) AS paid FROM rounds GROUP BY ALL ORDER BY match, player"
     ):
         game = data.game(row["match"])
-        most = float(game.payoffs[..., row["seat"] - 1].max())
-        if "family" in game.params and "number" in game.params and most > 0:
+        if not {"family", "number"} <= game.params.keys():
+            continue
+        if (most := float(game.payoffs[..., row["seat"] - 1].max())) > 0:
             yield {
                 "match": row["match"], "player": row["player"], "value": row["paid"] / most, "weight": 1.0,
                 "family": str(game.params["family"]), "number": game.params["number"],

@@ -4,6 +4,8 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.importing.write import Importer, importers
 from ostrom.studies.extensions import FileKind
@@ -18,13 +20,23 @@ def _facts(file: Path) -> dict[str, Any]:
 
 
 def _shipped() -> list[dict[str, Any]]:
-    rules = {name: load_mapping(name)[0] for name in mapping_names()}
-    rows = [{"name": name, "of": "rounds", "title": rule.title, "after": rule.citation} for name, rule in rules.items()]
-    return [*rows, *(row for name in importers for row in importers.part(name, Importer).mappings())]
+    kinds: dict[str, dict[str, Any]] = {"rounds": {name: load_mapping(name)[0] for name in mapping_names()}}
+    kinds |= {reader.of: reader.mappings() for reader in _readers()}
+    return [
+        {"name": name, "of": kind, "title": rule.title, "after": rule.citation}
+        for kind, rules in kinds.items()
+        for name, rule in rules.items()
+    ]
+
+
+def _readers() -> list[Importer]:
+    return [importers.part(name, Importer) for name in importers]
 
 
 def _as_written(name: str) -> dict[str, Any]:
-    return load_mapping(name)[0].model_dump(mode="json", exclude_unset=True)
+    others = {key: rule for reader in _readers() for key, rule in reader.mappings().items()}
+    rule: BaseModel = others[name] if name in others else load_mapping(name)[0]
+    return rule.model_dump(mode="json", exclude_unset=True)
 
 
 FILE_KIND = FileKind(_recognises, _facts, _shipped, _as_written)

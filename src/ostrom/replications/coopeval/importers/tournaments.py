@@ -321,11 +321,8 @@ def _reads(file: Path, mapping: str) -> bool:
         return False
 
 
-def _mappings() -> list[dict[str, Any]]:
-    rules = {name: load_tournament_mapping(name)[0] for name in tournament_names()}
-    return [
-        {"name": name, "of": "tournaments", "title": rule.title, "after": rule.citation} for name, rule in rules.items()
-    ]
+def _mappings() -> dict[str, Any]:
+    return {name: load_tournament_mapping(name)[0] for name in tournament_names()}
 
 
-IMPORTER = Importer(_reads, import_tournaments, _mappings)
+IMPORTER = Importer(_reads, import_tournaments, "tournaments", _mappings)
