@@ -17,7 +17,7 @@ from ostrom.analysis.units import Observations, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
-from ostrom.ground.words import PLURALS
+from ostrom.ground.words import PLURALS, how_many
 from ostrom.reports.cells import drawn_values, marks_told, why_nothing
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -175,7 +175,7 @@ class Chart(Panel):
         if (chart := self.chart(data, found)) is not None:
             caption = " ".join(filter(None, (self.drawn_as(found), rests_on(found), averages(found))))
             values = [e.value for e in found]
-            alt = f"{self.title}: {len(found)} estimates from {min(values):.3g} to {max(values):.3g}."
+            alt = f"{self.title}: {how_many(len(found), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
         sd = self.bands == "sd"
         rows = [

@@ -491,9 +491,9 @@ def tiles(
     base = alt.Chart(inline(data)).encode(
         x=alt.X(
             "x:N", sort=list(across), title=titles[0],
-            axis={"labelAngle": -40 if steep else 0, "labelLimit": 150, "grid": False, "ticks": False},
+            axis={"labelAngle": -40 if steep else 0, "labelLimit": 250, "grid": False, "ticks": False},
         ),
-        y=alt.Y("y:N", sort=list(down), title=titles[1], axis={"labelLimit": 190, "grid": False}),
+        y=alt.Y("y:N", sort=list(down), title=titles[1], axis={"labelLimit": 250, "grid": False}),
     )  # fmt: skip
     tone_of = alt.Color(
         "value:Q",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,6 +102,30 @@ def test_shared_runs_are_pooled_and_a_copy_is_refused(call: Call) -> None:
     assert told(call("pool", *(f"shared/{name}" for name in CHANCES), "--json"))["pools"] == whole
     done = call("pool", "one", "two", "shared/one")
     assert done.code == 2 and "one and shared/one are copies of one run" in done.err
+
+
+def test_an_agent_that_one_lab_lacks_is_named_and_the_others_are_pooled(call: Call) -> None:
+    for name in ("left", "right"):
+        scripted.register(name, lambda _: "[A0]")
+    done = call("run", "s.yaml", "--model", "scripted/left", "--model", "scripted/right", "--name", "both")
+    assert done.code == 0, done.err
+    assert call("run", "s.yaml", "--model", "scripted/left", "--name", "single").code == 0
+    made = told(call("pool", "both", "single", "--allow", "types", "--json"))
+    assert [one["group"] for one in made["pools"]] == [{"agent": "scripted/left"}]
+    (alone,) = made["not_pooled"]
+    assert alone.startswith("agent: scripted/right: fewer than two runs have an estimate (single: ")
+
+
+def test_runs_of_the_same_second_are_no_copies(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal figures and one time of creation do not make a copy: the first calls were made at different moments."""
+    monkeypatch.setattr("ostrom.engine.folder.time.strftime", lambda *_: "2026-01-01T00:00:00Z")
+    for name in ("left", "right"):
+        scripted.register("same", lambda _: "[A0]")
+        assert call("run", "s.yaml", "--model", "scripted/same", "--name", name).code == 0
+    assert len(told(call("pool", "left", "right", "--json"))["pools"]) == 1
+    shutil.copytree(Path("runs") / "left", Path("runs") / "copy")
+    done = call("pool", "left", "copy")
+    assert done.code == 2 and "left and copy are copies of one run" in done.err
 
 
 def test_a_difference_is_pooled(call: Call) -> None:

@@ -193,6 +193,12 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
         "Gemini-B": ("Gemini-B", "differs"),
     }
     assert "judged by Normalised score: the" in " ".join(made["remarks"])
+    for named, problem in (
+        ("nobody=Claude", "unknown agent 'nobody'"),
+        ("Claude=Claud", "model 'Claud' (did you mean"),
+    ):
+        done = call("replicate", "coopeval", "--runs", "released", "--as", named)
+        assert done.code == 2 and problem in done.err and done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

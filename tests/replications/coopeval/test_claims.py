@@ -21,7 +21,7 @@ EVOLUTION = "Mechanisms are more effective under evolution"
 LENGTH = "Referee: a longer text does not"
 
 
-def judged(folders: Sequence[Path]) -> Replication:
+def judged(folders: Sequence[Path], *chosen: str) -> Replication:
     """What runs say about the paper."""
     with ExitStack() as stack:
         runs = []
@@ -29,7 +29,7 @@ def judged(folders: Sequence[Path]) -> Replication:
             opened = stack.enter_context(open_run(folder))
             data = stack.enter_context(run_data(opened.rows, folder, opened.manifest))
             runs.append(PaperRun(data, 0, 0.0, released_as(PLAN, data)))
-        return replication("coopeval", runs)
+        return replication("coopeval", runs, chosen)
 
 
 def verdicts(made: Replication, agent: str | None = None) -> dict[str, set[str]]:
@@ -78,3 +78,17 @@ def test_evolution_helps_where_cooperation_is_kept_from_defectors(
     assert {line.verdict.answer for line in lines} == answers
     # Whoever cooperates with defectors is driven out of a repetition.
     assert (found["repetition"].verdict.answer == "differs") is not rule.reciprocal
+
+
+@pytest.mark.slow
+def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
+    """Cooperates in half as many rounds of a repetition as the paper's models, and as often with varied co-players."""
+    folders = played(tmp_path, {"ruled": Ruled(repeated=4)}, ("mechanisms",))
+    made = judged(folders, "scripted/ruled=Claude")
+    (line,) = [one for one in made.claims if one.claim.claim == "Repetition brings cooperation"]
+    (printed,) = line.published
+    assert line.estimate is not None and 0 < line.estimate.value <= printed.value / 2
+    assert printed.value / 2 > line.claim.smallest and line.verdict.answer != "agrees"
+    found = verdicts(made)
+    assert found["Repetition falls apart when co-players vary"] == {"differs"}
+    assert found["Contracting brings cooperation"] == {"agrees"}

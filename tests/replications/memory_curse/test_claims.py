@@ -56,6 +56,25 @@ def test_every_claim_is_judged_rightly(effect: float, answer: str, tmp_path: Pat
     assert len(answers) == len(made.claims) == 19
 
 
+@pytest.mark.slow
+def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
+    made = judged(tmp_path, 0.5, f"{MODEL}=GPT-OSS-20B")
+    lines = {line.claim.claim: line for line in made.claims}
+    for claim in (
+        "Longer histories lower cooperation",
+        "Longer histories lower what players earn in the Traveler's Dilemma",
+    ):
+        line = lines[f"Longer histories lower {claim}"]
+        (printed,) = line.published
+        assert line.estimate is not None and 0.25 < line.estimate.value / printed.value < 0.6
+        assert abs(printed.value) / 2 > line.claim.smallest
+        assert (line.verdict.answer, line.verdict.why) == (
+            "differs", "The direction is that of the paper, the effect is smaller.",
+        )  # fmt: skip
+    assert lines["Immune pairs look forward more than cursed ones at history length 80"].verdict.answer == "differs"
+    assert lines["Sanitized memory restores cooperation in the Trust Game"].verdict.answer != "agrees"
+
+
 def test_only_claims_that_need_training_or_the_papers_models_are_not_judged() -> None:
     _, plan = paper_plan("memory-curse")
     assert {claim.claim for claim in plan.claims if claim.run in plan.further} == NEEDS_TRAINING

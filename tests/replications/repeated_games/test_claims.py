@@ -12,6 +12,7 @@ from tests.replications.repeated_games.rules import RULES, Rule, gpt4, read
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import import_rounds
+from ostrom.features.replicate.pages import claim_row
 from ostrom.features.replicate.papers import paper_plan
 from ostrom.features.replicate.results import PaperRun, Replication, released_as, replication
 from ostrom.models.providers import scripted
@@ -66,8 +67,12 @@ def test_who_plays_as_gpt4_agrees_and_its_contrary_differs(rule: str, answer: st
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "answer"), [("gpt4", "agrees"), ("contrary", "differs")])
 def test_all_families_and_wordings_are_judged_at_the_default_size(rule: str, answer: str, tmp_path: Path) -> None:
-    found = verdicts(judged(played(tmp_path, RULES[rule], ("all-games", "wordings"))))
+    made = judged(played(tmp_path, RULES[rule], ("all-games", "wordings")))
+    found = verdicts(made)
     assert len(found) == 6 and set(found) > FAMILIES
+    rows = [claim_row(line) for line in made.claims]
+    assert len({row[0] for row in rows}) == len(rows)  # a claim about two stories names them
+    assert {row[0]: row[7] for row in rows}["Nor in any wording"] == 27
     assert set(map(tuple, found.values())) == {(answer,)}, found
 
 

@@ -7,6 +7,7 @@ import typer
 
 from ostrom.cli.options import RunName, Runs, Safe, standing_of
 from ostrom.cli.output import Output, Remark, say
+from ostrom.ground.words import how_many
 
 
 def export(
@@ -47,5 +48,5 @@ def export(
     if far:
         say(f"{opened.name}: {far}")
     files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
-    lines = [f"{name}: {rows} rows in {path}" for name, (path, rows) in written.items()]
+    lines = [f"{name}: {how_many(rows, 'row')} in {path}" for name, (path, rows) in written.items()]
     return Output({**files, **registered.document}, map(Remark, [*lines, *registered.lines]))

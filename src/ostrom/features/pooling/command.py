@@ -56,18 +56,21 @@ def pool(
         if name is None:
             raise UsageError(f"{names[0]}: has no finished match with cooperation or a score (name a --measure)")
         query = stated_query(name, contrast, over, log, by, where or ())
-        pools = pool_runs(data, query, level, allow or ())
+        pools, alone = pool_runs(data, query, level, allow or ())
         registered = standing(data)
     document = {
         "runs": names, "measure": query.part.name, "question": query.words, "where": query.where, "level": level,
         "allowed": list(allow or ()), "pools": [one.as_dict() for one in pools],
+        "not_pooled": alone,
     }  # fmt: skip
     if chart is not None:
         from ostrom.features.pooling.forest import write_forest
 
         write_forest(pools, chart, query)
     text = chain(
-        *(_text(one, query.words, level) for one in pools), [None if chart is None else Remark(f"forest plot: {chart}")]
+        *(_text(one, query.words, level) for one in pools),
+        (Remark(f"not pooled: {why}") for why in alone),
+        [None if chart is None else Remark(f"forest plot: {chart}")],
     )
     return Output(document, text, standing=registered, source=pools)
 

@@ -86,13 +86,23 @@ class LabPool:
         }  # fmt: skip
 
 
-def pool_runs(runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()) -> list[LabPool]:
-    """The answer to a question pooled over runs of one study, for every combination of the columns ``by``."""
+class TooFewLabs(UsageError):
+    """A group of which fewer than two runs have an estimate."""
+
+
+def pool_runs(
+    runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()
+) -> tuple[list[LabPool], list[str]]:
+    """The answer to a question pooled over runs of one study, for every combination of the columns ``by``.
+
+    Behind it the groups that cannot be pooled, such as an agent that one lab alone has, each with the reason.
+    """
     names = _names(runs)
     refuse_other_studies(runs, list(names), allowed)
     if query.whose is None and any(run.manifest.get("registered") for run in runs):
         query = query.model_copy(update={"agents": (ALL,), "mean_over_agents": True})  # one population for all labs
-    answers = {name: _asked(run, query, level) for name, run in zip(names, runs, strict=True)}
+    single = all(len(models_of(run.manifest)) == 1 for run in runs)
+    answers = {name: _asked(run, query, level, single) for name, run in zip(names, runs, strict=True)}
     refuse_copies(dict(zip(names, runs, strict=True)), {name: found for name, (found, _) in answers.items()})
     if "agent" not in query.by and all(len({one.key.get("agent") for one in of}) < 2 for of, _ in answers.values()):
         answers = {name: ([_unsplit(one) for one in of], why) for name, (of, why) in answers.items()}
@@ -104,7 +114,15 @@ def pool_runs(runs: Sequence[RunData], query: Query, level: float = 0.95, allowe
             f"{query.words}: no run has a value ({'; '.join(dict.fromkeys(w for _, w in answers.values()))})"
         )
     differing = _differing(dict(zip(names, runs, strict=True)))
-    return [_pool(dict(key), answers, differing, level) for key in keys]
+    pools, alone = [], []
+    for key in keys:
+        try:
+            pools.append(_pool(dict(key), answers, differing, level))
+        except TooFewLabs as error:
+            alone.append(str(error))
+    if not pools:
+        raise UsageError("; ".join(alone))
+    return pools, alone
 
 
 def _names(runs: Sequence[RunData]) -> list[str]:
@@ -139,25 +157,33 @@ def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed:
 
 
 def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Estimate]]) -> None:
-    """Refuse a run beside its own copy (a shared run beside the one it was made from): it would count twice."""
+    """Refuse a run beside its own copy (a shared run, or an earlier state of it): it would count twice.
+
+    The moment of its first call tells a run from others that began in the same second; where no model was asked, its
+    figures do.
+    """
     met: dict[str, str] = {}
     for name, run in runs.items():
-        made = [run.manifest.get("created"), models_of(run.manifest)]
-        mark = repr([made, [(one.value, one.low, one.high, one.n) for one in answers[name]]])
+        (call,) = run.records('SELECT min("at") AS first FROM calls')
+        figures = [(one.value, one.low, one.high, one.n) for one in answers[name]]
+        mark = repr([run.manifest.get("created"), models_of(run.manifest), call["first"] or figures])
         if answers[name] and mark in met:
             raise UsageError(f"{met[mark]} and {name} are copies of one run; a run counts once")
         met[mark] = name
 
 
-def _asked(run: RunData, query: Query, level: float) -> tuple[list[Estimate], str]:
-    """The estimates of a run, or why it has none; ``{model}`` stands for its only model."""
+def _asked(run: RunData, query: Query, level: float, single: bool) -> tuple[list[Estimate], str]:
+    """The estimates of a run, or why it has none; ``{model}`` stands for its only model.
+
+    Where every lab has a single model, groups by the model are the same group in each.
+    """
     models = models_of(run.manifest)
     asked = query.of(models[0]) if len(models) == 1 else query
     try:
         found = asked.ask(run, level)
     except NoSuchLevel as error:
         return [], str(error)
-    if len(models) == 1:  # groups by the model are the same group in every lab
+    if single:
         found = [replace(one, key=_unnamed(one.key, models[0])) for one in found]
     return found, "no finished match that is asked for has a value"
 
@@ -189,7 +215,7 @@ def _pool(
             estimates[name] = one
     if len(estimates) < 2:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise UsageError(f"{key_words(key) or 'all matches'}: fewer than two runs have an estimate ({reasons})")
+        raise TooFewLabs(f"{key_words(key) or 'all matches'}: fewer than two runs have an estimate ({reasons})")
     values = [one.value for one in estimates.values()]
     variances = [variance_of(one) for one in estimates.values()]
     bounds = _bounds(estimates.values())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ostrom.analysis.estimate import fixed
+from ostrom.analysis.estimate import fixed, key_words
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.references import Published
 from ostrom.analysis.registered import Standing
@@ -142,8 +142,8 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
     rows = []
     before = ""
     for line in lines:
-        claim = _claim_name(line) if line.claim.claim != before else ""
-        before = line.claim.claim
+        name = _claim_name(line)
+        claim, before = (name if name != before else ""), name
         rows.append(
             Markup(
                 '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>'
@@ -159,7 +159,8 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
 
 
 def _claim_name(line: ClaimLine) -> str:
-    return f"{line.claim.claim}{' (later version)' if line.claim.later else ''}"
+    group = f" ({key_words(line.group)})" if line.group else ""
+    return f"{line.claim.claim}{group}{' (later version)' if line.claim.later else ''}"
 
 
 def _sure(line: ClaimLine) -> str:
@@ -203,13 +204,12 @@ def claim_row(line: ClaimLine) -> list[Any]:
     """A claim as a row of the table on the terminal and in files."""
     one, scale = line.estimate, line.claim.scale
     numbers = (None, None, None) if one is None else (one.value, one.low, one.high)
-    ours = [None if end is None else scale * end for end in numbers]
+    ours = [*(None if end is None else scale * end for end in numbers), None if one is None else one.n]
     if line.tally is not None:
         yes, many, low, high = line.tally
-        ours = [yes, low * many, high * many]
+        ours = [yes, low * many, high * many, many]
     return [
-        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours,
-        None if one is None else one.n, _theirs(line) or None, line.run,
+        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours, _theirs(line) or None, line.run,
     ]  # fmt: skip
 
 

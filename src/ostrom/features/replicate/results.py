@@ -108,11 +108,17 @@ class ClaimLine:
         values = [one.value for one in self.published]
         return (min(values), max(values)) if values else None
 
+    @property
+    def group(self) -> dict[str, Any]:
+        """Of a claim that is judged for each of several groups, which of them."""
+        return {} if self.estimate is None or self.tally else {n: self.estimate.key[n] for n in self.claim.by}
+
     def as_dict(self) -> dict[str, Any]:
         """The claim, its estimate and its verdict as JSON data."""
         one = self.estimate
         return {
             "claim": self.claim.claim,
+            "group": self.group,
             "kind": self.claim.kind,
             "expected": f"{self.claim.expect} {self.claim.threshold:g}",
             "smallest_effect": self.claim.smallest,
@@ -127,7 +133,7 @@ class ClaimLine:
             "high": one and one.high,
             "bound_low": one and one.bound_low,
             "bound_high": one and one.bound_high,
-            "n": one and one.n,
+            "n": self.tally[1] if self.tally else one and one.n,
             "count": self.tally
             and {"yes": self.tally[0], "of": self.tally[1], "low": self.tally[2], "high": self.tally[3]},
             "published": {other.name: other.value for other in self.published},
