@@ -117,9 +117,10 @@ def test_more_rounds_narrow_the_interval() -> None:
 
     widths = [mean_width(rounds) for rounds in (5, 20, 100, 400, 1600)]
     assert widths == sorted(widths, reverse=True)
-    assert width(mean_of([0.5 + 0.01 * (-1) ** i for i in range(10)])) < width(
-        mean_of([0.5 + 0.03 * (-1) ** i for i in range(10)])
-    )
+    by_spread = [
+        width(mean_of([0.5 + d * (-1) ** i for i in range(10)], bounds=(0, 1))) for d in (0.001, 0.01, 0.03, 0.2)
+    ]
+    assert by_spread == sorted(by_spread)
 
 
 def test_independent_conditions_are_added_with_satterthwaites_degrees_of_freedom() -> None:

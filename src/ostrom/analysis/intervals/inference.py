@@ -353,10 +353,10 @@ class Inference:
         skewed = squares > 0 and abs(cubes) > max(SKEWED / math.sqrt(self.units), MOST_SKEWED) * squares**1.5
         if skewed or mostly_piled(self.parts):
             found.append("caution: values are skewed or lie near a bound, the bounds say more")
-        if self.uneven and not self.arrangements and (p := self.p_value()) is not None:
-            ends = self.reach(0.95)
-            if ends is not None and (ends[0] > 0 or ends[1] < 0) != (p < 0.05):
-                found.append("caution: the sides differ in size, and the permutation test does not exclude 0")
+        ends = self.reach(0.95) if self.uneven and not self.arrangements else None
+        # The p-value is at least Welch's: without 0 outside the interval there is nothing to rearrange.
+        if ends is not None and (ends[0] > 0 or ends[1] < 0) and (self.p_value() or 0.0) >= 0.05:
+            found.append("caution: the sides differ in size, and the permutation test does not exclude 0")
         one_sided = len(self.sides) == 2 and any(
             not any(p.influence.any() for p in self.parts if p.share * sign > 0) for sign in (1, -1)
         )
