@@ -80,6 +80,21 @@ def test_a_test_without_a_method_gives_the_numbers_of_estimate(run: RunData, que
         )
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_ten_random_questions_have_one_answer(run: RunData, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        measure, factor = str(rng.choice(["cooperation", "score", "payoff"])), str(rng.choice(["k", "game", "agent"]))
+        other = str(rng.choice([name for name in ("k", "game", "seed") if name != factor]))
+        levels = [row["v"] for row in run.records(f"SELECT DISTINCT {other} AS v FROM matches ORDER BY v")]
+        where = {other: levels[int(rng.integers(len(levels))) :]}
+        rows = tested(run, measure, factor, where=where).results["comparisons"]
+        assert rows
+        for row in rows:
+            (one,) = contrast(run, measure, factor, row["comparison"], where=where)
+            assert (row["difference"], row["low"], row["high"], row["p"]) == (one.value, one.low, one.high, one.p_value)
+
+
 def test_three_levels_are_compared_in_pairs_with_holm(run: RunData) -> None:
     made = tested(run, "cooperation", "k", "welch")
     ps = []

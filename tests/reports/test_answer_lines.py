@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import combined, exactly, mean_of, paired_difference_of
+from ostrom.analysis.intervals import combined, difference_of, exactly, mean_of, paired_difference_of
 from ostrom.analysis.measure import measures
 from ostrom.analysis.questions import NO, OPEN, YES
 from ostrom.analysis.verdicts import above
@@ -124,6 +124,20 @@ def test_advice_on_seeds_is_that_of_the_next_look_and_of_the_smaller_difference(
     alike = paired_difference_of([0.8] * 3, [0.5] * 3, bounds=(0, 1))
     needed = 3 * decisive_multiple(alike, 0.05, Family(1))
     assert paired_difference_of([0.8] * 8, [0.5] * 8).p_value() < 0.025 and needed <= 8  # type: ignore[operator]
+
+
+def test_advice_on_seeds_comes_true_in_most_undecided_cases() -> None:
+    rng, decided, followed = np.random.default_rng(6), 0, 0
+    while followed < 20:
+        first, second = np.clip(rng.normal(0.6, 0.15, 100), 0, 1), np.clip(rng.normal(0.5, 0.15, 100), 0, 1)
+        made = difference_of(first[:8], second[:8], bounds=(0, 1))
+        multiple = decisive_multiple(made, 0.05, Family(1))
+        if (made.p_value() or 0.0) >= 0.05 and multiple <= 10:
+            n = math.ceil(8 * multiple)
+            later = difference_of(first[:n], second[:n], bounds=(0, 1))
+            followed += 1
+            decided += (later.p_value() or 1.0) < 0.025 or later.surely_within(-0.05, 0.05)  # at the second look
+    assert decided >= 10
 
 
 def test_what_would_decide_in_words_with_its_price() -> None:

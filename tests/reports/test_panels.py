@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.intervals import mean_of
 from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
@@ -230,13 +231,16 @@ def test_a_row_of_a_declared_figure_has_its_label_its_facet_and_its_value() -> N
 
 
 def test_matches_that_repeat_each_other_are_counted_in_data_quality(played: Played) -> None:
-    """At temperature 0 a model answers the same in every seed: three matches are one."""
+    """At temperature 0 a model answers the same in every seed: twenty matches are one."""
     scripted.register("same", "[A0]")
     try:
-        data = played(types={"m": {"model": "scripted/same", "params": {"temperature": 0}}}, vary={}, seeds=3)
+        data = played(types={"m": {"model": "scripted/same", "params": {"temperature": 0}}}, vary={}, seeds=20)
     finally:
         scripted.unregister("same")
     assert any(
-        note.startswith("3 of 3 matches repeat another of their cell") and "1 are distinct" in note
+        note.startswith("20 of 20 matches repeat another of their cell") and "1 are distinct" in note
         for note in draw(data, "readings").notes
     )
+    (one,) = estimate(data, "cooperation")
+    assert (one.n, one.low, one.bound_low, one.method) == (1, None, None, "exact at temperature 0")
+    assert "20 matches, 1 distinct" in one.note

@@ -1,1 +1,1 @@
-"""How often the intervals hold the truth, and how wide they are: `make coverage` writes docs/statistics.md."""
+"""How often the intervals hold the truth, and how wide they are: `make coverage` writes docs/methods.md."""

@@ -13,6 +13,8 @@ from tools.coverage import gates, pools
 from tools.coverage.rates import GATE_TIMES, Measured, Row, coverage, words
 
 SAMPLES = 400
+LEVELS = ("mean", "over two conditions", "ratio of totals")
+"""The questions about a level; all others are about a difference, which is none here."""
 PAGE = Path("docs/methods.md")
 TITLE = """# Methods, simulated
 
@@ -36,7 +38,7 @@ def interval_tables(samples: int) -> tuple[str, list[str]]:
     ]  # fmt: skip
     missed = []
     for name, shape, n, one, kind in coverage(samples):
-        null = shape not in ("mean", "over two conditions")
+        null = shape not in LEVELS
         numbers = (one.covered, one.below, one.above, one.width, one.noted, one.unnoted)
         shown = " | ".join(f"{x:.1f}" if at == 3 else figure(x) for at, x in enumerate(numbers))
         lines.append(f"| {name} | {shape} | {n} | {shown} | {figure(one.yes) if null else ''} |")
@@ -55,7 +57,7 @@ def aims(one: Measured, shape: str, n: int, kind: str) -> list[Row]:
     ]
     if kind == "tame" and shape == "mean":
         found += [Row("interval", "", one.covered, 0.93, True), Row("note", "", one.noted, 0.12 if n < 20 else 0.06)]
-    return found if shape in ("mean", "over two conditions") else [*found, Row("YES", "", one.yes, 0.06)]
+    return found if shape in LEVELS else [*found, Row("YES", "", one.yes, 0.06)]
 
 
 def word_tables(samples: int) -> tuple[str, list[str]]:

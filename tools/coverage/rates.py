@@ -67,9 +67,19 @@ def shapes(one: Generator, n: int) -> dict[str, Sample]:
     def slope(rng: np.random.Generator) -> tuple[Inference, float]:
         return slope_of(np.repeat([0, 1, 2, 4], n), draw(rng, 4 * n), bounds=UNIT), 0.0
 
+    def ratio(rng: np.random.Generator) -> tuple[Inference, float]:
+        seats = rng.integers(1, 5, n).astype(np.float64)
+        return mean_of(draw(rng, n), bounds=UNIT, weights=seats, ratio=True, most_weight=4.0), one.mean
+
+    def seeds(rng: np.random.Generator) -> tuple[Inference, float]:
+        x, of = np.tile([0, 1, 2], n), np.repeat(np.arange(n), 3)
+        usual = np.repeat(draw(rng, n), 3)  # what the conditions of a seed share
+        return slope_of(x, (draw(rng, 3 * n) + usual) / 2, bounds=UNIT, clusters=of.tolist(), shared=True), 0.0
+
     return {
         "mean": mean, "pairs": pairs, "difference": welch, "difference, n/3 and 2n": uneven,
         "over two conditions": conditions, "slope over four levels": slope,
+        "ratio of totals": ratio, "slope, shared seeds": seeds,
     }  # fmt: skip
 
 

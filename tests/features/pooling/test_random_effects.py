@@ -160,6 +160,17 @@ def test_an_interval_for_labs_of_any_distribution_is_that_of_values_between_boun
     assert pooled(y, [0.01] * 4).model_free is None and pooled(y, [0.01] * 4).as_dict()["model_free"] is None
 
 
+@pytest.mark.parametrize("labs", [3, 6, 10, 20])
+def test_bounds_hold_the_mean_where_one_lab_in_ten_is_different(labs: int) -> None:
+    rng, wrong = np.random.default_rng(labs), 0
+    for _ in range(100):
+        y = np.where(rng.random(labs) < 0.1, 0.1, rng.normal(0.9, 0.02, labs))
+        ends = pooled(np.clip(y, 0, 1), [0.0004] * labs, bounds=(0.0, 1.0)).model_free
+        assert ends is not None
+        wrong += not ends[0] <= 0.82 <= ends[1]
+    assert wrong <= 5
+
+
 @pytest.mark.slow
 def test_labs_near_a_bound_are_pooled_without_losing_the_mean() -> None:
     """With weights by their own variances the interval holds the mean in .89 of these sets."""

@@ -39,6 +39,15 @@ def shared() -> str:
     return "shared.yaml"
 
 
+@pytest.mark.parametrize("more", [("--baseline", "0.5", "--effect", "0.1"), ("--baseline", "0.85", "--effect", "0.12")])
+def test_a_smaller_sd_never_gives_less_power(call: Call, more: tuple[str, ...]) -> None:
+    power = [
+        told(call, *more, "--sd", sd, "--seeds", "4", "--simulations", "100")["points"][-1]["power"]
+        for sd in ("0", "0.01", "0.1", "0.2", "0.35")
+    ]
+    assert power == sorted(power, reverse=True) and power[0] == 1 > power[-1]
+
+
 @pytest.mark.slow
 def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> None:
     """60 seeds are cut into 20 studies of 3; their contrasts exclude zero as often as the simulation says."""

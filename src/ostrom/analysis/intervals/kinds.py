@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, plain
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, mostly_piled, plain
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -105,8 +105,7 @@ def mean_of(
     ]
     words = ["Student's t"]
     if len(parts) > 1 and shared:
-        piled = any(part.piled for part in parts)
-        parts = [replace(_over_units(parts, value), piled=piled)]
+        parts = [replace(_over_units(parts, value), piled=mostly_piled(parts))]
     elif len(parts) > 1:
         words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
     elif labels is not None and len(set(labels)) < len(labels):
