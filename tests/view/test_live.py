@@ -70,10 +70,12 @@ def test_looking_changes_no_byte_of_a_journal(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     kept = [folder / name for name in ("journal.db", "journal.db.tally", "run.json")]
     before = [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept]
+    there = {path.name for path in folder.iterdir()}
     with viewed(tmp_path) as server:
         for path in ("/", "/run/talk", "/run/talk/matches", "/run/talk/match/1?step=1&player=1"):
             server.page(path)
     assert [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept] == before
+    assert {path.name for path in folder.iterdir()} == there
 
 
 def test_a_run_that_was_cut_short_is_interrupted(tmp_path: Path) -> None:
