@@ -84,7 +84,7 @@ FAULTS = """() => {
     });
   }
   const words = document.body.innerText;
-  for (const sign of ["Traceback", "Error:", "NaN", "undefined", "<built-in", "object at 0x", "could not be drawn"])
+  for (const sign of ["Traceback", "Error:", "NaN", "<built-in", "object at 0x", "could not be drawn"])
     if (words.includes(sign)) faults.push(`the page says ${sign}`);
   return [...new Set(faults)];
 }"""
