@@ -84,7 +84,8 @@ FAULTS = """() => {
     });
   }
   const words = document.body.innerText;
-  for (const sign of ["Traceback", "Error:", "NaN", "<built-in", "object at 0x", "could not be drawn"])
+  const signs = ["Traceback", "KeyError", "TypeError", "ValueError", "internal error", "NaN", "object at 0x"];
+  for (const sign of [...signs, "could not be drawn"])
     if (words.includes(sign)) faults.push(`the page says ${sign}`);
   return [...new Set(faults)];
 }"""
