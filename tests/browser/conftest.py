@@ -43,6 +43,7 @@ EXEMPT = {
 }
 """Nodes that axe-core leaves out, each with the reason."""
 THIN = """() => {
+  document.querySelectorAll("[data-live]").forEach((live) => live.replaceWith(live.cloneNode(true)));
   document.querySelectorAll("[role=img] *").forEach((part) => part.remove());
   const words = /^(id|title|href|value|aria-label|hx-get|data-.*)$/;
   const marks = (node) => [...node.attributes].filter((a) => !words.test(a.name)).map((a) => a.name + a.value);
@@ -59,6 +60,45 @@ def sideways(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
+FAULTS = """() => {
+  const faults = [];
+  const flat = (text) => { const m = text.getScreenCTM(); return m && Math.abs(m.b) + Math.abs(m.c) < 0.01; };
+  const outside = (box, frame) =>
+    Math.max(frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom) > 2;
+  for (const svg of document.querySelectorAll("svg")) {
+    const frame = svg.getBoundingClientRect();
+    if (!frame.width || !frame.height) continue;
+    if (!svg.querySelector("path, circle, rect, line, text, polyline, use")) faults.push("an empty picture");
+    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim());
+    const boxes = texts.map((text) => text.getBoundingClientRect());
+    texts.forEach((text, i) => {
+      const box = boxes[i], words = JSON.stringify(text.textContent.slice(0, 50));
+      if (outside(box, frame)) faults.push(`${words} is cut by the edge of its picture`);
+      for (let j = i + 1; j < texts.length; j++) {
+        const other = boxes[j];
+        const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+        const high = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+        if (wide > 2 && high > 4 && flat(text) && flat(texts[j]))
+          faults.push(`${words} lies on ${JSON.stringify(texts[j].textContent.slice(0, 50))}`);
+      }
+    });
+  }
+  const words = document.body.innerText;
+  const signs = ["Traceback", "KeyError", "TypeError", "ValueError", "internal error", "NaN", "object at 0x"];
+  for (const sign of [...signs, "could not be drawn"])
+    if (words.includes(sign)) faults.push(`the page says ${sign}`);
+  return [...new Set(faults)];
+}"""
+
+
+def faults(page: Page) -> list[str]:
+    """What is wrong with the pictures and words that are visible: cut or overlapping labels, empty pictures, errors.
+
+    Turned labels are left out: the boxes around them overlap where they do not.
+    """
+    return [str(fault) for fault in page.evaluate(FAULTS)]
+
+
 def looks(page: Page, narrow: int) -> Iterator[str]:
     """Show an open page wide and narrow, light and dark; gives the name of each look."""
     for width, scheme in product((1280, narrow), ("light", "dark")):
@@ -70,7 +110,8 @@ def looks(page: Page, narrow: int) -> Iterator[str]:
 def thin(page: Page) -> None:
     """Leave out the insides of charts, and rows of a table that differ from another row only in their words.
 
-    For axe-core, which takes half a minute for a page of 5,000 elements and two seconds for what is left of it.
+    For axe-core, which takes half a minute for a page of 5,000 elements and two seconds for what is left of it. What
+    the viewer updates becomes a copy first: its script loads the page anew when news come of a row that is not there.
     """
     page.evaluate(THIN)
 

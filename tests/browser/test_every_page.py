@@ -17,7 +17,7 @@ from ostrom.features.attribution.plan import attribute
 from ostrom.studies.run import open_run
 from ostrom.view.index_writer import update
 
-from .conftest import Axe, Visit, apart, looks, sideways, thin
+from .conftest import Axe, Visit, apart, faults, looks, sideways, thin
 
 VISITED = {
     "report": "test_report_pages.py::test_a_report_fits_its_window_and_can_be_read_by_everyone",
@@ -72,7 +72,8 @@ def test_a_written_page_fits_its_window_and_can_be_read_by_everyone(
         assert sideways(page) == 0, look
         assert page.evaluate("document.documentElement.scrollHeight") < 8000, look
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-    assert not any(sideways(page) for _ in looks(page, 390))
+    for look in looks(page, 390):
+        assert (sideways(page), faults(page)) == (0, []), look
     thin(page)
     for look in looks(page, 390):
         assert axe(page) == [], look

@@ -11,7 +11,10 @@ from ostrom.studies.files import builtin_names
 
 from ..replications.golden_runs import play_any
 from ..reports.conftest import opened
-from .conftest import Axe, Visit, apart, looks, sideways, thin
+from .conftest import Axe, Visit, apart, faults, looks, sideways, thin
+
+CROWDED = {"framing-robustness", "horizon", "mechanisms", "personas"}
+"""Studies with a chart whose axis labels lie on one another; a name goes when its chart is mended."""
 
 
 def page_of_study(name: str, folder: Path) -> Path:
@@ -34,8 +37,12 @@ def test_a_report_fits_its_window_and_can_be_read_by_everyone(
         page.screenshot(path=screenshots / f"{report.parents[1].name}-{name}.png", full_page=True)
         wide[name] = sideways(page)
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-    wide |= {f"{name}, all open": sideways(page) for name in looks(page, 320)}
+    wrong = list[str]()
+    for name in looks(page, 320):
+        wide[f"{name}, all open"] = sideways(page)
+        wrong += [f"{name}: {fault}" for fault in faults(page)]
     assert not any(wide.values()), wide
+    assert wrong == [] or report.parents[1].name in CROWDED, wrong
     thin(page)
     for name in looks(page, 320):
         assert axe(page) == [], name

@@ -70,10 +70,12 @@ def test_looking_changes_no_byte_of_a_journal(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     kept = [folder / name for name in ("journal.db", "journal.db.tally", "run.json")]
     before = [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept]
+    there = {path.name for path in folder.iterdir()}
     with viewed(tmp_path) as server:
         for path in ("/", "/run/talk", "/run/talk/matches", "/run/talk/match/1?step=1&player=1"):
             server.page(path)
     assert [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept] == before
+    assert {path.name for path in folder.iterdir()} == there
 
 
 def test_a_run_that_was_cut_short_is_interrupted(tmp_path: Path) -> None:
@@ -101,3 +103,23 @@ def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> No
             thread.join()
         assert watching.status("talk").calls == 20
     assert not RunGauge(Folder(tmp_path / "talk")).look().counting, "all are counted at once"
+
+
+def test_a_report_is_served_in_a_sandbox_and_nothing_else_of_the_folder(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    (folder / "report").mkdir()
+    (folder / "report" / "index.html").write_text("<script>1</script>", encoding="utf-8")
+    (folder / "report" / "linked.html").symlink_to(folder / "run.json")
+    with viewed(tmp_path) as server:
+        assert '"/run/talk/report/index.html"' in server.page("/")
+        status, text, headers = server.ask("/run/talk/report/index.html")
+        assert (status, text) == (200, "<script>1</script>")
+        assert headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        for name in ("linked.html", "../run.json", "..%2frun.json", "figures/../../run.json", "none.svg"):
+            assert server.ask(f"/run/talk/report/{name}")[0] == 404, name
+
+
+def test_only_a_whole_list_loads_itself_anew(tmp_path: Path) -> None:
+    talk(tmp_path)
+    with viewed(tmp_path) as server:
+        assert "data-all" in server.page("/") and "data-all" not in server.page("/?q=talk")

@@ -403,8 +403,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
+    """Open a database for reading; a WAL that holds entries is left as it is."""
     try:
-        connection, bounds = _open_uri(path, "mode=ro")
+        # A connection with mode=ro creates an empty WAL and cannot remove it; query_only keeps both from writing.
+        connection, bounds = _open_uri(path, "mode=ro" if _has_log(path) else "mode=rw")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         connection, bounds = open_alone(path, error)
@@ -417,10 +419,14 @@ def open_alone(path: Path, error: sqlite3.OperationalError) -> tuple[sqlite3.Con
 
     With entries in a WAL the file is not complete: the error that led here stands.
     """
-    log = path.with_name(path.name + "-wal")
-    if "interrupted" in str(error) or (log.exists() and log.stat().st_size):
+    if "interrupted" in str(error) or _has_log(path):
         raise error
     return _open_uri(path, "immutable=1")
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _open_uri(path: Path, how: str) -> tuple[sqlite3.Connection, Guard]:

@@ -1,7 +1,9 @@
 """The list of runs with the stream that keeps it up to date, and one run: how it stands, what it found, its cells."""
 
+import asyncio
+import re
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +13,8 @@ from starlette.responses import Response
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.files import read_plain
 from ostrom.reports.words import number, pretty, share
 from ostrom.view.matches import CHOICES
 from ostrom.view.render import address, draw
@@ -234,7 +237,36 @@ def _text(value: float, scale: str) -> str:
     return share(value) if scale == "share" else number(float(value))
 
 
+async def compute_results(viewer: Viewer) -> None:
+    """Compute the main results that the list of runs lacks, one after the other, while somebody looks at a page."""
+    done: set[tuple[str, int]] = set()
+    while True:
+        statuses = list(viewer.watching.statuses.values()) if viewer.watching.watchers else []
+        due = [one for one in statuses if one.state == FINISHED and not (one.result or one.large or one.counting)]
+        missing = next((one for one in due if (one.name, one.bytes) not in done), None)
+        if missing is None:
+            await asyncio.sleep(1)
+            continue
+        done.add((missing.name, missing.bytes))
+        with suppress(OstromError):
+            while await _ask(viewer, missing.name, asked="first") is None:
+                pass
+
+
 TAB = ("run", "Overview", "")
+REPORT_FILES = {"html": "text/html", "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "md": "text/plain"}
+SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
+"""A report may have come with a run from a stranger: it runs no script and has an origin of its own."""
+
+
+def report(viewer: Viewer, request: Request) -> Response:
+    """A file of the report of a run."""
+    name, file = str(request.path_params["run"]), str(request.path_params["file"])
+    match = re.fullmatch(r"(?:(?:figures|tables)/)?[\w.-]+\.(\w+)", file, re.ASCII)
+    path = viewer.shelf.folder(name).path / "report" / file
+    if match is None or match[1] not in REPORT_FILES or path.resolve() != path or not path.is_file():
+        raise UsageError(f"{name}: its report has no file {file[:100]!r} (ostrom report writes it)")
+    return Response(read_plain(path), media_type=REPORT_FILES[match[1]], headers=SANDBOX)
 
 
 def strip(viewer: Viewer, request: Request) -> Response:
@@ -260,4 +292,5 @@ ROUTES: Routes = [
     ("/run/{run}/chart", chart, ["GET"]),
     ("/run/{run}/heat", heat, ["GET"]),
     ("/run/{run}/strip", strip, ["GET"]),
+    ("/run/{run}/report/{file:path}", report, ["GET"]),
 ]

@@ -29,6 +29,8 @@ from ostrom.view.shelf import Shelf, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
 """``unknown``: it needs a game, a strategy or another part that is not installed here."""
+LARGE = 64 << 20
+"""Bytes of a journal from which figures take minutes."""
 CHUNK = 5_000
 """Calls that are counted at a time."""
 PATIENCE = 0.2
@@ -87,9 +89,16 @@ class RunStatus:
     """Seconds until it is done, at the pace of the last minutes."""
     spark: tuple[float, ...] = ()
     """Calls in flight over the last two minutes of play."""
+    report: bool = False
+    """Whether a report was written."""
     bytes: int = 0
     counting: bool = True
     """Whether there is more to count."""
+
+    @property
+    def large(self) -> bool:
+        """Whether its main result is computed only when somebody opens it."""
+        return self.state == FINISHED and self.bytes > LARGE
 
 
 class RunGauge:
@@ -186,6 +195,7 @@ class RunGauge:
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
             state=RUNNING if playing else FINISHED if whole else INTERRUPTED,
             result=kept_result(self.folder.path, entries) if entries else "",
+            report=(self.folder.path / REPORT).is_file(),
             rate=self._rate() if playing else None,
             left=self._left(before.planned - done - skipped - failed) if playing else None,
             spark=in_flight(self._flights, time.time() if playing else None),
@@ -232,7 +242,8 @@ class RunGauge:
         return (now - first[0]) / taken * more if taken > 0 and more > 0 else None
 
 
-_FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally", FRESHNESS)
+REPORT = "report/index.html"
+_FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally", FRESHNESS, REPORT)
 
 
 def _seen(path: Path) -> tuple[int, int]:

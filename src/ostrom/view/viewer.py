@@ -278,7 +278,10 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{known}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
+    from ostrom.view.runs import compute_results
+
+    tasks = (viewer.watching.look_on(), viewer.watching.check_on(), compute_results(viewer))
+    beside = [asyncio.create_task(task) for task in tasks]
     ready()
     try:
         await serve([(viewer.app(), listening)], viewer.closing.set, beside)

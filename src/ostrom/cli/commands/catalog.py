@@ -98,7 +98,8 @@ def list_parts(
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
     first = [] if all_ else first_of(kind)
-    text: list[TextItem] = [TextTable.of("", rows)]
+    counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
+    text: list[TextItem] = [TextTable.of("", [{k: v for k, v in row.items() if k not in counted} for row in rows])]
     if first:
         titles = {row["name"]: row.get("title") for row in rows}
         width = max(map(len, first))
@@ -359,17 +360,17 @@ def _replications() -> list[dict[str, Any]]:
 
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
-    """The runs in a folder: what was played and how far."""
+    """The runs in a folder: what was played and how far, the main result where a report or view left it, the page."""
+    from ostrom.data.rundata import kept_result
+    from ostrom.reports.words import labels
     from ostrom.studies.run import open_run
 
     rows = []
     for file in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         row: dict[str, Any] = {
             "name": file.parent.name,
-            "study": None,
-            "matches": None,
-            "finished": None,
-            "state": None,
+            **dict.fromkeys(("study", "models", "matches", "finished", "state", "result")),
+            "file": str(page if (page := file.parent / "report" / "index.html").is_file() else file.parent),
         }
         try:
             with open_run(file.parent) as opened:
@@ -378,7 +379,9 @@ def run_rows(runs: Path) -> list[dict[str, Any]]:
                 units, far = opened.plan.played(states), opened.plan.progress(states)
                 over = "complete" if far.done + far.skipped == far.planned else "not complete"
                 row |= {
-                    "study": study.get("name"), "matches": units.planned, "finished": units.done,
+                    "study": study.get("name"), "models": ", ".join(labels(opened.plan.models, 44).values()),
+                    "matches": units.planned, "finished": units.done,
+                    "result": kept_result(file.parent, opened.journal.entries),
                     "state": f"{far.done:,} of {how_many(far.planned, opened.plan.counts)} done, {over}", "problem": "",
                 }  # fmt: skip
         except OstromError as error:

@@ -146,7 +146,8 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
         claim, before = (name if name != before else ""), name
         rows.append(
             Markup(
-                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>'
+                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
+                '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
             ).format(
                 claim, line.verdict.answer.replace(" ", "-"), line.verdict, _sure(line), _ours(line), _theirs(line)
             )

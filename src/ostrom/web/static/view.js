@@ -18,7 +18,7 @@
     const box = document.createElement("template");
     box.innerHTML = data.html.trim().startsWith("<td") ? "<table><tbody><tr>" + data.html + "</tr></tbody></table>" : data.html;
     const row = all("[data-run]", root).find((row) => row.dataset.run === data.run);
-    if (!row) { if (root.tagName === "TABLE") location.reload(); return; }
+    if (!row) { if (root.dataset.all) location.reload(); return; }
     const cells = all("[data-cell]", box.content);
     if (cells.length) cells.forEach((cell) => put(one(`[data-cell="${cell.dataset.cell}"]`, row), cell));
     else put(row, box.content.firstElementChild);
