@@ -33,6 +33,7 @@ SHOWN = {
 }
 
 BOTH: dict[str, str] = {
+    "report-checklist": "report asked --checklist",
     # -- what a model is sent
     "show-messages": "show prompt memory --preset smoke --cell 2 --round 3 --seat 2 --model openai/gpt-test",
     "show-messages-design": "show prompt mechanisms --cell 24 --round 0",
