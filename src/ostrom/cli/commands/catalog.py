@@ -366,7 +366,7 @@ def part_row(registry: Any, name: str) -> dict[str, Any]:
         return {"name": name, "what": str(error), "parameters": ""}
     return {
         "name": name,
-        "what": (inspect.getdoc(part) or "").partition("\n")[0],
+        "what": (inspect.getdoc(part) or "").partition("\n")[0].replace("``", ""),
         "parameters": parameters_of(registry, name),
     }
 
