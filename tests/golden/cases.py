@@ -33,6 +33,10 @@ SHOWN = {
 }
 
 BOTH: dict[str, str] = {
+    "report-checklist": "report asked --checklist",
+    # -- what a model is sent
+    "show-messages": "show prompt memory --preset smoke --cell 2 --round 3 --seat 2 --model openai/gpt-test",
+    "show-messages-design": "show prompt mechanisms --cell 24 --round 0",
     # -- estimates and tests
     "estimate-mean": "estimate plain cooperation",
     "estimate-by": "estimate plain cooperation --by agent,game",
@@ -288,6 +292,10 @@ ERRORS: dict[str, str] = {
     "unknown-factor": "test looks cooperation --factor q",
     "one-level": "test talk cooperation --factor game",
     "unknown-kind": "list gmes",
+    "show-messages-cell": "show prompt memory --cell 100",
+    "show-messages-round": "show prompt memory --round 501",
+    "show-messages-seat": "show prompt hints --seat 2",
+    "show-messages-options": "show game prisoners_dilemma --cell 1",
     "unknown-part": "show game prisoners_dilema",
     "wrong-parameter": "show game public_goods:n=none",
     "unknown-parameter": "show game public_goods:m=4",

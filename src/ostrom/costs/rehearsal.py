@@ -130,8 +130,13 @@ _Key = tuple[int, int, str]
 """A configuration, a seat, and a kind of question: what is asked alike."""
 
 
-class _Match:
+class RehearsedMatch:
     """One unit under rehearsal: its agents, and the samples of all times that it is rehearsed."""
+
+    agent_class: type[RehearsingAgent] = RehearsingAgent
+    most_steps = MOST_STEPS
+    with_trees = False
+    """Whether agents that were asked before play write their prompts too."""
 
     def __init__(self, plan: Plan, unit: Unit, lengths: Lengths, *, longest: bool):
         self.unit, self.longest = unit, longest
@@ -146,8 +151,8 @@ class _Match:
         self.agents: dict[int, Any] = {}
         self.configs = {id(seated.config): seated.config for seated in unit.players}
         for key, config in self.configs.items():
-            if config.model is not None and config.tree is None:
-                self.agents[key] = RehearsingAgent(plan, config, lengths, longest=longest)
+            if config.model is not None and (config.tree is None or self.with_trees):
+                self.agents[key] = self.agent_class(plan, config, lengths, longest=longest)
         self.memories = {key: agent.memory for key, agent in self.agents.items()}
         self.nodes = self._nodes()
         self.steps = 0
@@ -259,7 +264,7 @@ class _Match:
         play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
         try:
             due = next(play)
-            for step in range(MOST_STEPS):
+            for step in range(self.most_steps):
                 self.steps = max(self.steps, step + 1)
                 due = play.send([
                     self._answer(decision, step, streams, players, scripts, questions) for decision in due
@@ -284,13 +289,18 @@ class _Match:
             if script is not None:
                 return script.reply(decision, context)  # type: ignore[arg-type]
             return random_answer(decision.form, self._rng, 40)
-        alike = sum(sample.round == number for sample in self.samples[key][self._from[key] :])
-        nodes = self.nodes if kind == decision.kind else self.bends
-        if alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key]):
+        if self._writes(decision, agent, key):
             return self._written(
                 decision, agent, key, _Context(streams, step, decision.player, players[who]), players[who]
             )
         return self._unwritten(decision, agent, key, self._rng, players[who], questions, who)
+
+    def _writes(self, decision: Decision, agent: RehearsingAgent, key: _Key) -> bool:  # noqa: ARG002
+        """Whether the prompts of a decision are written: some of those that are asked alike, in some rounds."""
+        number, society = decision.view.round, self.unit.mechanism.society
+        alike = sum(sample.round == number for sample in self.samples[key][self._from[key] :])
+        nodes = self.nodes if key[2] == decision.kind else self.bends
+        return alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key])
 
     def _numbered(self, decision: Decision, who: int) -> str:
         """The kind of a question; of several in one round with its number, since later ones quote more."""
@@ -353,7 +363,7 @@ def _run(work: Any) -> Any:
 
 def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehearsal:
     """Rehearse a unit of one of so many cells, with the lengths that were measured."""
-    match = _Match(plan, unit, lengths, longest=False)
+    match = RehearsedMatch(plan, unit, lengths, longest=False)
     rules, most = unit.mechanism, match.rules.most_decisions(unit.game)
     match.rehearse(1 if rules.society else 3)  # one may be the longest by chance
     counts = [match.decisions(number) for number in range(len(match.asked))]
@@ -366,7 +376,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
         match.rehearse(max(1, min(TIMES, enough)))
     longest = match
     if match.texts or again:
-        longest = _Match(plan, unit, lengths, longest=True)
+        longest = RehearsedMatch(plan, unit, lengths, longest=True)
         longest.rehearse(1)
     if again:  # the longest match may be one that chance does not come to
         longest.rehearse(2, Extreme(last=False))
@@ -385,7 +395,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     )
 
 
-def _count(match: _Match, extreme: Extreme) -> int:
+def _count(match: RehearsedMatch, extreme: Extreme) -> int:
     """How many decisions a match has in which all players answer alike, without a word."""
     play, decisions = match.rules.play(match.unit.game, match.unit.streams), 0
     try:
@@ -398,7 +408,7 @@ def _count(match: _Match, extreme: Extreme) -> int:
     return decisions
 
 
-def _likely(match: _Match) -> list[CallSum]:
+def _likely(match: RehearsedMatch) -> list[CallSum]:
     """The mean over all rehearsals, in which every round counts as often as it takes place."""
     shares, part = [CallSum() for _ in match.unit.players], 1 / len(match.asked)
     for asked in match.asked:
@@ -411,7 +421,7 @@ def _likely(match: _Match) -> list[CallSum]:
     return shares
 
 
-def _exact_bound(match: _Match) -> list[CallSum]:
+def _exact_bound(match: RehearsedMatch) -> list[CallSum]:
     """Every round takes place, and every player is asked in it as often as it was."""
     shares = [CallSum() for _ in match.unit.players]
     for (who, key, number), count in Counter(match.asked[0]).items():
@@ -423,7 +433,7 @@ def _exact_bound(match: _Match) -> list[CallSum]:
     return shares
 
 
-def _loose_bound(match: _Match) -> list[CallSum]:
+def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
     """As often as the rules can ask a player, or more often where that was seen, with the longest prompt every time."""
     unit, shares = match.unit, list[CallSum]()
     rules, game, players = unit.mechanism, unit.game, len(unit.players)

@@ -284,11 +284,16 @@ def pilot(
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
     result, summary = play(found.plan, crowd, name=called, runs=runs, options=options)
-    ends = sorted({end for cell in summary["cells"].values() for end in cell})
+    ends, cells = sorted(summary["ends"]), {**summary["cells"]}
+    rest = {end: n - sum(c.get(end, 0) for c in cells.values()) for end, n in summary["ends"].items()}
+    if any(rest.values()):
+        cells["not assigned"] = rest
+    if len(cells) > 1:
+        cells["in all"] = summary["ends"]
     table = TextTable(
         f"{called}: visits by cell",
-        ["cell", *ends],
-        [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in summary["cells"].items()],
+        ["cell", *ends, "people"],
+        [[cell, *(of.get(end, 0) for end in ends), sum(of.values())] for cell, of in cells.items()],
     )
     shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
     over = sum(count for end, count in summary["ends"].items() if end != "open")

@@ -392,23 +392,29 @@ class PeoplePlan(StudyPlan):
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """One match of every game in every cell, and what its players prepare."""
-        for number in range(self.cells):
-            for key in self.people_of(number).order:
-                cell = self.variant(number, key)
-                players = cell.seatings[0]
-                rules, label, facts = cell.mechanism.sized(len(players)), unit_key(cell.labels, [key]), []
-                for seat in range(cell.game.seats if cell.preparations else 0):
-                    design = rules.preparation(cell.game, seat)
-                    assert design is not None
-                    unit = Unit(
-                        -1, f"{label}|{seat}", 0, cell.columns, cell.game, design, (players[seat],), kind="preparation",
-                        seat=seat,
-                    )  # fmt: skip
-                    facts.append(rehearsed_facts(unit))
-                    yield unit, [players[seat].config]
-                rules = rules.given(facts) if facts else rules
-                unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
-                yield unit, [seated.config for seated in players]
+        return ((unit, configs) for number in range(self.cells) for unit, configs in self._asked_in(number))
+
+    def matches_in(self, number: int) -> Iterator[Unit]:
+        """One match of every game in a cell."""
+        return (unit for unit, _ in self._asked_in(number) if unit.kind == "match")
+
+    def _asked_in(self, number: int) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        for key in self.people_of(number).order:
+            cell = self.variant(number, key)
+            players = cell.seatings[0]
+            rules, label, facts = cell.mechanism.sized(len(players)), unit_key(cell.labels, [key]), []
+            for seat in range(cell.game.seats if cell.preparations else 0):
+                design = rules.preparation(cell.game, seat)
+                assert design is not None
+                unit = Unit(
+                    -1, f"{label}|{seat}", 0, cell.columns, cell.game, design, (players[seat],), kind="preparation",
+                    seat=seat,
+                )  # fmt: skip
+                facts.append(rehearsed_facts(unit))
+                yield unit, [players[seat].config]
+            rules = rules.given(facts) if facts else rules
+            unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
+            yield unit, [seated.config for seated in players]
 
 
 def _said(value: Any) -> str:

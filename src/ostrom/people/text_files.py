@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
+from ostrom.ground.validation import problem
 from ostrom.ground.yaml import read_yaml
 from ostrom.people.claims import PLACE
 from ostrom.people.questions import Questionnaire
@@ -51,6 +52,8 @@ def questionnaire(text: str, name: str, file: str | None = None) -> Questionnair
         return Questionnaire.model_validate({"questions": data} if isinstance(data, list) else data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        if first["type"] == "extra_forbidden":
+            raise problem(error, Questionnaire, where) from None
         key = ".".join(str(part) for part in first["loc"])
         said = first["msg"].removeprefix("Value error, ")
         found = first.get("input")

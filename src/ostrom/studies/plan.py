@@ -71,6 +71,7 @@ from ostrom.studies.schema import StudyFile
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
 """Parts of a study that factors can vary."""
 
+NO_VERSUS = "seating 'versus' needs a model (or a person) and a script"
 MOST_UNITS = 2**53
 """The most units: up to this, numbers of matches stay exact in every reader of the tables."""
 CHECK_ALL = 2000
@@ -319,6 +320,11 @@ class StudyPlan(Plan):
             who.append(f"generation {generation}")
         return Unit(index, unit_key(cell.labels, who), seed, columns, cell.game, mechanism, players, needs)
 
+    def matches_in(self, number: int) -> Iterator[Unit]:
+        """The matches of a cell with the first seed."""
+        cell = self._cell(number)
+        return (self._unit(0, number, place) for place in range(len(cell.preparations), cell.size))
+
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every question, with the configurations that are asked there (see prompts)."""
         met: set[tuple[int, int]] = set()
@@ -434,10 +440,7 @@ class StudyPlan(Plan):
             scripts = [name for name, config in cell.types.items() if config.strategy is not None]
             tables = [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts]
             if not tables:
-                raise StudyError(
-                    "seating 'versus' needs a model (or a person) and a script", file=self.file, key="types",
-                    found=names,
-                )  # fmt: skip
+                raise StudyError(NO_VERSUS, file=self.file, key="types", found=names)
         elif seating == "unordered":
             tables = list(combinations_with_replacement(names, seats))
         else:

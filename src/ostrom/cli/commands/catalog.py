@@ -5,13 +5,14 @@ What a kind of part needs is imported where it is listed: a list of games must n
 
 import inspect
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Runs
+from ostrom.cli.options import Models, PlayOptions, Presets, Runs, Sets, with_play_options
 from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
@@ -177,12 +178,40 @@ def _registry(kind: str) -> Any:
     return getattr(import_module(module), name)
 
 
+@with_play_options("prompts")
 def show(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
+    cell: Annotated[int | None, typer.Option(help="prompt STUDY: this cell, counted from 1.", show_default="1")] = None,
+    round: Annotated[
+        int | None, typer.Option(help="prompt STUDY: this round; 0: what is asked before the match.", show_default="1")
+    ] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="prompt STUDY: this seat, counted from 1, or the agent of this name.")
+    ] = None,
+    model: Models = None,
+    preset: Presets = None,
+    set_: Sets = None,
+    options: PlayOptions = PlayOptions(),
 ) -> Output:
-    """Show one part in full: a study, a game, a strategy, ..."""
+    """Show one part in full: a study, a game, a strategy, ...
+
+    `ostrom show prompt STUDY` prints the messages that a model would be sent, without a call. The past of a later
+    round is a rehearsal: models answer by chance.
+    """
     kind = kind_of(kind)
+    wanted = {"cell": cell, "round": round, "seat": seat, "model": model, "preset": preset, "set": set_}
+    stated = [f"--{flag}" for flag, value in wanted.items() if value is not None]
+    if kind == "prompt" and (stated or _is_study(name)):
+        return _messages(
+            name,
+            cell,
+            round,
+            seat,
+            {"models": model or (), "preset": preset, "changes": set_ or (), "options": options},
+        )
+    if stated or (kind != "prompt" and options.prompts is not None):
+        raise UsageError(f"{', '.join(stated) or '--prompts'}: belongs to `ostrom show prompt STUDY`")
     if kind == "run":
         raise UsageError(f"a run is shown by its report: `ostrom report {name}`")
     if kind == "game":
@@ -190,7 +219,7 @@ def show(
     if kind in ("study", "mapping"):
         return _file(kind, name)
     if kind == "prompt":
-        text = _prompt(name)
+        text = _prompt(name, options.prompts)
         return Output({"file": name, "text": text}, [text.removesuffix("\n")])
     records = {"model": _model, "measure": _measure_record, "reference": _reference_record, "replication": _replication}
     return Output(records[kind](name) if kind in records else _part(kind, name))
@@ -215,18 +244,53 @@ def _file(kind: str, name: str) -> Output:
     return Output(data, [text.removesuffix("\n"), *sharing])
 
 
-def _prompt(name: str) -> str:
+def _is_study(name: str) -> bool:
+    """Whether a name is that of a study, not of a prompt file."""
+    from ostrom.studies.files import builtin_names
+
+    return name in builtin_names() or Path(name).suffix in (".yaml", ".yml")
+
+
+def _messages(name: str, cell: int | None, number: int | None, seat: str | None, content: dict[str, Any]) -> Output:
+    """What a study would send to a model in a round."""
+    from ostrom.cli.commands.validate import STAND_IN, resolve_or_stand_in
+    from ostrom.costs.preview import preview
+
+    plan, open_model = resolve_or_stand_in(name, **content)
+    if all(config.model is None for config in plan.agents):  # --model adds one to what is written
+        plan, open_model = resolve_or_stand_in(name, **{**content, "models": [STAND_IN]})[0], True
+    sent = preview(plan, 1 if cell is None else cell, 1 if number is None else number, seat)
+    agent = "the model of --model" if open_model and sent.agent == STAND_IN else sent.agent
+    levels = ", ".join(f"{factor} {value}" for factor, value in sent.levels.items())
+    text: list[TextItem] = [f"{name}: cell {sent.cell} of {sent.cells}" + (f" ({levels})" if levels else "")]
+    for call in sent.calls:
+        part = call["part"] if call["part"] not in ("", call["kind"]) else ""
+        text.append(
+            f"\n=== round {sent.round}, seat {sent.seat} ({agent}): {call['kind']}" + (f", {part}" if part else "")
+        )
+        text += [f"\n--- {message['role']}\n{message['content']}" for message in call["messages"]]
+        if call["tools"]:
+            text.append(f"\n--- tools\n{', '.join(call['tools'])}")
+    past = "; the past is a rehearsal, in which models answer by chance" if sent.round > 1 else ""
+    text.append(Remark(f"no model was called{past}"))
+    return Output({"study": name, **asdict(sent), **({"agent": None, "model": None} if open_model else {})}, text)
+
+
+def _prompt(name: str, folder: Path | None) -> str:
     """The text of a prompt file, named with its folder: stories/cooking, answers/choice_direct.txt."""
     from ostrom.framing import Library
 
-    library = Library()
+    library = Library(folder)
     known = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
     wanted = name if name in known else f"{name}.txt"
     if wanted not in known:
         ends = [file for file in known if file.removesuffix(".txt").endswith(f"/{name.removesuffix('.txt')}")]
         near = ends[0] if ends else nearest(wanted, known)
         hint = f", did you mean {near.removesuffix('.txt')!r}?" if near else ""
-        raise UsageError(f"there is no prompt file {name!r}{hint} (see `ostrom list prompts`)")
+        raise UsageError(
+            f"there is no prompt file {name!r}{hint} (see `ostrom list prompts`), and no study of this name "
+            "(see `ostrom list studies`)"
+        )
     return next(f / wanted for f in library.folders if (f / wanted).is_file()).read_text(encoding="utf-8")
 
 
@@ -303,7 +367,7 @@ def part_row(registry: Any, name: str) -> dict[str, Any]:
         return {"name": name, "what": str(error), "parameters": ""}
     return {
         "name": name,
-        "what": (inspect.getdoc(part) or "").partition("\n")[0],
+        "what": (inspect.getdoc(part) or "").partition("\n")[0].replace("``", ""),
         "parameters": parameters_of(registry, name),
     }
 

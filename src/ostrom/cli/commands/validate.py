@@ -41,24 +41,34 @@ def validate_file(
     return Output(facts, [facts, Remark("valid")])
 
 
+def resolve_or_stand_in(file: str, **content: Any) -> tuple[Any, bool]:
+    """The plan of a study, and whether it leaves its model to --model: then another stands in."""
+    from ostrom.agents.config import NO_MODEL
+    from ostrom.studies.plan import NO_VERSUS
+    from ostrom.studies.resolve import resolve
+
+    try:
+        return resolve(file, **content).plan, False
+    except StudyError as error:
+        if (error.problem, error.key) not in ((NO_MODEL, "agent"), (NO_VERSUS, "types")) or content["models"]:
+            raise
+    return resolve(file, **{**content, "models": [STAND_IN]}).plan, True
+
+
 def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, Any]:
     from ostrom.agents.commands import written
-    from ostrom.agents.config import NO_MODEL
     from ostrom.studies.files import presets_of
-    from ostrom.studies.resolve import resolve
 
     facts: dict[str, Any] = {"file": file, "kind": "study"}
     left_open = False
     for name in [None, *presets_of(file)] if preset is None else [preset]:
         try:
-            plan = resolve(file, preset=name, **content).plan
+            plan, stands_in = resolve_or_stand_in(file, preset=name, **content)
+            left_open = left_open or stands_in
         except StudyError as error:
-            if error.problem != NO_MODEL or error.key != "agent":
-                if name is None or preset is not None:
-                    raise
-                raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
-            left_open = True
-            plan = resolve(file, preset=name, **{**content, "models": [STAND_IN]}).plan
+            if name is None or preset is not None:
+                raise
+            raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
         facts[name or "as written"] = f"{how_many(plan.cells, 'cell')}, {_size(plan)}"
     if commands := dict.fromkeys(written(named) for config in plan.agents for _, named in config.commands):
         facts["commands"] = "; ".join(commands)

@@ -8,6 +8,7 @@ import orjson
 from ostrom.analysis.registered import LIMITS
 from ostrom.analysis.registration import Registration
 from ostrom.ground.terminal import escaped
+from ostrom.reports.checklist import checklist_table, prompts_entry
 from ostrom.reports.files import as_markdown
 from ostrom.reports.page import Section, plain_page, shown_table
 from ostrom.reports.panel import Table
@@ -121,8 +122,32 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
             if registration.prompts
             else None,
         ),
+        ("What a referee asks for", [], checklist_table(_entries(registration))),
         ("What no tool can see", [LIMITS, f"To check the file, and a run beside it: {CHECK}"], None),
     ]
+
+
+def _entries(registration: Registration) -> dict[str, str]:
+    """What is settled about each item of the checklist before play."""
+    study, stated = registration.study, registration.stated
+    params = (study.get("agent") or {}).get("params")
+    later = "recorded when it is played"
+    return {
+        "Model": ", ".join(registration.models) or "none"
+        if registration.eligible is None
+        else f"by rule: {registration.eligible}",
+        "Version that replied": later,
+        "Dates of use": later,
+        "Access": later,
+        "Parameters": f"of all agents: {_dumped(params)}; types and levels may set others" if params else "",
+        "Prompts": f"{prompts_entry(registration.prompts) or 'none'}; hash of all {registration.hashes['prompts']}",
+        "Reading of replies": "; ".join(
+            f"{key}: {_dumped(study[key])}" for key in ("invalid", "refused") if study.get(key)
+        ),
+        "Code": f"ostrom {registration.versions.ostrom}; study {stated.study}, hash {registration.hashes['study']}",
+        "Data": later,
+        "Registration": f"hash {registration.hash}, registered {registration.created}",
+    }
 
 
 def _power(one: dict[str, Any]) -> str:

@@ -36,6 +36,12 @@ def report(
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Draw intervals for cells with fewer than five matches too.")
     ] = False,
+    checklist: Annotated[
+        bool,
+        typer.Option(
+            "--checklist", help="Write only what a referee asks for: model, dates, access, prompts, code, ..."
+        ),
+    ] = False,
     safe: Safe = False,
     runs: Runs = Path("runs"),
 ) -> Output:
@@ -49,6 +55,12 @@ def report(
         raise UsageError("--as and --reference need --as-paper")
     if not as_paper and len(run) > 1:
         raise UsageError("several runs need --as-paper; without it a report is that of one run")
+    if checklist:
+        if as_paper or intervals or safe:
+            raise UsageError(
+                "--checklist: writes no charts and no tables of results (not with --as-paper, --intervals, --safe)"
+            )
+        return _checklist(run[0], runs)
     paper = (as_ or (), reference) if as_paper else None
     page = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     far = {"so_far": page.so_far} if page.so_far else {}
@@ -73,6 +85,20 @@ def report(
         [f"panel failed: {failure}" for failure in page.failures],
         int(bool(page.failures)),
     )
+
+
+def _checklist(run: str, runs: Path) -> Output:
+    """The reporting checklist of a run, as a table and as a Markdown file beside the report."""
+    from ostrom.ground.files import write_whole
+    from ostrom.reports.checklist import checklist_table, run_entries
+    from ostrom.reports.files import as_markdown
+
+    with opened_runs([run], runs) as [data]:
+        table = checklist_table(run_entries(data))
+        file = Path(data.folder) / "report" / "checklist.md"
+    file.parent.mkdir(exist_ok=True)
+    write_whole(file, as_markdown(table).encode())
+    return Output({"checklist": str(file), "items": dict(table.rows)}, [dict(table.rows), Remark(str(file))])
 
 
 def _answers(page: Report) -> dict[str, Any]:

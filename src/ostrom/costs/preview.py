@@ -1,0 +1,167 @@
+"""What a study would send to a model: the messages of one decision, written without a call.
+
+The past of a later round is one of a rehearsal (``rehearsal``): models answer by chance, scripts as ever.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.tools import Scene
+from ostrom.answers import Answer, Invalid
+from ostrom.costs.lengths import Lengths
+from ostrom.costs.rehearsal import TIMES, RehearsedMatch
+from ostrom.costs.rehearsing import Extreme, RehearsingAgent
+from ostrom.engine.plan import Plan, Unit
+from ostrom.framing.prompt import Prompt
+from ostrom.ground.errors import UsageError
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models import check_model
+from ostrom.models.base import Abilities, Message, Reply, Request
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.prompts import prepared
+
+
+class _PreviewAgent(RehearsingAgent):
+    """A language agent of a rehearsal that keeps the messages of its calls."""
+
+    def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
+        super().__init__(plan, config, lengths, longest=longest)
+        self.sent: list[dict[str, Any]] = []
+        embedded = str(config.model).startswith("embedded/")
+        can = check_model(str(config.model), config.settings) or Abilities(prefill=embedded)
+        # Models that go on from the beginning of an answer are sent one; all else is as in a rehearsal.
+        self.model = copy(self.model)
+        self.model.abilities = replace(self.model.abilities, prefill=can.prefill)
+
+    def _keep(self, part: str, messages: Sequence[Message], tools: list[str]) -> None:
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        self.sent.append({"part": part.removesuffix("try0").removesuffix("."), "messages": sent, "tools": tools})
+
+    async def _once(
+        self, messages: list[Message], prompt: Prompt, decision: Decision, context: Any, think: bool, part: str,
+        lasting: int,
+    ) -> tuple[str, Answer | Invalid]:  # fmt: skip
+        scene = Scene(decision.view, prompt.labels)
+        self._keep(part, messages, [spec.name for box in self.tools for spec, _ in box.functions(scene)])
+        return await super()._once(messages, prompt, decision, context, think, part, lasting)
+
+    async def call(self, context: Any, request: Request, part: str) -> Reply:
+        """As in a rehearsal."""
+        self._keep(part, request.messages, [])
+        return await super().call(context, request, part)
+
+
+class _Reached(Exception):
+    """The match has passed the round that is shown."""
+
+
+class _Preview(RehearsedMatch):
+    """A match that is rehearsed up to the end of a round; the messages of that round are kept, by player."""
+
+    agent_class, most_steps, with_trees = _PreviewAgent, 10**6, True
+
+    def __init__(self, plan: Plan, unit: Unit, number: int | None) -> None:
+        super().__init__(plan, unit, Lengths(), longest=False)
+        self.rules = prepared(plan, unit).lasting(self.rounds)  # told in full; chance does not end it before
+        self.number, self.rounds_asked = number, dict[int, set[int]]()
+        self.sent: dict[int, list[dict[str, Any]]] = {}
+        factory = AgentFactory({}, plan.library, Invalidity())
+        for key, agent in self.agents.items():
+            agent.renderer = factory.renderer(self.configs[key], unit.streams)
+
+    def _writes(self, decision: Decision, agent: RehearsingAgent, key: Any) -> bool:  # noqa: ARG002
+        """In the round that is shown; before it only where later prompts quote earlier ones."""
+        return (
+            self.number in (None, decision.view.round)
+            or agent.memory.takes_notes
+            or agent.config.conversation != "prompt"
+        )
+
+    def _answer(self, decision: Decision, *rest: Any) -> Answer:
+        who, number = decision.player if decision.agent is None else decision.agent, decision.view.round
+        if self.number is not None and number > self.number:
+            raise _Reached
+        agent = self.agents.get(id(self.unit.players[who].config))
+        if agent is None:
+            return super()._answer(decision, *rest)
+        agent.sent.clear()
+        answer = super()._answer(decision, *rest)
+        self.rounds_asked.setdefault(who, set()).add(number)
+        if self.number in (None, number):
+            calls = [{"kind": decision.kind, **call} for call in agent.sent]
+            self.sent.setdefault(who, []).extend(calls)
+        return answer
+
+    def play(self, player: int) -> list[dict[str, Any]]:
+        """Rehearse until the player is asked in the round: chance may end a match before, or ask somebody else."""
+        for times in range(1, TIMES + 1):
+            extreme = Extreme(last=times % 2 == 0) if times > TIMES - 2 else None
+            with suppress(_Reached):
+                self.rehearse(times, extreme)
+            if player in self.sent:
+                break
+        return self.sent.get(player, [])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPreview:
+    """What one player would be sent in a round, and which player of which match it is."""
+
+    cell: int
+    cells: int
+    levels: dict[str, Any]
+    seed: int
+    round: int
+    seat: int
+    agent: str
+    model: str
+    calls: list[dict[str, Any]]
+
+
+def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = None) -> PromptPreview:
+    """The messages that a player of a cell would be sent in a round, without a call.
+
+    ``seat`` is the number of a player or the name of an agent; without it, the first that a model plays. Round 0 is
+    what players are asked before the match.
+    """
+    if not 1 <= cell <= plan.cells:
+        raise UsageError(f"--cell {cell}: {plan.file} has no such cell (allowed: 1 to {plan.cells})")
+    unit, place = _seated(plan, cell, seat)
+    levels, rounds = dict(unit.cell), unit.mechanism.most_rounds(unit.game)
+    seated, shown, player = unit.players[place], unit, place
+    first = 0 if unit.needs else 1
+    if number == 0 and unit.needs:
+        shown, player = plan.unit(unit.needs[place % len(unit.needs)]), 0
+    match = _Preview(plan, shown, number or None)
+    calls = match.play(player) if first <= number <= rounds + 1 else []  # some are asked after the last round
+    if not calls and first <= number <= rounds:
+        asked = max(match.rounds_asked.get(player, ()), default=0)
+        raise UsageError(
+            f"--round {number}: seat {place + 1} ({seated.name}) of cell {cell} is asked nothing in this round, in "
+            f"none of {TIMES} rehearsals (its last round in them: {asked})"
+        )
+    if not calls:
+        raise UsageError(f"--round {number}: cell {cell} has no such round (allowed: {first} to {rounds})")
+    return PromptPreview(
+        cell, plan.cells, levels, unit.seed, number, place + 1, seated.name, str(seated.config.model), calls
+    )
+
+
+def _seated(plan: StudyPlan, cell: int, seat: str | None) -> tuple[Unit, int]:
+    """The first match of a cell in which a model plays at the seat, or under the name; and its place."""
+    names: dict[str, None] = {}
+    for unit in plan.matches_in(cell - 1):
+        for place, seated in enumerate(unit.players):
+            if seated.config.model is not None:
+                names[f"{place + 1} ({seated.name})"] = None
+                if seat in (None, str(place + 1), seated.name):
+                    return unit, place
+    allowed = ", ".join(names)
+    if not names:
+        raise UsageError(f"{plan.file}: no model plays in cell {cell} (--model names one)")
+    raise UsageError(f"--seat {seat}: no model plays there in cell {cell} (allowed: {allowed})")
