@@ -95,10 +95,11 @@ def _checklist(run: str, runs: Path) -> Output:
 
     with opened_runs([run], runs) as [data]:
         table = checklist_table(run_entries(data))
+        items = {str(name): content for name, content in table.rows}
         file = Path(data.folder) / "report" / "checklist.md"
     file.parent.mkdir(exist_ok=True)
     write_whole(file, as_markdown(table).encode())
-    return Output({"checklist": str(file), "items": dict(table.rows)}, [dict(table.rows), Remark(str(file))])
+    return Output({"checklist": str(file), "items": items}, [items, Remark(str(file))])
 
 
 def _answers(page: Report) -> dict[str, Any]:
