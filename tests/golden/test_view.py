@@ -59,6 +59,7 @@ PAGES: dict[str, str] = {
     "search": "/run/talk/search?q=reputation",
     "search-phrase": "/run/talk/search?q=%22good+reputation%22+-other",
     "strip": "/run/talk/strip",
+    "report-none": "/run/plain/report/index.html",
     "unknown-run": "/run/nothing",
     "unknown-page": "/nothing",
     "static-none": "/static/none.js",
