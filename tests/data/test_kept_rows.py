@@ -38,7 +38,7 @@ def _models(_no_keys: None) -> Iterator[None]:
 def tables(rows: Rows, *, kept: bool) -> list[str]:
     """All rows of matches and decisions in full: 1 is not 1.0, and 0.0 is not -0.0."""
     lines = []
-    for table in rows.tables(kept=kept):
+    for table in rows.tables(stored=kept):
         lines += [repr(row) for row in rows.match_rows(table)]
         lines += [repr(row) for row in rows.decision_rows(table)]
     return lines
@@ -211,4 +211,4 @@ def test_rows_name_players_of_their_match_alone(table: str, tmp_path: Path) -> N
         changed = replace(rows, asked=asked).kept()
         end = end._replace(rows=changed, refused={"2": 1} if table == "refused" else {})
         with pytest.raises(RunError, match="its rows are those of another match"):
-            run.rows._table(unit, end, kept=True)
+            run.rows._table(unit, end, stored=True)

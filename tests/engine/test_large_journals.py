@@ -100,7 +100,7 @@ def test_rows_that_are_fewer_or_more_than_those_of_a_replay_are_told(
 ) -> None:
     with open_run(folder) as run:
         rows = run.rows
-        kept, replayed, decisions = next(rows.tables()), next(rows.tables(kept=False)), rows.decision_rows
+        kept, replayed, decisions = next(rows.tables()), next(rows.tables(stored=False)), rows.decision_rows
         both = (kept._replace(refused={7: 1}), replayed)
         assert rows._difference(*both) is None
         monkeypatch.setattr(

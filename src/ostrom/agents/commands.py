@@ -93,16 +93,16 @@ def allow_commands(named: Iterable[tuple[str, Any]], allowed: Sequence[str] | No
         except ValueError as error:
             raise StudyError(str(error), file=file, key=key) from None
     refuse_keys(((key, command) for command, key in commands.items()), file)
-    given = {_read(text) for text in ([allowed] if isinstance(allowed, str) else allowed or ())}
+    permitted = {_read(text) for text in ([allowed] if isinstance(allowed, str) else allowed or ())}
     if len(commands) > MOST_COMMANDS:
         raise UsageError(f"{file}: names {len(commands)} commands (allowed: at most {MOST_COMMANDS})")
-    if missing := {command: key for command, key in commands.items() if command not in given}:
+    if missing := {command: key for command, key in commands.items() if command not in permitted}:
         keys = ", ".join(dict.fromkeys(missing.values()))
         raise UsageError(f"{file}: {keys}: {_refusal(missing)}")
     for command, key in commands.items():
         if shutil.which(command[0]) is None:
             raise UsageError(f"{file}: {key}: there is no program {shlex.quote(command[0])} here")
-    _allowed.set(frozenset(given))
+    _allowed.set(frozenset(permitted))
 
 
 def _refusal(commands: Iterable[Sequence[str]]) -> str:

@@ -53,8 +53,8 @@ def kind(strategy: Strategy, view: View) -> bool:
     good = view.game.cooperative[view.seat]
     if good is None:
         return False
-    told = {key: view.facts[key] for key in ("instruction",) if key in view.facts}
-    return strategy.odds(View(view.game, view.seat, "none", facts=told), ())[good] >= 0.5
+    instruction_facts = {key: view.facts[key] for key in ("instruction",) if key in view.facts}
+    return strategy.odds(View(view.game, view.seat, "none", facts=instruction_facts), ())[good] >= 0.5
 
 
 def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
@@ -190,22 +190,22 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
     good = game.cooperative[view.seat]
     if action == good or not kind(strategy, view):
         return {"cap": now}
-    kept = [
+    other_caps = [
         cap
         for seat, row in enumerate(caps)
         for other, cap in enumerate(row)
         if seat != view.seat and other != game.cooperative[seat]
     ]
-    return {"cap": max(view.facts["least"], min(now, max(kept, default=0) - STEP))}
+    return {"cap": max(view.facts["least"], min(now, max(other_caps, default=0) - STEP))}
 
 
 def link(strategy: Strategy, view: View, form: Form) -> dict[str, str]:
     """A kind strategy leaves a neighbour who did not cooperate; all of them look for somebody who did."""
-    known = {who["name"]: _cooperated_last(view, who["record"]) for who in view.facts["people"]}
+    cooperated_last = {who["name"]: _cooperated_last(view, who["record"]) for who in view.facts["people"]}
     assert isinstance(form, Record)
     near, far = (form.schema["properties"][key]["enum"][1:] for key in ("cut", "propose"))
-    bad = [name for name in near if known[name] is False] if kind(strategy, view) else []
-    good = [name for name in far if known[name] is not False]
+    bad = [name for name in near if cooperated_last[name] is False] if kind(strategy, view) else []
+    good = [name for name in far if cooperated_last[name] is not False]
     return {"cut": bad[0] if bad else "nobody", "propose": good[0] if good else "nobody"}
 
 
@@ -309,11 +309,11 @@ def _chance(strategy: Strategy, view: View, rounds: tuple[Round, ...]) -> int:
 
 
 def _table(strategy: Strategy, view: View) -> dict[str, int]:
-    made = {}
+    chances = {}
     for own, other in PLACES:
         profile = (own - 1, other - 1) if view.seat == 0 else (other - 1, own - 1)
-        made[place_key(own, other)] = _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
-    return made
+        chances[place_key(own, other)] = _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
+    return chances
 
 
 def _machine(strategy: Strategy, view: View) -> dict[str, Any]:
@@ -330,16 +330,16 @@ def _machine(strategy: Strategy, view: View) -> dict[str, Any]:
         raise StudyError(f"strategy {strategy.name} is no automaton of at most {STATES} states")
     # The statement begins in state 1, whatever the machine calls its first state.
     order = [machine.initial, *(s for s in range(len(machine.cooperate)) if s != machine.initial)]
-    made: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for number in range(1, STATES + 1):
         state = order[min(number, len(order)) - 1]
         cooperates = machine.cooperate[state] >= 0.5
-        made[f"state_{number}_action"] = view.game.actions[view.seat][good if cooperates else 1 - good]
+        fields[f"state_{number}_action"] = view.game.actions[view.seat][good if cooperates else 1 - good]
         for place in (1, 2):
             kind = place - 1 == other_good
             after = machine.transitions[state][2 * (not cooperates) + (not kind)]
-            made[f"state_{number}_after_{place}"] = order.index(after) + 1
-    return made
+            fields[f"state_{number}_after_{place}"] = order.index(after) + 1
+    return fields
 
 
 CONDUCT: Mapping[str, Conduct] = {

@@ -30,22 +30,22 @@ class ChatAgent(Protocol):
 class Chat:
     """The chat that ends with one question, and the turn that it becomes once it is answered."""
 
-    def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, shown: Shown) -> None:
+    def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, memory: Shown) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
-        turns, told = self._turns(decision.view, shown)
+        turns, rounds_in_words = self._turns(decision.view, memory)
         heard = {place for turn in turns for place in turn.heard}
-        new = {place: said for place, said in _numbered(decision.view).items() if place not in heard}
+        new = {place: message for place, message in _numbered(decision.view).items() if place not in heard}
         self._new, self.decision = list(new), _saying(decision, new)
         order = context.draw("order") if agent.config.framing.order == "shuffled" else None
-        words = DialogueRenderer(agent.renderer, self.decision, shown, order, agent.config.facts)
+        words = DialogueRenderer(agent.renderer, self.decision, memory, order, agent.config.facts)
         self.prompt, self._stays = words.prompt, words.stays
         self.messages = [Message("system", self.prompt.system)] if self.prompt.system else []
-        kept = agent.config.earlier_reasoning == "kept"
-        for nth, turn in enumerate([*turns, _Kept(told, self.prompt.text, decision.view.round)]):
+        keeps_reasoning = agent.config.earlier_reasoning == "kept"
+        for nth, turn in enumerate([*turns, _Kept(rounds_in_words, self.prompt.text, decision.view.round)]):
             say = words.next if nth else words.opening
             self.messages.append(Message("user", say(turn.asked, turn.rounds, turn.round)))
             if turn.turn is not None:
-                self.messages.append(Message("assistant", turn.turn.said if kept else turn.turn.answer))
+                self.messages.append(Message("assistant", turn.turn.said if keeps_reasoning else turn.turn.answer))
 
     @property
     def lasting(self) -> int:
@@ -55,7 +55,7 @@ class Chat:
             return len(self.messages)
         return 1 if self.prompt.system else 0
 
-    def _turns(self, view: View, shown: Shown) -> tuple[list[_Kept], list[Round]]:
+    def _turns(self, view: View, memory: Shown) -> tuple[list[_Kept], list[Round]]:
         """Every turn that stays, after the rounds that are told before it; and the rounds told after the last.
 
         A turn of the present round stays, and one of a round that memory shows and in which the player did
@@ -68,35 +68,35 @@ class Chat:
             turn = turn_of(answer)
             if turn is not None and turn.bout == _bout(view) and self._same_labels(answer, view):
                 by_round.setdefault(turn.round, []).append(turn)
-        exact = {played.number for played in shown.rounds if _same(played, real.get(played.number))}
+        exact = {played.number for played in memory.rounds if _same(played, real.get(played.number))}
         missing = min((number for number in real if number not in exact), default=view.round)
         turns: list[_Kept] = []
-        told: list[Round] = []
-        for played in shown.rounds:
+        rounds_in_words: list[Round] = []
+        for played in memory.rounds:
             number = played.number
             if number != view.round and _as_played(view, played, real.get(number)):
                 for turn in by_round.get(number, ()):
-                    turns.append(_kept(turn, told, whole=number <= missing))
-                    told = []
-            told.append(played)
+                    turns.append(_kept(turn, rounds_in_words, in_full=number <= missing))
+                    rounds_in_words = []
+            rounds_in_words.append(played)
         for turn in by_round.get(view.round, ()):
-            turns.append(_kept(turn, told, whole=True))
-            told = []
-        return turns, told
+            turns.append(_kept(turn, rounds_in_words, in_full=True))
+            rounds_in_words = []
+        return turns, rounds_in_words
 
     def _same_labels(self, answer: Answer, view: View) -> bool:
         """Whether a turn calls the actions what they are called now: a branch may have changed that."""
         facts = answer.facts or {}
         seat = int(facts.get("target", view.seat))
-        shown, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
+        earlier_labels, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
         if not game.has_table:
             labels = renderer.labelling.of_rule(game)
-            now = labels.of(labels.names(Choice(tuple(shown)), seat))
+            now = labels.of(labels.names(Choice(tuple(earlier_labels)), seat))
         else:
             now = dict(zip(game.actions[seat], renderer.labels(game)[seat], strict=True))
-        return all(now.get(option, label) == label for option, label in shown.items())
+        return all(now.get(option, label) == label for option, label in earlier_labels.items())
 
-    def kept(self, answer: Answer, said: str) -> Answer:
+    def kept(self, answer: Answer, text: str) -> Answer:
         """The answer with the turn that it leaves; questions on which nothing depends leave none."""
         view = self.decision.view
         if view.facts.get("aside"):
@@ -105,13 +105,13 @@ class Chat:
         if answer.reading in ("policy", "refused"):
             alone = renderer.library.fill("dialogue/no_answer.txt", {})
         else:
-            alone = answer_alone(self.decision.form, said, answer, self.prompt)
+            alone = answer_alone(self.decision.form, text, answer, self.prompt)
         if isinstance(self.decision.form, Number) and answer.reading == "constrained":
             # Servers bind numbers as JSON, which nobody asked the player for: it reads what it was asked for.
-            said = said.strip().rpartition("\n")[0] + "\n" + alone
-        said = said.strip() or renderer.nothing()
-        told = None if self.prompt.text == self._stays else self.prompt.text
-        turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, said, alone, told, self._new)
+            text = text.strip().rpartition("\n")[0] + "\n" + alone
+        text = text.strip() or renderer.nothing()
+        full_prompt = None if self.prompt.text == self._stays else self.prompt.text
+        turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
         return with_turn(answer, turn)
 
 
@@ -126,11 +126,11 @@ class _Kept:
     heard: Sequence[tuple[int, int]] = ()
 
 
-def _kept(turn: Turn, rounds: list[Round], *, whole: bool) -> _Kept:
+def _kept(turn: Turn, rounds: list[Round], *, in_full: bool) -> _Kept:
     """An earlier turn as it stays: as it was asked, or without what it told about rounds before its own."""
-    heard = [(number, place) for number, place in turn.heard if whole or number == turn.round]
-    asked = turn.told if whole and turn.told is not None else turn.asked
-    return _Kept(rounds, asked, turn.round, turn, heard)
+    heard = [(number, place) for number, place in turn.heard if in_full or number == turn.round]
+    question = turn.told if in_full and turn.told is not None else turn.asked
+    return _Kept(rounds, question, turn.round, turn, heard)
 
 
 EVENTS = 10**6
@@ -154,8 +154,8 @@ def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     if "messages" in facts:
         facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
     if "talk" in facts:
-        said = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
-        facts["talk"] = {**facts["talk"], "messages": said}
+        messages = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
+        facts["talk"] = {**facts["talk"], "messages": messages}
     if "log" in facts:
         facts["log"] = [event for (_, place), event in new.items() if place >= EVENTS]
     return replace(decision, view=replace(view, facts=facts))
@@ -165,21 +165,21 @@ def _bout(view: View) -> int:
     return int(view.facts.get("bout", 0))
 
 
-def _same(shown: Round, real: Round | None) -> bool:
+def _same(remembered: Round, real: Round | None) -> bool:
     """Whether a round is shown with the moves that were made in it."""
-    return real is not None and shown.actions == real.actions
+    return real is not None and remembered.actions == real.actions
 
 
-def _as_played(view: View, shown: Round, real: Round | None) -> bool:
+def _as_played(view: View, remembered: Round, real: Round | None) -> bool:
     """Whether a player did in a round what it is shown to have done; rounds drawn for a sham were not played."""
-    if real is None or view.facts.get("sham") or shown.void != real.void:
+    if real is None or view.facts.get("sham") or remembered.void != real.void:
         return False
-    if shown.void or view.facts.get("observer"):
+    if remembered.void or view.facts.get("observer"):
         return True
-    return shown.actions[view.seat] == real.actions[view.seat]
+    return remembered.actions[view.seat] == real.actions[view.seat]
 
 
-def answer_alone(form: Form, said: str, answer: Answer, prompt: Prompt) -> str:
+def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:
     """The answer without the reasons that were written before it: the reply's last line, or else as JSON.
 
     >>> prompt = Prompt("", {"cooperate": "A0", "defect": "A1"}, "")
@@ -187,8 +187,8 @@ def answer_alone(form: Form, said: str, answer: Answer, prompt: Prompt) -> str:
     '[A0]'
     """
     if isinstance(form, Text):
-        return said.strip()
-    last = said.strip().rpartition("\n")[2].strip()
+        return text.strip()
+    last = text.strip().rpartition("\n")[2].strip()
     bound = isinstance(form, Number) and last.startswith("{")
     again = read(form, last, prompt.labels)
     if isinstance(again, Answer) and again.value == answer.value and not bound:

@@ -53,8 +53,8 @@ class Person:
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask at the terminal, in a thread, so that other matches go on."""
-        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
-        prompt, text = self._asked(decision, shown, context.draw("order"))
+        memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt, text = self._asked(decision, memory_view, context.draw("order"))
         while True:
             line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
             numbered = _by_number(line, list(prompt.labels.values()))
@@ -65,18 +65,18 @@ class Person:
             context.count_invalid(result.reason)
             text = f"Not valid: {result.reason}."
 
-    def _asked(self, decision: Decision, shown: Shown, rng: np.random.Generator) -> tuple[Prompt, str]:
+    def _asked(self, decision: Decision, memory_view: Shown, rng: np.random.Generator) -> tuple[Prompt, str]:
         """The prompt of a decision, and what of it the person reads.
 
         With full memory only the rounds since the last question are new; other memories are shown in full every time.
         """
-        view, facts, told = decision.view, self.config.facts, self._told
+        view, facts, last_prompt = decision.view, self.config.facts, self._told
         self._told = view.history[-1].number if view.history else 0
-        if told is None or self.config.memory != "full" or view.facts.get("alone"):
-            prompt = self.renderer.prompt(decision, shown, rng, facts)
+        if last_prompt is None or self.config.memory != "full" or view.facts.get("alone"):
+            prompt = self.renderer.prompt(decision, memory_view, rng, facts)
             return prompt, prompt.whole
-        turn = DialogueRenderer(self.renderer, decision, shown, rng, facts)
-        new = [played for played in shown.rounds if played.number > told]
+        turn = DialogueRenderer(self.renderer, decision, memory_view, rng, facts)
+        new = [played for played in memory_view.rounds if played.number > last_prompt]
         return turn.prompt, f"\n{turn.next(turn.prompt.text, new, view.round)}"
 
 
@@ -161,17 +161,17 @@ class LanguageAgent:
         decision: Decision,
         context: DecisionContext,
         think: bool = False,
-        shown: Shown | None = None,
+        memory_view: Shown | None = None,
         part: str = "",
     ) -> Answer:
         """Ask, read, and ask again with the error shown, as often as the study allows.
 
-        ``shown`` takes the place of what memory shows; ``part`` names a question within the decision.
+        ``memory_view`` takes the place of what memory shows; ``part`` names a question within the decision.
         """
-        chat = self.chat(decision, context) if shown is None else None
-        prompt = self.prompt(decision, context, shown) if chat is None else chat.prompt
-        asked = self.opening(prompt) if chat is None else chat.messages
-        messages, lasting = asked, 0 if chat is None else chat.lasting
+        chat = self.chat(decision, context) if memory_view is None else None
+        prompt = self.prompt(decision, context, memory_view) if chat is None else chat.prompt
+        opening_messages = self.opening(prompt) if chat is None else chat.messages
+        messages, lasting = opening_messages, 0 if chat is None else chat.lasting
         text = reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
@@ -187,7 +187,7 @@ class LanguageAgent:
             reason = result.reason
             context.count_invalid(reason)
             messages = [
-                *asked,
+                *opening_messages,
                 Message("assistant", text or self.renderer.nothing()),
                 Message("user", self.renderer.correction(reason, prompt.instruction)),
             ]
@@ -243,10 +243,10 @@ class LanguageAgent:
             reply = await self.call(context, request, part if not count else f"{part}.after{count}")
             if reply.finish != "tools":
                 return reply.text, self._read(reply, prompt, decision.form)
-            said, calls = calls_in(reply.text)
+            text, calls = calls_in(reply.text)
             tokens += reply.usage.output or 0
             if count + len(calls) > limit.calls or tokens > limit.tokens:
-                return said, Invalid("no more tools may be called: answer now")
+                return text, Invalid("no more tools may be called: answer now")
             sent.append(Message("call", reply.text))
             for call in calls:
                 count += 1
@@ -271,8 +271,8 @@ class LanguageAgent:
         """One call; a reply that is a refusal is raised as Declined."""
         reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
-            said = str(reply.facts.get("refusal") or reply.text).strip()
-            raise Declined(one_line(said) or "the reply was stopped by a content filter")
+            refusal = str(reply.facts.get("refusal") or reply.text).strip()
+            raise Declined(one_line(refusal) or "the reply was stopped by a content filter")
         return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
@@ -287,9 +287,9 @@ class LanguageAgent:
         """The answer in a reply; short replies to the same question are read once."""
         text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
         key = (text, id(labels), id(form), cut, constrained)
-        known = self._read_before.get(key)
-        if known is not None:
-            return known[0]
+        cached = self._read_before.get(key)
+        if cached is not None:
+            return cached[0]
         result = read(form, text, labels, strict=self.config.strict, cut=cut)
         if constrained and isinstance(result, Answer):
             result = replace(result, reading="constrained")
@@ -305,8 +305,8 @@ class LanguageAgent:
 
         async def write() -> Answer:
             question = replace(decision, kind=kind, form=due.form)
-            shown = Shown(due.rounds, note=due.old)
-            answer = await self.ask(question, context, shown=shown, part=f"{kind}.")
+            memory_view = Shown(due.rounds, note=due.old)
+            answer = await self.ask(question, context, memory_view=memory_view, part=f"{kind}.")
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
         await context.answer_once(kind, write)
@@ -323,11 +323,11 @@ class LanguageAgent:
             self._notes(context) if self._takes_notes else (),
         )
 
-    def prompt(self, decision: Decision, context: DecisionContext, shown: Shown | None = None) -> Prompt:
+    def prompt(self, decision: Decision, context: DecisionContext, memory_view: Shown | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
-        shown = self.shown(decision, context) if shown is None else shown
+        memory_view = self.shown(decision, context) if memory_view is None else memory_view
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
-        return self.renderer.prompt(decision, shown, order, self.config.facts)
+        return self.renderer.prompt(decision, memory_view, order, self.config.facts)
 
     def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
         """The dialogue that asks; None where the decision is one prompt of its own."""
@@ -352,14 +352,14 @@ class LanguageAgent:
         """The answer with what the player was shown as options, in the order shown."""
         if not prompt.facts:
             return answer
-        told = self._told.get(id(answer))
-        if told is None or told[0] is not answer or told[1] is not prompt.facts:
+        cached = self._told.get(id(answer))
+        if cached is None or cached[0] is not answer or cached[1] is not prompt.facts:
             facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
             full = Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
             if len(self._told) >= KEPT_ANSWERS:
                 self._told.clear()
-            told = self._told[id(answer)] = (answer, prompt.facts, full)
-        return told[2]
+            cached = self._told[id(answer)] = (answer, prompt.facts, full)
+        return cached[2]
 
     def give_up(self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False) -> Answer:
         """Apply the study's policy for answers that never came, or for those that were refused."""
@@ -579,6 +579,6 @@ def library_for(config: AgentConfig, library: Library) -> Library:
 
 def check_told(config: AgentConfig, library: Library) -> None:
     """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
-    for key, kind, told in (("persona", "personas", config.persona), ("system", "systems", config.system)):
-        if told is not None and not library.has(f"{kind}/{told}.txt") and not told.strip().count(" "):
-            raise UnknownName(f"{key} (or write it out in words)", told, library.names(kind)).at(None, f"agent.{key}")
+    for key, kind, name in (("persona", "personas", config.persona), ("system", "systems", config.system)):
+        if name is not None and not library.has(f"{kind}/{name}.txt") and not name.strip().count(" "):
+            raise UnknownName(f"{key} (or write it out in words)", name, library.names(kind)).at(None, f"agent.{key}")

@@ -32,11 +32,11 @@ def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator,
 
     An answer is missing because no reply could be read, or because the model declined (``refused``).
     """
-    said = f"refused: {reason}" if refused else f"no valid answer: {reason}"
+    message = f"refused: {reason}" if refused else f"no valid answer: {reason}"
     if policy == "fail":
-        raise InvalidAnswers(said)
+        raise InvalidAnswers(message)
     if policy == "skip-match":
-        raise SkipMatch(said)
+        raise SkipMatch(message)
     reading: Literal["refused", "policy"] = "refused" if refused else "policy"
     note = f"{policy}: {reason}"
     if policy == "uniform":
@@ -51,7 +51,7 @@ def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator,
         return Answer(form.amounts.value(form.amounts.index(wanted)), reading, None, note)
     if isinstance(form, Mixture) and wanted in form.options:
         return Answer({o: 100 * (o == wanted) for o in form.options}, reading, None, note)
-    raise InvalidAnswers(f"{said}; and the policy {policy} gives none for this question")
+    raise InvalidAnswers(f"{message}; and the policy {policy} gives none for this question")
 
 
 def _random_value(form: Form, rng: np.random.Generator) -> Any:

@@ -50,8 +50,8 @@ class ScriptedAgent:
             self._unseeded = False
         if self.memory is None:
             return self.decide(decision, context.chance)
-        shown = self.memory.show(decision.view, lambda number, purpose: context.draw(f"memory:{purpose}", number))
-        rounds = [r for r in shown.rounds if not r.void] if decision.view.history.gaps else shown.rounds
+        memory_view = self.memory.show(decision.view, lambda number, purpose: context.draw(f"memory:{purpose}", number))
+        rounds = [r for r in memory_view.rounds if not r.void] if decision.view.history.gaps else memory_view.rounds
         return self.decide(decision, context.chance, rounds)
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -150,8 +150,8 @@ class ScriptedAgent:
 
         Scripts are consistent: they answer with what they would do.
         """
-        known = kind in self.conduct or hasattr(self.strategy, kind)
-        return not known and isinstance(form, Choice) and form.options == view.game.actions[view.seat]
+        has_rule = kind in self.conduct or hasattr(self.strategy, kind)
+        return not has_rule and isinstance(form, Choice) and form.options == view.game.actions[view.seat]
 
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy
@@ -230,11 +230,11 @@ def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None 
         raise StudyError("the caps leave no room for percentages that sum to 100", found=dict(caps or {}))
     exact = _within(odds, room)
     # The margin accepts sums like 0.1 + 0.2 that are slightly below a whole number.
-    whole = {option: int(share + 1e-9) for option, share in exact.items()}
-    by_remainder = sorted(exact, key=lambda option: whole[option] - exact[option])
-    for option in by_remainder[: 100 - sum(whole.values())]:
-        whole[option] += 1
-    return whole
+    percentages = {option: int(share + 1e-9) for option, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda option: percentages[option] - exact[option])
+    for option in by_remainder[: 100 - sum(percentages.values())]:
+        percentages[option] += 1
+    return percentages
 
 
 def _within(odds: Mapping[str, float], room: Mapping[str, int]) -> dict[str, float]:

@@ -53,12 +53,12 @@ class ToolServer(Tool):
         self._offer: Sequence[dict[str, Any]] = ()
         self._connection: ServerSession | None = None
 
-    async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:
+    async def prepare(self, context: DecisionContext, used_names: Collection[str]) -> None:
         """Learn what the server offers; in one match it is the same for the player from the first decision on."""
         context.at_end(self.close)
         if not self._offer:
-            known = context.earlier_answers(self._part)
-            offer = known[0] if known else await context.answer_once(self._part, partial(self._listed, taken))
+            earlier = context.earlier_answers(self._part)
+            offer = earlier[0] if earlier else await context.answer_once(self._part, partial(self._listed, used_names))
             self._offer = offer.value["tools"]
 
     def functions(self, scene: Scene) -> Functions:  # noqa: ARG002
@@ -73,7 +73,7 @@ class ToolServer(Tool):
         connection, self._connection = self._connection, None
         return "" if connection is None else await connection.close()
 
-    async def _listed(self, taken: Collection[str]) -> Answer:
+    async def _listed(self, used_names: Collection[str]) -> Answer:
         """What the server offers, as it is journaled; a match is not played without the tools that its study names."""
         try:
             async with asyncio.timeout(self.timeout):
@@ -85,15 +85,15 @@ class ToolServer(Tool):
             raise InvalidAnswers(
                 f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}{words}"
             ) from None
-        offered, left_out = _offer(listed, {*taken, *OWN_NAMES})
+        offered, left_out = _offer(listed, {*used_names, *OWN_NAMES})
         if left_out and not offered:
             raise InvalidAnswers(f"agent.tools: {written(self.command)}: none of its tools can be used ({left_out[0]})")
         return Answer({"server": written(self.command), "tools": offered, "left_out": left_out})
 
-    async def _call(self, tool: str, /, **given: Any) -> str:
+    async def _call(self, tool: str, /, **arguments: Any) -> str:
         try:
             async with asyncio.timeout(self.timeout):
-                content, failed = await self._connected().call(tool, given)
+                content, failed = await self._connected().call(tool, arguments)
         except UsageError:
             raise
         except Exception as error:
@@ -141,9 +141,9 @@ class ServerSession:
                 break
         return tools
 
-    async def call(self, tool: str, given: dict[str, Any]) -> tuple[list[str], bool]:
+    async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[list[str], bool]:
         """The texts that a call gives back, and whether the server says that it failed."""
-        result = await self._request("tools/call", {"name": tool, "arguments": given})
+        result = await self._request("tools/call", {"name": tool, "arguments": arguments})
         blocks, structured = result.get("content") or [], result.get("structuredContent")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise ValueError("tools/call: content is no list of blocks")
@@ -249,28 +249,28 @@ def _text(block: Mapping[str, Any]) -> str:
     return f"[{kind}: {len(str(block.get('data') or ''))} characters, left out]"
 
 
-def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def _offer(listed: Sequence[Any], used_names: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """The tools that a model is told of, under names that any model takes, and why others are left out."""
     offered: list[dict[str, Any]] = []
     left_out: list[str] = []
     size = 0
     for tool in listed:
-        shown = one_line(without_keys(tool["name"]))[:LONGEST_NAME]
+        label = one_line(without_keys(tool["name"]))[:LONGEST_NAME]
         schema = orjson.dumps(tool["schema"]) if _is_schema(tool["schema"]) else b""
         if schema.decode() != without_keys(schema.decode()) or tool["name"] != without_keys(tool["name"]):
-            left_out.append(f"{shown}: its name or schema holds a key of the environment")
+            left_out.append(f"{label}: its name or schema holds a key of the environment")
             continue
         if not schema or len(schema) > LONGEST_SCHEMA or len(tool["name"]) > LONGEST_SCHEMA:
-            left_out.append(f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes")
+            left_out.append(f"{label}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes")
             continue
-        name = _free_name(tool["name"], taken)
-        told = escaped(" ".join(without_keys(tool["description"]).split()))[:LONGEST_DESCRIPTION]
-        size += len(schema) + len(name) + len(told)
+        name = _free_name(tool["name"], used_names)
+        description = escaped(" ".join(without_keys(tool["description"]).split()))[:LONGEST_DESCRIPTION]
+        size += len(schema) + len(name) + len(description)
         if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
-            left_out.append(f"{shown} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters")
+            left_out.append(f"{label} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters")
             break
-        taken.add(name)
-        offered.append({"name": name, "tool": tool["name"], "description": told, "schema": orjson.loads(schema)})
+        used_names.add(name)
+        offered.append({"name": name, "tool": tool["name"], "description": description, "schema": orjson.loads(schema)})
     return offered, left_out
 
 
@@ -281,7 +281,7 @@ def _is_schema(schema: Any) -> bool:
         return False
 
 
-def _free_name(name: str, taken: Collection[str]) -> str:
+def _free_name(name: str, used_names: Collection[str]) -> str:
     """The name of a tool as models take it, unlike all others.
 
     >>> _free_name("roll dice!", ()), _free_name("calculate", {"calculate"}), _free_name("../../x", ())
@@ -289,7 +289,7 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     """
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[: LONGEST_NAME - 4] or "tool"
     number, free = 1, plain
-    while free in taken:
+    while free in used_names:
         number += 1
         free = f"{plain}_{number}"
     return free

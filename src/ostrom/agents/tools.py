@@ -61,8 +61,8 @@ class Tool(ABC):
     unknown: ClassVar[int] = 0
     """Characters, at most, of what a model is told of functions that are not known before play."""
 
-    async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:  # noqa: B027
-        """Do what must be done before functions are known; ``taken`` are the names of those of other tools."""
+    async def prepare(self, context: DecisionContext, used_names: Collection[str]) -> None:  # noqa: B027
+        """Do what must be done before functions are known; ``used_names`` are the names of those of other tools."""
 
     @abstractmethod
     def functions(self, scene: Scene) -> Functions:
@@ -91,7 +91,7 @@ class Calculator(Tool):
                 f"You are {seat_key(scene.view.seat)}.",
                 closed_object({seat_key(seat): chances for seat in range(game.seats)}),
             )
-            offered.append((expected, lambda **given: _expected(scene, given)))
+            offered.append((expected, lambda **beliefs: _expected(scene, beliefs)))
         return offered
 
 
@@ -102,7 +102,7 @@ class Notebook(Tool):
 
     def functions(self, scene: Scene) -> Functions:
         """Write and read."""
-        kept = [
+        notes = [
             str((arguments_of(call["arguments"]) or {}).get("text", ""))
             for call in scene.earlier
             if call["tool"] == "write_note" and not call["failed"]
@@ -112,10 +112,10 @@ class Notebook(Tool):
         def write(text: Any) -> str:
             if not isinstance(text, str) or len(text) > LONGEST_NOTE:
                 raise ToolFailed(f"a note is a text of at most {LONGEST_NOTE} characters")
-            return f"kept as note {len(kept) + 1}"
+            return f"kept as note {len(notes) + 1}"
 
         def read() -> str:
-            return "\n".join(f"{n}. {note}" for n, note in enumerate(kept, 1)) or "there are no notes"
+            return "\n".join(f"{n}. {note}" for n, note in enumerate(notes, 1)) or "there are no notes"
 
         keep = "Keep a private note for the rest of the match."
         return [
@@ -166,13 +166,13 @@ async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext)
 async def used(boxes: Sequence[Tool], scene: Scene, name: str, arguments: str) -> tuple[str, bool]:
     """What a call gives back, and whether it failed; nothing that a model writes ends a match."""
     functions = {spec.name: run for box in boxes for spec, run in box.functions(scene)}
-    given = arguments_of(arguments)
+    values = arguments_of(arguments)
     try:
         if name not in functions:
             raise ToolFailed(f"there is no tool {name[:60]!r} (there are: {', '.join(functions)})")
-        if given is None:
+        if values is None:
             raise ToolFailed("the arguments are not a JSON object")
-        result = functions[name](**given)
+        result = functions[name](**values)
         return (result if isinstance(result, str) else await result)[:LONGEST_RESULT], False
     except ToolFailed as failure:
         return f"error: {failure}", True
@@ -189,14 +189,14 @@ def calculated(expression: Any) -> str:
     if not isinstance(expression, str) or len(expression) > LONGEST_EXPRESSION:
         raise ToolFailed(f"an expression is a text of at most {LONGEST_EXPRESSION} characters")
     try:
-        found = _value(ast.parse(expression.strip().replace("^", "**"), mode="eval").body)
+        number = _value(ast.parse(expression.strip().replace("^", "**"), mode="eval").body)
     except ZeroDivisionError:
         raise ToolFailed("a division by 0") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise (error if isinstance(error, ToolFailed) else ToolFailed("this is no arithmetic expression")) from None
-    if found.denominator == 1:
-        return str(found.numerator)
-    return f"{found} (about {float(found):.9g})"
+    if number.denominator == 1:
+        return str(number.numerator)
+    return f"{number} (about {float(number):.9g})"
 
 
 def _value(node: ast.expr) -> Fraction:
@@ -233,11 +233,11 @@ def _small(number: Fraction) -> Fraction:
     return number
 
 
-def _expected(scene: Scene, given: Mapping[str, Any]) -> str:
+def _expected(scene: Scene, beliefs: Mapping[str, Any]) -> str:
     game, options = scene.view.game, scene.options
     mixtures = []
     for seat in range(game.seats):
-        stated = given.get(seat_key(seat))
+        stated = beliefs.get(seat_key(seat))
         if isinstance(stated, str):
             stated = {stated: 100}
         numbers = isinstance(stated, dict) and all(

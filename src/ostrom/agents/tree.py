@@ -19,10 +19,10 @@ Trees = Mapping[str, Mapping[Moves, Answer]]
 """Answers by what is played (``tree_key``) and by what the others did."""
 
 
-def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, told: Mapping[str, Any]) -> str:
+def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, facts: Mapping[str, Any]) -> str:
     """What a tree is about: who decides, in which game, at which seat, and what it is told about the rules."""
     payoffs = [float(x) for x in game.payoffs.ravel()]
-    parts = [config.identity, game.name, game.actions, payoffs, seat, mechanism, dict(told)]
+    parts = [config.identity, game.name, game.actions, payoffs, seat, mechanism, dict(facts)]
     return hashlib.blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 

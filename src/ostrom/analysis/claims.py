@@ -138,8 +138,8 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         """The figures that a run gives; none where it lacks a column that is asked for."""
         assert self.measure is not None
         part = measures.named(self.measure)
-        known = {*data.columns("matches"), *part.columns}
-        if not {*self.by, *self.where, *self.compared} <= known:
+        columns = {*data.columns("matches"), *part.columns}
+        if not {*self.by, *self.where, *self.compared} <= columns:
             return
         query = PaperQuery(
             measure=self.measure, where=self.where, contrast=self.contrast, balance=self.balance, by=self.by,
@@ -152,10 +152,10 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         for one in estimates:
             cell = tuple(self._level(one, part) for part in self.cell)
             spread = None if self.contrast or self.count else one.sd
-            made = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
+            run_figure = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
             if self.count and one.rows is not None:
-                made = replace(made, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
-            yield made
+                run_figure = replace(run_figure, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
+            yield run_figure
 
     def _level(self, one: Estimate, part: str) -> str:
         if not part.startswith("$"):
@@ -211,17 +211,17 @@ def own_figure(
     spread = None if spread is None else abs(spread * scale)
     assert value is not None
     sure = sorted(end for end in scaled(one.bound_low, one.bound_high) if end is not None)
-    known = Own(
+    plain_figure = Own(
         tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts,
         sure=(sure[0], sure[1]) if len(sure) == 2 else None, unit=one.unit,
     )  # fmt: skip
     if one.inference is None:
-        return known
+        return plain_figure
     error, parts = one.inference.spread(), one.inference.parts
     width = max((float(part.values.max() - part.values.min()) for part in parts if part.n > 1), default=0.0)
     alike = one.inference.exact or one.inference.alike or one.inference.problem.startswith("exact")
     se, df = (None, 0.0) if error is None else (abs(scale) * error[0], error[1])
-    return replace(known, se=se, df=df, width=abs(scale) * width, alike=alike)
+    return replace(plain_figure, se=se, df=df, width=abs(scale) * width, alike=alike)
 
 
 def _text(row: Mapping[str, str], column: str | None) -> str:
@@ -279,14 +279,14 @@ class DeclaredReference(Reference):
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """The declared figures of the run, then the others."""
         present = {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
-        made: list[Own] = []
+        figures: list[Own] = []
         for declared in self.claims.figures:
             if declared.python is not None:
                 function = self.functions.get(declared.python) or getattr(self, declared.python)
-                made += function(data, games)
+                figures += function(data, games)
             elif (claim := self._claim(declared, present)) is not None:
-                made += claim.own(data)
-        return made
+                figures += claim.own(data)
+        return figures
 
     def _claim(self, claim: FigureClaim, present: set[str]) -> FigureClaim | None:
         """A claim about the games of a run; None where its game was not played."""
@@ -319,12 +319,12 @@ def declared_reference(name: str, package: str) -> type[Reference]:
             "computes figures (more) that no entry declares: add {python: more, by: ..., where: ..., pools: ...}",
             key="figures", file=place,
         )  # fmt: skip
-    shown = {
+    attributes = {
         "name": name, "citation": claims.citation, "columns": claims.columns, "spread": claims.spread,
         "protocol": claims.protocol, "arms": claims.arms, "arms_differ_by": claims.arms_differ_by,
         "held": claims.held, "claims": claims, "functions": functions, "__doc__": claims.about,
     }  # fmt: skip
-    return type(base.__name__, (base,), shown)
+    return type(base.__name__, (base,), attributes)
 
 
 def _imported(name: str, package: str, key: str, file: str) -> Any:
@@ -341,11 +341,11 @@ class ReferenceRegistry(Registry[Reference]):
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        known = super()._files
+        paths = super()._files
         for name, package in replications().items():
             if files(package).joinpath(FILE).is_file():
-                known.setdefault(name, f"{package}/{FILE}")
-        return known
+                paths.setdefault(name, f"{package}/{FILE}")
+        return paths
 
     def _loaded(self, name: str) -> Callable[..., Reference]:
         package, slash, _ = self._files.get(name, "").partition("/")
@@ -374,9 +374,9 @@ def games_of(data: RunData) -> Games:
     rows = data.records(f"SELECT game, min(match) AS match FROM matches GROUP BY {by} ORDER BY 2")
     labelled: dict[str, list[Game]] = {}
     for row in rows:
-        game, known = data.unit(row["match"]).game, labelled.setdefault(str(row["game"]), [])
-        if not any(game is other for other in known):
-            known.append(game)
+        game, same_label = data.unit(row["match"]).game, labelled.setdefault(str(row["game"]), [])
+        if not any(game is other for other in same_label):
+            same_label.append(game)
     return Games(lambda match: data.unit(match).game, labelled)
 
 

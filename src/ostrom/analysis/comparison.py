@@ -140,10 +140,10 @@ def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:
     cells: dict[Cell, list[Published]] = {}
     for figure in figures:
         of = cells.setdefault(figure.cell, [])
-        for i, known in enumerate(of):
-            same = (known.model, known.value) == (figure.model, figure.value)
-            if same and (None in (known.spread, figure.spread) or known.spread == figure.spread):
-                of[i] = _joined(known, figure)
+        for i, earlier in enumerate(of):
+            same = (earlier.model, earlier.value) == (figure.model, figure.value)
+            if same and (None in (earlier.spread, figure.spread) or earlier.spread == figure.spread):
+                of[i] = _joined(earlier, figure)
                 break
         else:
             of.append(figure)
@@ -193,14 +193,14 @@ def _doubts(p: Published) -> tuple[str, ...]:
 
 def _protocol(reference: Reference, data: RunData) -> list[str]:
     """Where the study differs from the paper's in a field that the reference knows."""
-    found = []
+    sentences = []
     for path, paper in reference.protocol.items():
         here: Any = data.study
         for step in path.split("."):
             here = here.get(step) if isinstance(here, Mapping) else None
         if here is not None and here != paper:
-            found.append(f"The study has {path} = {here}, the paper {'none' if paper is None else paper}.")
-    return found
+            sentences.append(f"The study has {path} = {here}, the paper {'none' if paper is None else paper}.")
+    return sentences
 
 
 def _by_policy(data: RunData) -> list[str]:

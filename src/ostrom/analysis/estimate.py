@@ -106,8 +106,8 @@ class Query(Declared):
         where = self.where
         if isinstance(where, Mapping):
             where = {column: _named(level, model) for column, level in where.items()}
-        kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**{**kept, "where": where, "contrast": _named(self.contrast, model)})
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**fields, "where": where, "contrast": _named(self.contrast, model)})
 
     @property
     def words(self) -> str:
@@ -140,10 +140,10 @@ class Query(Declared):
         """The values that it is about."""
         return observations(data, self.part, self.condition(data), self.whose)
 
-    def split(self, found: Observations) -> tuple[str, ...]:
+    def split(self, rows_of: Observations) -> tuple[str, ...]:
         """The columns that its answers are split by."""
         return split_by(
-            found,
+            rows_of,
             self.by,
             [self.pair[0], self.over],
             self.agents or None,
@@ -152,13 +152,13 @@ class Query(Declared):
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every agent and combination of the columns ``by``."""
-        found = self.values(data)
-        by = self.split(found)
+        measured = self.values(data)
+        by = self.split(measured)
         if self.contrast:
-            return contrast(found, self.part, *self.pair, by, balance=self.balance, level=level)
+            return contrast(measured, self.part, *self.pair, by, balance=self.balance, level=level)
         if self.over:
-            return trend(found, self.part, self.over, by, log=self.log, level=level)
-        return estimate(found, self.part, by, balance=self.balance, level=level)
+            return trend(measured, self.part, self.over, by, log=self.log, level=level)
+        return estimate(measured, self.part, by, balance=self.balance, level=level)
 
     def population(self, runs: Sequence[RunData]) -> str:
         """Whose values it is about, in words."""
@@ -172,16 +172,16 @@ class Query(Declared):
 
 
 def split_by(
-    found: Observations, by: Sequence[str], compared: Iterable[str], agents: Agents = None, *, mean: bool = False
+    measured: Observations, by: Sequence[str], compared: Iterable[str], agents: Agents = None, *, mean: bool = False
 ) -> tuple[str, ...]:
     """The columns that answers are split by: one row per agent, unless the ``mean`` over agents is asked for.
 
     A run that is bound to a registration keeps the mean over all agents where nobody is named.
     """
     if mean:
-        refuse_mixed_people(found.runs, {row["agent"] for row in found.rows if not row.whole})
-    elif agents is not None or not any(run.manifest.get("registered") for run in found.runs):
-        return found.by_agent(by, *filter(None, compared))
+        refuse_mixed_people(measured.runs, {row["agent"] for row in measured.rows if not row.whole})
+    elif agents is not None or not any(run.manifest.get("registered") for run in measured.runs):
+        return measured.by_agent(by, *filter(None, compared))
     return tuple(by)
 
 
@@ -207,8 +207,8 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     parts = [(1.0, first.inference), (-1.0, second.inference)]
     if any(one is None for _, one in parts):
         raise UsageError("the difference of these estimates has no interval: their spread is not kept")
-    made = intervals.combined([(a, one) for a, one in parts if one is not None])
-    return estimated(key, made, first.n + second.n, first.unit, compares=True)
+    difference = intervals.combined([(a, one) for a, one in parts if one is not None])
+    return estimated(key, difference, first.n + second.n, first.unit, compares=True)
 
 
 def estimate(
@@ -229,28 +229,30 @@ def estimate(
     studied agents, unless ``agents`` is ``all`` or names some; ``averaged_over`` names the varied factors that an
     estimate neither fixes nor shows.
     """
-    found = observations(data, measures.named(measure), where, agents)
-    found.need(balance)
-    made = []
-    for key, rows in found.groups(by).items():
-        made_of = figure(found, [(1.0, rows)], by, balance)
-        units = made_of.sides[0][1].units
-        note = "; ".join(filter(None, (made_of.note, _pooled(units, by), _generations(units))))
-        one = estimated(dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level)
+    measured = observations(data, measures.named(measure), where, agents)
+    measured.need(balance)
+    estimates = []
+    for key, rows in measured.groups(by).items():
+        unit_figure = figure(measured, [(1.0, rows)], by, balance)
+        units = unit_figure.sides[0][1].units
+        note = "; ".join(filter(None, (unit_figure.note, _pooled(units, by), _generations(units))))
+        one = estimated(
+            dict(zip(by, key, strict=True)), unit_figure.inference(), unit_figure.n, unit_figure.unit, note, level
+        )
         values = tuple(unit.value for unit in per_match(rows).values())
-        shown = values if len(values) < FEW and one.method != "exact" else ()
-        over = found.averaged(rows, by, balance)
-        one = replace(one, sd=deviation(values), values=shown, rows=len(rows), averaged_over=over)
-        made.append(with_failed(one, found, made_of, [one.key]))
-    return made
+        columns = values if len(values) < FEW and one.method != "exact" else ()
+        over = measured.averaged(rows, by, balance)
+        one = replace(one, sd=deviation(values), values=columns, rows=len(rows), averaged_over=over)
+        estimates.append(with_failed(one, measured, unit_figure, [one.key]))
+    return estimates
 
 
 def some(
-    found: Sequence[Estimate], part: Measure, data: Sequence[RunData], *, compared: bool = False
+    estimates: Sequence[Estimate], part: Measure, data: Sequence[RunData], *, compared: bool = False
 ) -> Sequence[Estimate]:
     """The estimates, refused if there are none, with the reason where it lies in the runs or in the measure."""
     measure = part.name
-    if not found:
+    if not estimates:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
             names = listed([run.name for run in data])
             raise UsageError(f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})")
@@ -260,7 +262,7 @@ def some(
         what = "two levels of the column in any group" if compared else "a value of it"
         why = f": {part.without}" if part.without and not compared else ""
         raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")
-    return found
+    return estimates
 
 
 def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
@@ -294,23 +296,31 @@ def contrast(
     ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or
     with a seed that both share. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
     """
-    found = observations(data, measures.named(measure), where, agents)
-    found.need([factor, *balance])
+    measured = observations(data, measures.named(measure), where, agents)
+    measured.need([factor, *balance])
     estimates: list[Estimate] = []
-    if not found.rows:
+    if not measured.rows:
         return estimates
-    pairs = level_pairs(found, factor, levels)
-    for key, rows in found.groups(by).items():
+    pairs = level_pairs(measured, factor, levels)
+    for key, rows in measured.groups(by).items():
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
-                made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
+                one_comparison = comparison(measured, sides[0], sides[1], factor, by, _apart(balance, sides))
                 group = dict(zip(by, key, strict=True))
                 named = {**group, factor: f"{first} - {second}"}
-                one = estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
-                over = found.averaged([row for side in sides for row in side], [*by, factor], balance)
+                one = estimated(
+                    named,
+                    one_comparison.inference(),
+                    one_comparison.n,
+                    one_comparison.unit,
+                    one_comparison.note,
+                    level,
+                    compares=True,
+                )
+                over = measured.averaged([row for side in sides for row in side], [*by, factor], balance)
                 ways = [{**group, factor: side} for side in (first, second)]
-                estimates.append(with_failed(replace(one, averaged_over=over), found, made, ways))
+                estimates.append(with_failed(replace(one, averaged_over=over), measured, one_comparison, ways))
     return with_holm(estimates)
 
 
@@ -324,8 +334,8 @@ def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Se
 
 def with_holm(estimates: Sequence[Estimate]) -> list[Estimate]:
     """Comparisons with p-values that are corrected together, by Holm's method."""
-    known = {i: one.p_value for i, one in enumerate(estimates) if one.p_value is not None}
-    adjusted = dict(zip(known, holm(list(known.values())), strict=True)) if known else {}
+    p_values = {i: one.p_value for i, one in enumerate(estimates) if one.p_value is not None}
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True)) if p_values else {}
     return [replace(one, p_holm=adjusted.get(i)) for i, one in enumerate(estimates)]
 
 
@@ -344,17 +354,17 @@ def trend(
 
     Groups with fewer than two levels have no slope and are left out.
     """
-    found = observations(data, measures.named(measure), where, agents)
-    found.need([over])
-    made = []
-    for key, rows in found.groups(by).items():
-        known = [row for row in rows if row[over] is not None]
-        levels = {_number(over, row[over]) for row in known}
+    measured = observations(data, measures.named(measure), where, agents)
+    measured.need([over])
+    estimates = []
+    for key, rows in measured.groups(by).items():
+        usable = [row for row in rows if row[over] is not None]
+        levels = {_number(over, row[over]) for row in usable}
         if len(levels) > 1:
             named = {**dict(zip(by, key, strict=True)), "over": over}
-            one = estimated(named, *_slope(found, known, over, log, by), level=level, compares=True)
-            made.append(replace(one, averaged_over=found.averaged(known, [*by, over])))
-    return with_holm(made)
+            one = estimated(named, *_slope(measured, usable, over, log, by), level=level, compares=True)
+            estimates.append(replace(one, averaged_over=measured.averaged(usable, [*by, over])))
+    return with_holm(estimates)
 
 
 def estimated(
@@ -405,12 +415,12 @@ def _slope(
     names = [n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)]
     tied = [n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})]
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
-    made = slope_of(
+    inference = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
         strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
         weights=[u.weight for u in units],
     )  # fmt: skip
-    return exactly(made.value) if all(u.exact for u in units) else made, len(set(labels)), unit
+    return exactly(inference.value) if all(u.exact for u in units) else inference, len(set(labels)), unit
 
 
 def _units(rows: Sequence[Observation], columns: Sequence[str], *, apart: bool = False) -> list[UnitValue]:
@@ -440,9 +450,9 @@ def against_all(levels: str | tuple[Any, Any]) -> bool:
     return isinstance(levels, str) and levels.lstrip().startswith("*")
 
 
-def level_pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
+def level_pairs(measured: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
     """Pairs of levels that occur, from ``a - b`` or ``* - b``."""
-    return pairs_of(list(dict.fromkeys(row[factor] for row in found.rows)), factor, wanted)
+    return pairs_of(list(dict.fromkeys(row[factor] for row in measured.rows)), factor, wanted)
 
 
 def pairs_of(met: Sequence[Any], factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
@@ -505,15 +515,15 @@ def combined(
     """
     if not weights or abs(math.fsum(weights.values())) > 1e-12:
         raise UsageError(f"the weights of a combination must sum to zero (found {dict(weights)})")
-    found = observations(data, measures.named(measure), where)
-    found.need([factor])
-    made = []
-    for key, rows in found.groups(by).items():
+    measured = observations(data, measures.named(measure), where)
+    measured.need([factor])
+    estimates = []
+    for key, rows in measured.groups(by).items():
         sides = {level: [row for row in rows if row[factor] == level] for level in weights}
         if all(sides.values()):
-            made_of = figure(found, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
+            unit_figure = figure(measured, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
             named = dict(zip(by, key, strict=True))
-            one = estimated(named, made_of.inference(), made_of.n, made_of.unit, compares=True)
-            over = found.averaged([row for side in sides.values() for row in side], [*by, factor])
-            made.append(replace(one, averaged_over=over))
-    return made
+            one = estimated(named, unit_figure.inference(), unit_figure.n, unit_figure.unit, compares=True)
+            over = measured.averaged([row for side in sides.values() for row in side], [*by, factor])
+            estimates.append(replace(one, averaged_over=over))
+    return estimates

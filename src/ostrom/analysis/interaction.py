@@ -54,17 +54,17 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
 
     The estimates are those of one question with ``agent`` in their key: levels, differences or slopes.
     """
-    known = [(str(one.key["agent"]), one.inference) for one in estimates if one.inference is not None]
-    if len(known) < 2:
+    by_agent = [(str(one.key["agent"]), one.inference) for one in estimates if one.inference is not None]
+    if len(by_agent) < 2:
         return None
-    agents = tuple(name for name, _ in known)
+    agents = tuple(name for name, _ in by_agent)
     # A figure of single units has a spread that nobody knows: it takes no part in a test.
-    figures = [one for _, one in known if one.exact or any(part.n > part.centred for part in one.parts)]
+    figures = [one for _, one in by_agent if one.exact or any(part.n > part.centred for part in one.parts)]
     if len(figures) < 2:
         return AgentDifference(agents, None, "none")
     if len(figures) == 2:
-        made = combined([(1.0, figures[0]), (-1.0, figures[1])])
-        return AgentDifference(agents, made.p_value(), made.method)
+        difference = combined([(1.0, figures[0]), (-1.0, figures[1])])
+        return AgentDifference(agents, difference.p_value(), difference.method)
     p, method = _of_several(figures)
     return AgentDifference(agents, p, method)
 
@@ -72,8 +72,8 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
 def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
     """The p-value for more than two figures; pairs with Holm's correction where some of them have no spread."""
     spreads = [one.spread() for one in figures]
-    known = [spread for spread in spreads if spread is not None and spread[0] > 0]
-    if len(known) < len(figures):
+    positive = [spread for spread in spreads if spread is not None and spread[0] > 0]
+    if len(positive) < len(figures):
         pairs = [combined([(1.0, one), (-1.0, two)]).p_value() for one, two in combinations(figures, 2)]
         tested = [p for p in pairs if p is not None]
         return (min(holm(tested)) if tested else None), "every pair, Holm's correction"
@@ -81,17 +81,17 @@ def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
     labels = list(dict.fromkeys(label for of in units for label in of))
     if len(labels) < sum(map(len, units)):
         return _hotelling([one.value for one in figures], np.array([[of.get(n, 0.0) for n in labels] for of in units]))
-    return _welch([one.value for one in figures], known)
+    return _welch([one.value for one in figures], positive)
 
 
 def _influences(figure: Inference) -> dict[Any, float]:
     """How far each unit moves a figure; units without a label are its own."""
-    found: dict[Any, float] = {}
+    influence: dict[Any, float] = {}
     for number, part in enumerate(figure.parts):
         labels = part.labels or [(id(figure), number, place) for place in range(part.n)]
         for label, moved in zip(labels, part.influence.tolist(), strict=True):
-            found[label] = found.get(label, 0.0) + moved
-    return found
+            influence[label] = influence.get(label, 0.0) + moved
+    return influence
 
 
 def _welch(values: Sequence[float], spreads: Sequence[tuple[float, float]]) -> tuple[float, str]:
@@ -122,17 +122,17 @@ def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, 
 
 def tied_sets(estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
     """The largest sets of agents whose figures cannot be told apart: no pair of them differs, by Holm's method."""
-    known = sorted(((one, one.inference) for one in estimates if one.inference is not None), key=lambda o: o[0].value)
-    pairs = list(combinations(range(len(known)), 2))
-    tests = [combined([(1.0, known[i][1]), (-1.0, known[j][1])]).p_value() for i, j in pairs]
+    ranked = sorted(((one, one.inference) for one in estimates if one.inference is not None), key=lambda o: o[0].value)
+    pairs = list(combinations(range(len(ranked)), 2))
+    tests = [combined([(1.0, ranked[i][1]), (-1.0, ranked[j][1])]).p_value() for i, j in pairs]
     tested = [place for place, p in enumerate(tests) if p is not None]
     adjusted = holm([p for p in tests if p is not None]) if tested else ()
     apart = {pairs[place] for place, p in zip(tested, adjusted, strict=True) if p < LEVEL}
-    found: list[range] = []
-    for start in range(len(known)):
+    runs: list[range] = []
+    for start in range(len(ranked)):
         end = start + 1
-        while end < len(known) and not any((i, end) in apart for i in range(start, end)):
+        while end < len(ranked) and not any((i, end) in apart for i in range(start, end)):
             end += 1
-        if end - start > 1 and not (found and end <= found[-1].stop):
-            found.append(range(start, end))
-    return [tuple(str(known[i][0].key["agent"]) for i in places) for places in found]
+        if end - start > 1 and not (runs and end <= runs[-1].stop):
+            runs.append(range(start, end))
+    return [tuple(str(ranked[i][0].key["agent"]) for i in places) for places in runs]

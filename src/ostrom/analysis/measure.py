@@ -96,9 +96,9 @@ class Measure:
     """Of a measure with weights: the largest weight that a value of each match can have, by its design."""
 
     def __post_init__(self) -> None:
-        for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
-            if value not in known:
-                raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(known)})")
+        for what, value, allowed in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
+            if value not in allowed:
+                raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(allowed)})")
         if self.better not in ("", "higher", "lower"):
             raise UsageError(f"measure {self.name}: better {self.better!r} (allowed: higher, lower)")
         if self.bounds is None:
@@ -292,10 +292,10 @@ class Measures(Registry[Measure]):
 
 def _yaml_files(package: str, name: str) -> list[Traversable]:
     """A file of a package, or the YAML files of a folder of it; none where there is no such thing."""
-    held = package_folder(package).joinpath(name)
-    if held.is_dir():
-        return sorted((p for p in held.iterdir() if p.name.endswith(".yaml")), key=lambda p: p.name)
-    return [held] if held.is_file() and name.endswith(".yaml") else []
+    entry = package_folder(package).joinpath(name)
+    if entry.is_dir():
+        return sorted((p for p in entry.iterdir() if p.name.endswith(".yaml")), key=lambda p: p.name)
+    return [entry] if entry.is_file() and name.endswith(".yaml") else []
 
 
 measures = Measures("measure", "ostrom.analysis.measures", "MEASURE", "ostrom.measures", folder="measures")

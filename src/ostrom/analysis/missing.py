@@ -18,13 +18,15 @@ FEW = 0.02
 """Up to this share of failed matches nothing is said."""
 
 
-def with_failed(one: Estimate, found: Observations, made: UnitFigure, keys: Sequence[Mapping[str, Any]]) -> Estimate:
+def with_failed(
+    one: Estimate, measured: Observations, unit_figure: UnitFigure, keys: Sequence[Mapping[str, Any]]
+) -> Estimate:
     """The estimate with a note on failed matches; ``keys``: the levels that make each side."""
     ends, lost, every = [0.0, 0.0], 0, 0
-    low, high = made.bounds
-    for (a, side), key in zip(made.sides, keys, strict=True):
+    low, high = unit_figure.bounds
+    for (a, side), key in zip(unit_figure.sides, keys, strict=True):
         done = len({(row["run"], row["match"]) for unit in side.units for row in unit.rows})
-        out = len({(row["run"], row["match"]) for row in found.failed if _is_of(row, key)})
+        out = len({(row["run"], row["match"]) for row in measured.failed if _is_of(row, key)})
         lost, every = lost + out, every + out + done
         mean = math.fsum(w * v for w, v in zip(side.weights, side.values, strict=True)) / math.fsum(side.weights)
         if low is not None and high is not None:

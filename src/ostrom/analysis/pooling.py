@@ -12,9 +12,9 @@ Cells = Sequence[Mapping[str, Any]]
 
 
 def pooled_factors(
-    cells: Cells, factors: Sequence[str], where: Mapping[str, Any] | str, shown: Iterable[str]
+    cells: Cells, factors: Sequence[str], where: Mapping[str, Any] | str, visible: Iterable[str]
 ) -> list[str]:
-    """The factors that vary between cells which meet a condition and are alike in the columns ``shown``.
+    """The factors that vary between cells which meet a condition and are alike in the columns ``visible``.
 
     A condition in SQL fixes nothing that can be known before a run.
 
@@ -24,9 +24,11 @@ def pooled_factors(
     >>> pooled_factors(cells, ["a", "b"], {"a": 2}, [])
     []
     """
-    fixed, told = {} if isinstance(where, str) else where, tuple(shown)
-    kept = [cell for cell in cells if all(_meets(cell, name, wanted) for name, wanted in fixed.items())]
-    return [*averaged_over([{n: str(cell.get(n)) for n in (*factors, *told)} for cell in kept], factors, told)]
+    fixed, columns = {} if isinstance(where, str) else where, tuple(visible)
+    matching = [cell for cell in cells if all(_meets(cell, name, wanted) for name, wanted in fixed.items())]
+    return [
+        *averaged_over([{n: str(cell.get(n)) for n in (*factors, *columns)} for cell in matching], factors, columns)
+    ]
 
 
 def _meets(cell: Mapping[str, Any], name: str, wanted: Any) -> bool:
@@ -39,7 +41,7 @@ def _meets(cell: Mapping[str, Any], name: str, wanted: Any) -> bool:
 def refuse_pooling(
     designs: Mapping[str, tuple[Sequence[str], Cells]],
     where: Mapping[str, Any] | str,
-    shown: Collection[str],
+    visible: Collection[str],
     pools: Sequence[str],
     *,
     file: str,
@@ -52,7 +54,7 @@ def refuse_pooling(
             what = f"is no factor of {listed(designs)}"
             raise StudyError(what, file=file, key=f"{key}.pools", found=name, allowed=varied)
     for study, (factors, cells) in designs.items():
-        silent = pooled_factors(cells, factors, where, [*shown, *pools])
+        silent = pooled_factors(cells, factors, where, [*visible, *pools])
         if silent:
             names = ", ".join(silent)
             raise StudyError(

@@ -67,10 +67,10 @@ def names_in(agents: str | Sequence[str]) -> tuple[str, ...]:
 
 def check_agents(runs: Iterable[RunData], agents: Agents) -> None:
     """Refuse an agent that no run has."""
-    known = dict.fromkeys(name for run in runs for name in kinds_of(run))
+    names = dict.fromkeys(name for run in runs for name in kinds_of(run))
     for name in () if agents is None else names_in(agents):
-        if name != ALL and name not in known:
-            raise UnknownName("agent", name, known)
+        if name != ALL and name not in names:
+            raise UnknownName("agent", name, names)
 
 
 def names_agents(where: Any, *columns: str) -> bool:
@@ -103,22 +103,22 @@ def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any 
 
 
 def averaged_over(
-    cells: Iterable[Columns], factors: Iterable[str], shown: Collection[str], named: Collection[str] = ()
+    cells: Iterable[Columns], factors: Iterable[str], columns: Collection[str], named: Collection[str] = ()
 ) -> dict[str, int]:
     """The factors that figures average over, with the number of levels that go into one of them.
 
     ``cells`` are what the figures are made of: cells of a plan that meet the condition, or values that were measured.
-    ``shown`` are the columns that tell the figures apart, or whose levels are compared; ``named`` those that the
+    ``columns`` are the columns that tell the figures apart, or whose levels are compared; ``named`` those that the
     question itself balances or names. A factor that the shown columns determine is not averaged over.
 
     >>> cells = [{"game": g, "k": k, "wording": "a"} for g in ("pd", "sh") for k in (1, 2, 3)]
     >>> averaged_over(cells, ["game", "k", "wording"], ["k"])
     {'game': 2}
     """
-    groups = grouped((tuple(cell[name] for name in shown), cell) for cell in cells)
-    rest = [name for name in dict.fromkeys(factors) if name not in shown and name not in named]
-    found = {name: max((len({cell[name] for cell in of}) for of in groups.values()), default=0) for name in rest}
-    return {name: many for name, many in found.items() if many > 1}
+    groups = grouped((tuple(cell[name] for name in columns), cell) for cell in cells)
+    rest = [name for name in dict.fromkeys(factors) if name not in columns and name not in named]
+    level_counts = {name: max((len({cell[name] for cell in of}) for of in groups.values()), default=0) for name in rest}
+    return {name: many for name, many in level_counts.items() if many > 1}
 
 
 def averaged_words(averaged: Mapping[str, int]) -> str:

@@ -184,11 +184,11 @@ def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
         return _figures(question, values, "")
     everyone, own = kinds_of(data), studied_agents(data)
     chosen = dict.fromkeys([*own, *everyone]) if ALL in question.agents else question.agents or own
-    made = []
+    collected = []
     for agent in chosen:
         rows = tuple(row for row in values.rows if agent in _seated(row))
-        made += _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "") if rows else []
-    return made
+        collected += _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "") if rows else []
+    return collected
 
 
 def _seated(row: Observation) -> Sequence[str]:
@@ -213,11 +213,11 @@ def _values(question: StudyQuestion, data: RunData) -> Observations:
 def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[QuestionFigure]:
     if question.range or question.order:
         kind = _range if question.range else _order
-        made = []
+        collected = []
         for key, rows in values.groups(question.by).items():
             figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
-            made += [] if figure is None else [figure]
-        return [_shown(question, values, agent, figure) for figure in made]
+            collected += [] if figure is None else [figure]
+        return [_shown(question, values, agent, figure) for figure in collected]
     part, by, balance = question.part, question.by, question.balance
     if question.contrast:
         estimates = contrast(values, part, *question.pair, by, balance=balance)
@@ -263,9 +263,9 @@ def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> 
 
 def _exact(one: Estimate) -> Estimate:
     """A figure of matches that repeat themselves: it has no sampling error."""
-    made = estimated(one.key, exactly(one.value), one.n, one.unit, compares=one.p_value is not None)
+    exact = estimated(one.key, exactly(one.value), one.n, one.unit, compares=one.p_value is not None)
     return replace(
-        made, note="exact at temperature 0, in these words alone", rows=one.rows, averaged_over=one.averaged_over
+        exact, note="exact at temperature 0, in these words alone", rows=one.rows, averaged_over=one.averaged_over
     )
 
 

@@ -111,10 +111,10 @@ class Reference(ABC):
         """The matches of a run that are of the paper's arms."""
         if not self.arms:
             return data
-        known = data.columns("matches")
-        if not set(self.arms_differ_by) <= set(known):
+        columns = data.columns("matches")
+        if not set(self.arms_differ_by) <= set(columns):
             return data.narrowed("false")
-        arms = " OR ".join(f"({_condition({**self.held, **arm}, known)})" for arm in self.arms)
+        arms = " OR ".join(f"({_condition({**self.held, **arm}, columns)})" for arm in self.arms)
         rows = data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1")
         return data.narrowed(arms) if rows else data
 
@@ -123,10 +123,10 @@ class Reference(ABC):
         of_arms = self.of_arms(data)
         if of_arms is data:
             return []
-        known = data.columns("matches")
-        if lacking := [name for name in self.arms_differ_by if name not in known]:
+        match_columns = data.columns("matches")
+        if lacking := [name for name in self.arms_differ_by if name not in match_columns]:
             return [f"The run does not vary {' and '.join(lacking)}: none of its matches is of the paper's arms."]
-        columns = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in known]
+        columns = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in match_columns]
         rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, columns))} FROM matches")
 
         def weight(names: Sequence[str]) -> tuple[int, int]:
@@ -139,9 +139,9 @@ class Reference(ABC):
         ]
         names = [name for name in columns if any(name in one for one in apart)]
         count = "SELECT count(DISTINCT match) AS n FROM matches"
-        every, kept = (of.records(count)[0]["n"] for of in (data, of_arms))
+        every, inside = (of.records(count)[0]["n"] for of in (data, of_arms))
         return [
-            f"{every - kept} of {every} matches are not of the paper's arms (another {' or '.join(names)}) and "
+            f"{every - inside} of {every} matches are not of the paper's arms (another {' or '.join(names)}) and "
             "enter no figure here."
         ]
 
@@ -164,11 +164,11 @@ def _has(level: Any, wanted: Any) -> bool:
     return str(level) in map(str, wanted if isinstance(wanted, list) else [wanted])
 
 
-def _condition(levels: Mapping[str, Any], known: Sequence[str]) -> str:
+def _condition(levels: Mapping[str, Any], columns: Sequence[str]) -> str:
     """The condition in SQL that columns have levels; columns that a run does not have are left out."""
     parts = []
     for name, wanted in levels.items():
-        if name in known:
+        if name in columns:
             allowed = wanted if isinstance(wanted, list) else [wanted]
             listed = ", ".join(literal(str(one)) for one in allowed)
             test = "IS NULL" if wanted is None else f"IN ({listed})"
@@ -195,10 +195,10 @@ def published_rows(replication: str, file: str = "reference.csv") -> tuple[dict[
     >>> published_rows("memory_curse")[0]["value"]
     '96.9'
     """
-    known = replications()
-    if replication not in known:
-        raise UnknownName("replication", replication, known)
-    text = files(known[replication]).joinpath(file).read_text(encoding="utf-8")
+    packages = replications()
+    if replication not in packages:
+        raise UnknownName("replication", replication, packages)
+    text = files(packages[replication]).joinpath(file).read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 

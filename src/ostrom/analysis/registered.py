@@ -124,8 +124,8 @@ class RegisteredRun:
         """Everything in one line."""
         many = how_many(len(self.deviations), "deviation") if self.deviations else "no deviation found"
         state = "" if self.complete else ", not complete: its registered contrasts are judged when it is"
-        said = f"{self.status.capitalize()}{state}, {many}"
-        return f"{said}; registration {self.registration.hash[:16]} of {self.registration.created}."
+        head = f"{self.status.capitalize()}{state}, {many}"
+        return f"{head}; registration {self.registration.hash[:16]} of {self.registration.created}."
 
     @property
     def lines(self) -> list[str]:
@@ -149,17 +149,20 @@ class RegisteredRun:
         )  # fmt: skip
         yield from self.lines
 
-    def label(self, data: RunData, asked: AskedContrast) -> str:
+    def label(self, data: RunData, question: AskedContrast) -> str:
         """Confirmatory where a question is a registered contrast, asked of what was registered at its level."""
         if self.reasons or not self.complete or any(one.kind == "seeds" for one in self.deviations):
             return "exploratory"
         for one in self.results:
-            known, level = one.contrast, self.registration.level_of(one.role)
-            same = _spaceless(known.contrast) == _spaceless(asked.contrast) and known.measure == asked.measure
+            registered, level = one.contrast, self.registration.level_of(one.role)
+            same = (
+                _spaceless(registered.contrast) == _spaceless(question.contrast)
+                and registered.measure == question.measure
+            )
             fixed_size = self.registration.sample.interval == "fixed"
-            if same and fixed_size and abs(level - asked.level) < ROUNDING:
+            if same and fixed_size and abs(level - question.level) < ROUNDING:
                 with suppress(OstromError):
-                    if known.query.condition(data) == asked.where:
+                    if registered.query.condition(data) == question.where:
                         return "confirmatory"
         return "exploratory"
 
@@ -281,9 +284,9 @@ def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDe
         'GROUP BY model, version ORDER BY model, min("at"), version'
     )
     for model in dict.fromkeys(row["model"] for row in rows):
-        said = [f"{row['version']} ({how_many(row['n'], 'reply')})" for row in rows if row["model"] == model]
-        if len(said) > 1:
-            yield RunDeviation("snapshots", f"{model} answered as {_names(said)}")
+        snapshots = [f"{row['version']} ({how_many(row['n'], 'reply')})" for row in rows if row["model"] == model]
+        if len(snapshots) > 1:
+            yield RunDeviation("snapshots", f"{model} answered as {_names(snapshots)}")
 
 
 def _left_out(data: RunData) -> Iterator[RunDeviation]:
@@ -329,15 +332,15 @@ def _tested(data: RunData, registration: Registration, role: str, one: Registere
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
     rows, sample = query.values(data), registration.sample
-    found = contrast(first_seeds(rows, sample.seed, sample.seeds), query.part, *query.pair, level=level)
-    if len(found) != 1:
+    estimates = contrast(first_seeds(rows, sample.seed, sample.seeds), query.part, *query.pair, level=level)
+    if len(estimates) != 1:
         return RegisteredResult(role, one, "undecided", None, None, "no finished match has a value at both levels")
     always = sample.interval == "anytime"
-    support = found[0].at(level, guaranteed=always)
+    support = estimates[0].at(level, guaranteed=always)
     # A registration keeps the rule that it states: those before 2.0 state an interval.
     bounds = always or "bounds" in registration.decisions.get("absence", "")
-    within = None if one.smallest is None else found[0].at(1 - 2 * (1 - level), guaranteed=bounds)
-    return RegisteredResult(role, one, verdict(one, support, within), support, within, found[0].note)
+    within = None if one.smallest is None else estimates[0].at(1 - 2 * (1 - level), guaranteed=bounds)
+    return RegisteredResult(role, one, verdict(one, support, within), support, within, estimates[0].note)
 
 
 def verdict(one: RegisteredContrast, support: Estimate, within: Estimate | None) -> str:
@@ -365,12 +368,12 @@ class AskedContrast:
     level: float
 
 
-def standing(runs: Sequence[RunData], asked: AskedContrast | None = None) -> Standing:
+def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> Standing:
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
         return Standing()
-    label = bound[0].label(runs[0], asked) if len(runs) == 1 and asked is not None else "exploratory"
+    label = bound[0].label(runs[0], question) if len(runs) == 1 and question is not None else "exploratory"
     return Standing(tuple(bound), label)
 
 

@@ -144,9 +144,9 @@ def blind(rule: StopRule, seeds: int) -> Look:
     return Look(seeds, 0, None, None, None, None, last, LAST if last else "", "none")
 
 
-def first_seeds(found: Any, first: int, seeds: int) -> Any:
+def first_seeds(measured: Any, first: int, seeds: int) -> Any:
     """The observations of the first seeds of a run."""
-    return replace(found, rows=tuple(row for row in found.rows if row["seed"] < first + seeds))
+    return replace(measured, rows=tuple(row for row in measured.rows if row["seed"] < first + seeds))
 
 
 def read_looks(folder: Path) -> list[Look]:
@@ -168,13 +168,13 @@ def stopping(study: Mapping[str, Any], folder: Path) -> str:
         return ""
     rule = StopRule.model_validate(study["stop"])
     looks = read_looks(folder)
-    said = f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, "
-    said += f"looked every {rule.every}."
+    sentence = f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, "
+    sentence += f"looked every {rule.every}."
     if not looks:
-        return f"{said} No look was taken yet."
+        return f"{sentence} No look was taken yet."
     last = looks[-1]
     ended = f"stopped after {last.seeds} seeds, because {last.why}" if last.stop else f"{last.seeds} seeds so far"
     return (
-        f"{said} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Only the intervals of the looks "
+        f"{sentence} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Only the intervals of the looks "
         "(looks.json) know of the looks: `ostrom power` with this study shows what looking costs."
     )

@@ -87,25 +87,25 @@ def _cell(
     cooperation = {m: _mean([row[0] for row in players]) for m, players in matches.items()}
     seats = {m: float(sum(row[0] is not None for row in players)) for m, players in matches.items()}
     scores = _mean([row[1] for players in matches.values() for row in players])
-    known = {m: value for m, value in cooperation.items() if value is not None}
+    levels = {m: value for m, value in cooperation.items() if value is not None}
     low = high = mean = None
-    sure = [exact(m) for m in known]
-    distinct = len({same.get(m, m) for m in known})
-    if known:
-        made = partly_exact_mean(
-            list(known.values()), sure, [seats[m] for m in known],
-            clusters=[same.get(m, m) for m in known], strata=[matches[m][0][2] for m in known], bounds=(0.0, 1.0),
+    sure = [exact(m) for m in levels]
+    distinct = len({same.get(m, m) for m in levels})
+    if levels:
+        inference = partly_exact_mean(
+            list(levels.values()), sure, [seats[m] for m in levels],
+            clusters=[same.get(m, m) for m in levels], strata=[matches[m][0][2] for m in levels], bounds=(0.0, 1.0),
         )  # fmt: skip
-        mean = made.value
+        mean = inference.value
         with suppress(ImportError):  # the core packages alone have no quantiles
-            low, high = made.reach(0.95) or (None, None)
+            low, high = inference.reach(0.95) or (None, None)
             low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in (low, high))
     return CellSummary(
         factors, agent, len(matches), mean, low, high, scores, bool(sure) and all(sure),
-        distinct if distinct < len(known) else None,
+        distinct if distinct < len(levels) else None,
     )  # fmt: skip
 
 
 def _mean(values: list[Any]) -> float | None:
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [v for v in values if v is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -73,12 +73,12 @@ class UnitFigure:
 
     def inference(self) -> Inference:
         """The sum of coefficient times mean."""
-        made = combined([(a, self._mean(side)) for a, side in self.sides])
+        total = combined([(a, self._mean(side)) for a, side in self.sides])
         cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
         one = self.n <= len(cells) and len({condition for _, condition in cells}) < 2
         if one and self.note.endswith(" distinct"):  # nothing says how far another match would lie
-            made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
-        return made
+            total = replace(total, bets=(), problem="exact at temperature 0", doubt="one distinct match")
+        return total
 
     def _mean(self, side: UnitSide) -> Inference:
         total = math.fsum(side.weights)
@@ -91,7 +91,7 @@ class UnitFigure:
             sure = exactly(min(max(of, min(values)), max(values)))
             if not drawn:
                 return sure
-        made = mean_of(
+        mean = mean_of(
             [side.values[i] for i in drawn],
             bounds=self.bounds,
             weights=[side.weights[i] for i in drawn],
@@ -104,9 +104,9 @@ class UnitFigure:
             most_weight=self.most_weight,
         )
         if not fixed:
-            return made
+            return mean
         words = f"{len(fixed)} of {len(side.values)} values are deterministic and have no sampling error"
-        return replace(combined([(1 - mass, made), (mass, replace(sure, note=""))]), note=words)
+        return replace(combined([(1 - mass, mean), (mass, replace(sure, note=""))]), note=words)
 
 
 def figure(
@@ -134,8 +134,8 @@ def figure(
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
     tops = [[row.most_weight for row in unit.rows] for _, side in made for unit in side.units]
-    known = measured and not balance and all(top is not None for of in tops for top in of)
-    most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if known else None
+    names_of = measured and not balance and all(top is not None for of in tops for top in of)
+    most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if names_of else None
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return UnitFigure(
@@ -145,7 +145,7 @@ def figure(
 
 
 def comparison(
-    found: Observations,
+    measured: Observations,
     first: Sequence[Observation],
     second: Sequence[Observation],
     factor: str,
@@ -156,24 +156,24 @@ def comparison(
 
     Sides pair where they have units in common: matches, seeds that share something, scenarios, people.
     """
-    names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
+    names = [c for c in dict.fromkeys(("run", *measured.factors, *SETTING)) if c in measured.columns]
     names, confounded = shared_columns([n for n in names if n != factor and n not in by], first, second)
     notes = [f"the sides also differ in {', '.join(confounded)}"] if confounded else []
     cells = [{tuple(row[n] for n in names) for row in side} for side in (first, second)]
     matches = [{(row["run"], row["match"]) for row in side} for side in (first, second)]
     common, together = cells[0] & cells[1], matches[0] & matches[1]
-    kept = [
+    matching = [
         [r for r in side if tuple(r[n] for n in names) in common or (r["run"], r["match"]) in together]
         for side in (first, second)
     ]
-    if all(kept):
-        left = sum(len(matches[i] - {(row["run"], row["match"]) for row in kept[i]}) for i in (0, 1))
+    if all(matching):
+        left = sum(len(matches[i] - {(row["run"], row["match"]) for row in matching[i]}) for i in (0, 1))
         notes += [f"{left} without a counterpart left out"] if left else []
-        first, second = kept
+        first, second = matching
     sure = [all(row.exact for row in side) for side in (first, second)]
     notes += ["one side is deterministic"] if any(sure) and not all(sure) else []
     return figure(
-        found, [(1.0, first), (-1.0, second)], (factor, *by), balance, runs=factor == "run", note="; ".join(notes)
+        measured, [(1.0, first), (-1.0, second)], (factor, *by), balance, runs=factor == "run", note="; ".join(notes)
     )
 
 

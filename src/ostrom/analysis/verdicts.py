@@ -75,17 +75,17 @@ def above(
         adjusted = list(holm(ps))
     else:
         adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
-    made = []
+    answers = []
     for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
         answer: Answer = "undecided"
         bounds = None if estimate.inference is None else estimate.inference.bounds(1 - (1 - level) / many)
         sure = bounds is not None and not overlap(bounds, (threshold, threshold))
         if sure or (corrected <= 1 - level and (estimate.inference is None or estimate.inference.decides)):
             answer = "yes" if estimate.value > threshold else "no"
-        made.append(Verdict(answer, estimate, p, corrected, sure))
+        answers.append(Verdict(answer, estimate, p, corrected, sure))
     comparisons = how_many(many, "comparison")
     words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
-    return Verdicts(threshold, tuple(made), words)
+    return Verdicts(threshold, tuple(answers), words)
 
 
 def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:

@@ -126,15 +126,15 @@ def _loose(sentence: str, labels: Labels) -> Answer | Invalid:
     if len(sentence) > SENTENCE:
         return Invalid(f"the last sentence is longer than {SENTENCE} characters; end with {labels.listed()} alone")
     sentence = normal(sentence)
-    found = mentions(sentence, labels)
-    if (stranger := unknown(sentence, labels, found)) is not None:
+    mentioned = mentions(sentence, labels)
+    if (stranger := unknown(sentence, labels, mentioned)) is not None:
         return Invalid(f"{clipped(stranger)} is not one of the options {labels.listed()}")
-    keys = list(dict.fromkeys(m.key for m in found))
+    keys = list(dict.fromkeys(m.key for m in mentioned))
     if len(keys) > 1:
         return Invalid(f"the last sentence names more than one option: {_two(keys[0], keys[1], labels.shown)}")
-    if not any(m.named for m in found):
+    if not any(m.named for m in mentioned):
         return Invalid(f"the last sentence names none of the options {labels.listed()}: {clipped(sentence)}")
-    why = doubt(sentence, found)
+    why = doubt(sentence, mentioned)
     return Answer(keys[0], "loose") if why is None else Invalid(f"{why}: {clipped(sentence)}")
 
 

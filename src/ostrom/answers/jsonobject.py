@@ -48,10 +48,10 @@ class _Refused(ValueError):
 def final_object(text: str, *, strict: bool = False, cut: bool = False) -> Found | Invalid:
     """The last JSON object of what a reply says after its thoughts; ``strict``: nothing but markup may follow it."""
     part = final_part(text, cut=cut)
-    found = part if isinstance(part, Invalid) else last_object(part)
-    if strict and isinstance(found, Found) and not found.last:
+    reading = part if isinstance(part, Invalid) else last_object(part)
+    if strict and isinstance(reading, Found) and not reading.last:
         return Invalid("the reply must end with the JSON object")
-    return found
+    return reading
 
 
 def last_object(text: str) -> Found | Invalid:

@@ -23,18 +23,18 @@ class Labels:
 
     __slots__ = ("by_fold", "by_label", "pattern", "shown")
 
-    def __init__(self, shown: Mapping[str, str]) -> None:
-        check_labels(shown)
-        self.shown = dict(shown)
-        self.by_label = {normal(label): key for key, label in shown.items()}
+    def __init__(self, label_of: Mapping[str, str]) -> None:
+        check_labels(label_of)
+        self.shown = dict(label_of)
+        self.by_label = {normal(label): key for key, label in label_of.items()}
         folded = {label.casefold(): key for label, key in self.by_label.items()}
         self.by_fold = folded if len(folded) == len(self.by_label) else {}
         self.pattern = _pattern(self.by_label, ignore_case=bool(self.by_fold))
 
     def key(self, text: str) -> str | None:
         """The option whose label is exactly this text, or None."""
-        found = self.by_label.get(text)
-        return found if found is not None else self.by_fold.get(text.casefold())
+        exact = self.by_label.get(text)
+        return exact if exact is not None else self.by_fold.get(text.casefold())
 
     def listed(self, limit: int = 12) -> str:
         """The labels in brackets, for a reason that is shown to a model."""
@@ -44,9 +44,9 @@ class Labels:
         return " or ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def prepared(shown: Mapping[str, str]) -> Labels:
+def prepared(label_of: Mapping[str, str]) -> Labels:
     """The labels ready for lookup; the same labels are prepared once."""
-    return _prepared(tuple(shown.items()))
+    return _prepared(tuple(label_of.items()))
 
 
 @lru_cache(maxsize=256)
@@ -62,17 +62,17 @@ def normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def check_labels(shown: Mapping[str, str]) -> None:
+def check_labels(label_of: Mapping[str, str]) -> None:
     """Refuse labels that could not be read back: none, empty, padded, overlong or equal ones.
 
     >>> check_labels({"C": "A0", "D": "A0"})
     Traceback (most recent call last):
     ostrom.ground.errors.UsageError: labels: options 'C' and 'D' are both shown as 'A0'; labels must differ
     """
-    if not shown:
+    if not label_of:
         raise UsageError("labels: there is no option to label")
     seen: dict[str, str] = {}
-    for key, label in shown.items():
+    for key, label in label_of.items():
         if not label or len(label) > LONGEST or label != " ".join(label.split()):
             raise UsageError(
                 f"labels: option {key!r} is shown as {label[:60]!r}; a label has 1 to {LONGEST} characters, "

@@ -40,8 +40,8 @@ def read_mixture(
     if missing := [label for label in names.values() if label not in content.value]:
         return Invalid(f"the JSON object lacks the key {clipped(missing[0])}; every option needs a percentage")
     if len(content.value) > len(names):
-        known = set(names.values())
-        stranger = next(key for key in content.value if key not in known)
+        options = set(names.values())
+        stranger = next(key for key in content.value if key not in options)
         return Invalid(f"the JSON object has the key {clipped(stranger)}, which is not one of the options")
     percentages: dict[str, int] = {}
     for key, label in names.items():

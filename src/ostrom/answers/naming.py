@@ -121,14 +121,14 @@ def kind_of(label: str) -> Kind:
     return "name" if label.isupper() else "word"
 
 
-def unknown(sentence: str, labels: Labels, found: list[Mention]) -> str | None:
+def unknown(sentence: str, labels: Labels, mentioned: list[Mention]) -> str | None:
     """A would-be label that is none: [A7], or a bare A7 beside options called A0 and A1.
 
     >>> unknown("I choose A7 and not the rest", Labels({"C": "A0", "D": "A1"}), [])
     'A7'
     """
     for match in _BRACKETED.finditer(sentence):
-        if not any(match.start() <= m.start and m.end <= match.end() for m in found):
+        if not any(match.start() <= m.start and m.end <= match.end() for m in mentioned):
             return match.group()
     stems = {stem.group(1) for label in labels.by_label if (stem := _CODE.match(label))}
     for match in WORD.finditer(sentence):
@@ -238,8 +238,8 @@ def _negated(sentence: str, last: Mention) -> bool:
     start = max((m.end() for m in _CONSEQUENCE.finditer(sentence, 0, last.start)), default=0)
     reason = _REASON.search(sentence, last.end)
     clause = sentence[start : reason.start() if reason else len(sentence)]
-    said = (word.lower().replace("’", "'") for word in WORD.findall(clause))
-    return any(w.strip("'") in _NEGATIONS or w.endswith("n't") for w in said) or bool(_OPPOSED.search(clause))
+    tokens = (word.lower().replace("’", "'") for word in WORD.findall(clause))
+    return any(w.strip("'") in _NEGATIONS or w.endswith("n't") for w in tokens) or bool(_OPPOSED.search(clause))
 
 
 def _doubt_at(sentence: str, mention: Mention) -> str | None:

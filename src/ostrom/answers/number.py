@@ -81,21 +81,21 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
         return Invalid("the reply says nothing")
     bare = _bare(lines[0])
     led = None if bare is not None or strict else _LEAD.match(lines[0])
-    found = bare if led is None else _bare(lines[0][led.end() :])
-    if found is None:
+    digits = bare if led is None else _bare(lines[0][led.end() :])
+    if digits is None:
         return Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
-    return _alone(found, lines[1:], amounts, "loose" if led else "exact")
+    return _alone(digits, lines[1:], amounts, "loose" if led else "exact")
 
 
-def _alone(found: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
+def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
     """A number in plain digits, unless what stands right before it is another answer."""
     other = next((named for line in before if (named := _bare(line) or _named(line)) is not None), None)
-    if other is not None and other != found:
-        return Invalid(f"the reply ends with two numbers, {other} and {found}; give only one")
-    decimals = len(found.partition(".")[2])
+    if other is not None and other != digits:
+        return Invalid(f"the reply ends with two numbers, {other} and {digits}; give only one")
+    decimals = len(digits.partition(".")[2])
     if decimals > max(2, amounts.decimals):
-        return Invalid(f"{found} has {decimals} decimals; write the number without thousands separators")
-    return _on_grid(float(found) if decimals else int(found), found, amounts, reading)
+        return Invalid(f"{digits} has {decimals} decimals; write the number without thousands separators")
+    return _on_grid(float(digits) if decimals else int(digits), digits, amounts, reading)
 
 
 def _bare(line: str) -> str | None:

@@ -71,8 +71,8 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
     )
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        return _outside_the_loop(partial(_result, name, parts, given))
+        bound = signature.bind(*args, **kwargs).arguments
+        return _outside_the_loop(partial(_result, name, parts, bound))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = parts[-1].help
@@ -80,13 +80,13 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
     return function
 
 
-def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
+def _result(name: str, parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
     """What Python gets of the Output of a command; of one without, what it returns."""
     from typer import Exit
 
     with one_command():
         try:
-            output = _called(parts, given)
+            output = _called(parts, bound)
         except OstromError:
             raise
         except Exit as left:  # a command of another package may leave by its exit code
@@ -107,14 +107,14 @@ def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
     return output.for_python()
 
 
-def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
+def _called(parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
     """Call the functions of a group and of its command with values that the parser has checked."""
     from typer import Context
 
     context = value = None
     for part in parts:
         context = Context(part, info_name=part.name, parent=context)
-        values = {parameter.name: _value(parameter, given) for parameter in part.params}
+        values = {parameter.name: _value(parameter, bound) for parameter in part.params}
         with context:
             for parameter in part.params:
                 if parameter.name != "help":
@@ -124,11 +124,11 @@ def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
     return value
 
 
-def _value(parameter: Any, given: dict[str, Any]) -> Any:
+def _value(parameter: Any, bound: dict[str, Any]) -> Any:
     """A Python argument as the command-line parser takes it: texts, and True or False for a flag."""
     if parameter.name == "json":
         return True
-    value = given.get(_python_name(parameter))
+    value = bound.get(_python_name(parameter))
     if value is None:
         return None
     if getattr(parameter, "is_flag", False):

@@ -47,9 +47,9 @@ def frame_of(
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import averaged_words
 
-    known = some(estimates, measures.named(measure), [data], compared=compared)
+    listed = some(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
-    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in known]
+    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in listed]
     for row in rows if data.so_far else ():
         row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
     return pl.DataFrame(rows, infer_schema_length=None)

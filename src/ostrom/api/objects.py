@@ -42,14 +42,16 @@ def game(
     """
     tensor, named = _tensor(payoffs)
     seats = tensor.shape[-1]
-    given = [list(names) for names in named or ()] if actions is None else _by_seat(actions, seats)
-    names = given or [[f"a{i}" for i in range(count)] for count in tensor.shape[:-1]]
+    own_names = [list(names) for names in named or ()] if actions is None else _by_seat(actions, seats)
+    names = own_names or [[f"a{i}" for i in range(count)] for count in tensor.shape[:-1]]
     good: list[int | None] = [None] * seats
     if cooperative is not None:
-        for seat, known in enumerate(names):
-            if cooperative not in known:
-                raise UsageError(f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(known)}")
-            good[seat] = known.index(cooperative)
+        for seat, seat_actions in enumerate(names):
+            if cooperative not in seat_actions:
+                raise UsageError(
+                    f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(seat_actions)}"
+                )
+            good[seat] = seat_actions.index(cooperative)
     try:
         return TensorGame(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
     except GameError as error:
@@ -122,9 +124,9 @@ def model_name(model: Any, name: str = "") -> str:
         return model
     if not callable(model):
         raise UsageError(f"a model is a name or a function, not {type(model).__name__}")
-    known = _name(model, name)
-    python_models.register(known, model)
-    return f"python/{known}"
+    registered = _name(model, name)
+    python_models.register(registered, model)
+    return f"python/{registered}"
 
 
 def _is_memory(key: str) -> bool:
@@ -157,10 +159,10 @@ def _rule_game(value: Game) -> dict[str, Any]:
         built = games.build({"name": value.name, **value.params})
         if _code(built.play) == _code(value.play):
             return {"name": value.name, **value.params}
-    kept = repr((sorted(value.params.items()), value.actions, value.stages))
-    known = _name(value.play, value.name, kept)
-    _register(games, known, lambda: value)
-    return {"name": known}
+    fingerprint = repr((sorted(value.params.items()), value.actions, value.stages))
+    registered = _name(value.play, value.name, fingerprint)
+    _register(games, registered, lambda: value)
+    return {"name": registered}
 
 
 def _code(play: Callable[..., Any]) -> Any:
@@ -178,7 +180,7 @@ def _axelrod(value: Any) -> str | None:
         return None
     changed = {} if isinstance(value, type) else dict(getattr(value, "init_kwargs", {}))
     usual = {p.name: p.default for p in inspect.signature(kind).parameters.values()}
-    own = [key for key, given in changed.items() if usual.get(key, given) != given]
+    own = [key for key, parameter in changed.items() if usual.get(key, parameter) != parameter]
     if own:
         raise UsageError(f"{kind.__name__}: a player of the Axelrod library is named by its class, without {own[0]}")
     return f"axelrod:{kind.__name__}"
@@ -187,17 +189,17 @@ def _axelrod(value: Any) -> str | None:
 def _strategy(value: Any, name: str) -> str:
     from ostrom.agents.strategies import strategies
 
-    known = _name(value, name)
-    _register(strategies, known, function_strategy.from_code(known, value))
-    return known
+    registered = _name(value, name)
+    _register(strategies, registered, function_strategy.from_code(registered, value))
+    return registered
 
 
 def _memory(value: Any) -> dict[str, Any]:
     from ostrom.memory import memories
 
-    known = _name(value, "")
-    _register(memories, known, function_memory.from_code(known, value))
-    return {"name": known}
+    registered = _name(value, "")
+    _register(memories, registered, function_memory.from_code(registered, value))
+    return {"name": registered}
 
 
 def _mechanism(value: Any) -> str:
@@ -205,9 +207,9 @@ def _mechanism(value: Any) -> str:
 
     if isinstance(value, type):
         raise UsageError(f"{value.__name__}: give a mechanism as an object, {value.__name__}(...)")
-    known = _name(value, getattr(value, "name", ""))
-    _register(mechanisms, known, lambda: value)
-    return known
+    registered = _name(value, getattr(value, "name", ""))
+    _register(mechanisms, registered, lambda: value)
+    return registered
 
 
 def _register(registry: Registry[Any], name: str, factory: Callable[..., Any]) -> None:

@@ -132,25 +132,25 @@ def study(
     return Study(resolved.plan, resolved.options, keys)
 
 
-def _changes(given: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
-    if given is None:
+def _changes(changes: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
+    if changes is None:
         return []
-    if isinstance(given, str):
-        raise UsageError(f"set: must be a mapping or a list of KEY=VALUE (found {given!r})")
-    if isinstance(given, Mapping):
-        return [_written(key, value) for key, value in given.items()]
-    return list(given)
+    if isinstance(changes, str):
+        raise UsageError(f"set: must be a mapping or a list of KEY=VALUE (found {changes!r})")
+    if isinstance(changes, Mapping):
+        return [_written(key, value) for key, value in changes.items()]
+    return list(changes)
 
 
 def _factors(vary: Mapping[str, Any]) -> list[str]:
-    made = []
+    written = []
     for key, levels in vary.items():
         if "." in key:
             name = key.rpartition(".")[2]
-            made.append(_written(f"vary.{name}", {"set": key, "to": list(levels)}))
+            written.append(_written(f"vary.{name}", {"set": key, "to": list(levels)}))
         else:
-            made.append(_written(f"vary.{key}", levels))
-    return made
+            written.append(_written(f"vary.{key}", levels))
+    return written
 
 
 def _written(key: str, value: Any) -> str:
@@ -172,8 +172,8 @@ def _with_play_options(function: F) -> F:
     """Show the options of playing in the signature of a function that takes them by name."""
     own = list(inspect.signature(function).parameters.values())
     usual, keyword = PlayOptions(), inspect.Parameter.KEYWORD_ONLY
-    shown = [inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED]
-    signature = inspect.Signature([*own[:-1], *shown, own[-1]])
+    parameters = [inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED]
+    signature = inspect.Signature([*own[:-1], *parameters, own[-1]])
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
@@ -311,8 +311,8 @@ class Run:
         import polars as pl
 
         with self.data() as data:
-            asked = data.views(query).execute(query)
-            names, rows = [column[0] for column in asked.description], asked.fetchall()
+            cursor = data.views(query).execute(query)
+            names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
     def estimate(
@@ -356,14 +356,14 @@ class Run:
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents, factor)
-            found = contrast(values, measure, factor, levels, split, level=level)
-            asked = None
+            estimates = contrast(values, measure, factor, levels, split, level=level)
+            question = None
             # A measure that is given as an object may be called like a registered one and be another.
             plain = not (by or agents or mean_over_agents)
             if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
                 picked = select(data, measure, where or {})
-                asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
-            return frame_of(found, measure, data, standing([data], asked), compared=True)
+                question = AskedContrast(measure, f"{factor}={levels}", picked, level)
+            return frame_of(estimates, measure, data, standing([data], question), compared=True)
 
     def trend(
         self,
@@ -383,8 +383,8 @@ class Run:
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents, over)
-            found = trend(values, measure, over, split, log=log, level=level)
-            return frame_of(found, measure, data, standing([data]), compared=True)
+            estimates = trend(values, measure, over, split, log=log, level=level)
+            return frame_of(estimates, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
@@ -392,8 +392,8 @@ class Run:
         from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            found, registered = test(data, measure, factor, **options), standing([data])
-        return replace(found, label=registered.label) if registered.bound else found
+            tests, registered = test(data, measure, factor, **options), standing([data])
+        return replace(tests, label=registered.label) if registered.bound else tests
 
     @property
     def registered(self) -> RegisteredRun | None:
@@ -423,12 +423,12 @@ class Run:
 
         if not as_paper and (as_ or reference):
             raise UsageError("as_ and reference need as_paper=True")
-        made = commands.report(
+        document = commands.report(
             self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe, intervals=intervals
         )
-        if made["failures"]:
-            raise UsageError("; ".join(made["failures"]))
-        return Path(made["report"])
+        if document["failures"]:
+            raise UsageError("; ".join(document["failures"]))
+        return Path(document["report"])
 
     def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """A match as it was said: every prompt, every reply, and how it was read."""
@@ -547,11 +547,11 @@ class Run:
         with open_folder(self.path) as opened:
             record_early_look(opened.folder.path, opened.rows, opened.manifest)
             cells = summarise(opened.rows)
-        known = any(cell.cooperation is not None for cell in cells)  # some games have no cooperative action
+        has_cooperation = any(cell.cooperation is not None for cell in cells)  # some games have no cooperative action
         rows = []
         for cell in cells:
             interval = cell.interval_text if cell.cooperation is not None else None
-            share = {"cooperation": cell.cooperation, "95 % CI": interval} if known else {}
+            share = {"cooperation": cell.cooperation, "95 % CI": interval} if has_cooperation else {}
             rows.append({**cell.factors, "agent": cell.agent, "matches": cell.matches, **share, "score": cell.score})
         head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
         if (registered := self.registered) is not None:

@@ -56,14 +56,14 @@ def log_options_first(arguments: list[str]) -> list[str]:
     """
     first: list[str] = []
     rest: list[str] = []
-    given = iter(arguments)
-    for argument in given:
+    remaining = iter(arguments)
+    for argument in remaining:
         if argument == "--":
-            rest += [argument, *given]
+            rest += [argument, *remaining]
         elif argument in ("-v", "-vv", "--verbose") or argument.startswith(("--log-file=", "--allow-code=")):
             first.append(argument)
         elif argument in ("--log-file", "--allow-code"):
-            first += [argument, *([value] if (value := next(given, None)) is not None else [])]
+            first += [argument, *([value] if (value := next(remaining, None)) is not None else [])]
         else:
             rest.append(argument)
     return first + rest

@@ -130,5 +130,5 @@ def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> di
     """The same as plain data."""
     from ostrom.costs.forecast import verdicts
 
-    told = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
-    return {**bound.as_dict(), "budget": told}
+    budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
+    return {**bound.as_dict(), "budget": budget_lines}

@@ -187,18 +187,18 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
-        made = []
+        opened_data = []
         for name in names:
             opened = stack.enter_context(open_run(name, runs))
-            made.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
-        yield made
+            opened_data.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
+        yield opened_data
 
 
-def standing(data: Sequence[RunData], asked: AskedContrast | None = None) -> Standing:
+def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> Standing:
     """What an answer from these tables says of the registrations of their runs; this is a look at them."""
     from ostrom.analysis.registered import standing as standing_of_data
 
-    return standing_of_data(data, asked)
+    return standing_of_data(data, question)
 
 
 def standing_of(*opened: Run) -> Standing:

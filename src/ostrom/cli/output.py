@@ -69,27 +69,27 @@ def bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as shown:
-        task = shown.add_task(title, total=None)
-        yield lambda done, of: shown.update(task, completed=done, total=of)
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
-def _print_table(given: TextTable) -> None:
+def _print_table(content: TextTable) -> None:
     """A table on stdout, in which no word is cut; numbers are aligned to the right.
 
     On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
     would make the table taller than a list, every row is a list of names and values.
     """
-    whole, screen = _Grid.of(given.columns, [list(row) for row in given.rows]), console()
+    full, screen = _Grid.of(content.columns, [list(row) for row in content.rows]), console()
     if not screen.is_terminal:
-        screen = console(width=max(160, whole.least))
-    table, below = whole, list[str]()
+        screen = console(width=max(160, full.least))
+    table, below = full, list[str]()
     if table.least > screen.width:
         table, below = table.without_constants()
     if screen.is_terminal and (table.least > screen.width or table.height(screen.width) > table.list_height):
-        below = list(whole.listed(given.title, screen.width))
+        below = list(full.listed(content.title, screen.width))
     else:
-        screen.print(table.drawn(given.title, screen.width))
+        screen.print(table.drawn(content.title, screen.width))
     for line in below:
         write(line)
 
@@ -115,14 +115,14 @@ class _Grid:
     def without_constants(self) -> tuple[_Grid, list[str]]:
         """The columns whose rows differ, and a line for each of the others that says anything."""
         alike = [len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))]
-        kept = [i for i, same in enumerate(alike) if not same]
-        said = [
+        varying = [i for i, same in enumerate(alike) if not same]
+        constants = [
             f"{self.names[i]}: {self.rows[0][i]}"
             for i, same in enumerate(alike)
             if same and self.rows[0][i] not in ("", "-")
         ]
-        rows = [[row[i] for i in kept] for row in self.rows]
-        return _Grid([self.names[i] for i in kept], rows, [self.numeric[i] for i in kept], border=2), said
+        rows = [[row[i] for i in varying] for row in self.rows]
+        return _Grid([self.names[i] for i in varying], rows, [self.numeric[i] for i in varying], border=2), constants
 
     def _measured(self, parts: Callable[[str], list[str]]) -> list[int]:
         from rich.cells import cell_len
@@ -209,13 +209,13 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def _csv_text(given: Csv) -> str:
+def _csv_text(content: Csv) -> str:
     import csv
     import io
 
     from ostrom.data.tables import safe_rows
 
-    rows = list(safe_rows(given.rows)) if given.safe else [dict(row) for row in given.rows]
+    rows = list(safe_rows(content.rows)) if content.safe else [dict(row) for row in content.rows]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()

@@ -136,40 +136,42 @@ def sized(
     for part in parts:
         costs = []
         for models in groups:
-            found = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
+            resolved = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
             if check is not None:
-                check(part, found.plan.factors)
+                check(part, resolved.plan.factors)
             if not dry_run:
-                check_commands(found.plan, options)
-            costs.append(forecast(found.plan, options.rates))
+                check_commands(resolved.plan, options)
+            costs.append(forecast(resolved.plan, options.rates))
         unsized.append(SizedPart(part, 0, tuple(costs)))
     unpriced = list(dict.fromkeys(name for one in unsized for cost in one.costs for name in cost.unpriced))
     if unpriced:
         raise UsageError(
             f"no price is known for {', '.join(unpriced)}: give one with --prices FILE (0 where it is free)"
         )
-    whole = sum(one.usd(one.part.at(preset).most) for one in unsized)
+    unsized_usd = sum(one.usd(one.part.at(preset).most) for one in unsized)
     if budget is None:
-        if whole > 0 and not dry_run:
-            raise UsageError(f"the whole battery likely costs {whole:.2f} USD: say with --budget-usd what may be spent")
-        budget = whole
-    left, kept = budget, set[str]()
+        if unsized_usd > 0 and not dry_run:
+            raise UsageError(
+                f"the whole battery likely costs {unsized_usd:.2f} USD: say with --budget-usd what may be spent"
+            )
+        budget = unsized_usd
+    left, names = budget, set[str]()
     for one in unsized:
         least = one.usd(one.part.at(preset).least)
         if least <= left + 1e-9:
             left -= least
-            kept.add(one.part.name)
-    if not kept:
+            names.add(one.part.name)
+    if not names:
         raise UsageError(f"--budget-usd {budget:g}: no part of the battery likely costs less than that")
-    return _grown(unsized, kept, budget, preset)
+    return _grown(unsized, names, budget, preset)
 
 
-def _grown(parts: Sequence[SizedPart[P]], kept: set[str], budget: float, preset: str | None) -> list[SizedPart[P]]:
+def _grown(parts: Sequence[SizedPart[P]], names: set[str], budget: float, preset: str | None) -> list[SizedPart[P]]:
     """The largest size, the same share of ``most`` for every part, that the budget allows."""
 
     def seeds(one: SizedPart[P], share: float) -> int:
         how = one.part.at(preset)
-        return max(how.least, int(share * how.most + 1e-9)) if one.part.name in kept else 0
+        return max(how.least, int(share * how.most + 1e-9)) if one.part.name in names else 0
 
     def fits(share: float) -> bool:
         return sum(one.usd(seeds(one, share)) for one in parts) <= budget + 1e-9
@@ -219,9 +221,9 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
         return 0.0, 0
     # What a study plays need not be worked out again to add up what it cost.
     with place.open_journal(place.manifest(), checked=False) as journal:
-        known, tally = journal.spent(), Tally()
+        sums, tally = journal.spent(), Tally()
         Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch)).recall(journal)
-    return known["usd"] + tally.assumed_usd, int(known["calls"])
+    return sums["usd"] + tally.assumed_usd, int(sums["calls"])
 
 
 def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:

@@ -136,8 +136,8 @@ class Forecast:
         """For notebooks: what is likely and what is possible at most."""
         rows = [{"": "likely", **self.likely}, {"": "at most", **self.at_most}]
         size = f"{self.cells:,} cells, {self.matches:,} matches"
-        said = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
-        return f"<b>{size}</b>{html_table(rows)}<ul>{said}</ul>"
+        items = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
+        return f"<b>{size}</b>{html_table(rows)}<ul>{items}</ul>"
 
 
 def forecast(
@@ -347,8 +347,8 @@ class CostSum:
 
     def _pace(self, model: str, tokens: float) -> float:
         """Seconds of a call: as in the run that was measured, or else supposed."""
-        known = {} if self._measured is None else self._measured.seconds
-        return known.get(model) or known.get(None) or START + tokens / SPEED
+        seconds = {} if self._measured is None else self._measured.seconds
+        return seconds.get(model) or seconds.get(None) or START + tokens / SPEED
 
     @property
     def seconds(self) -> float:
@@ -358,8 +358,8 @@ class CostSum:
     def finished(self) -> Forecast:
         """The forecast, with None where a price or a bound is not known."""
         self.total.busy_seconds = max(self._seconds.values(), default=0.0)
-        known = {} if self._measured is None else self._measured.seconds
-        pace = f"{known[None]:.1f} s a call, as in {self._measured.run}" if self._measured and known else (
+        seconds = {} if self._measured is None else self._measured.seconds
+        pace = f"{seconds[None]:.1f} s a call, as in {self._measured.run}" if self._measured and seconds else (
             f"a reply that begins after {START:g} s and has {SPEED:g} tokens a second (no run was measured)"
         )  # fmt: skip
         self.total.speed = f"{pace}, {self.total.connections} calls of a model in flight"
@@ -395,8 +395,8 @@ def add_up(
             if model is None or seated.config.tree is not None:
                 continue
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
-            asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
-            calls = asked * styles.build(seated.config.style).calls + notes
+            decisions = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
+            calls = decisions * styles.build(seated.config.style).calls + notes
             cost.add(model, calls, per_call(unit, seated, player), times)
     return cost.finished()
 
@@ -432,12 +432,12 @@ def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[Bu
             None if None in tokens else sum(filter(None, tokens)),
         ),
     }  # fmt: skip
-    found = []
+    budgets = []
     for of, (likely, most) in needs.items():
         allowed = getattr(budget, of)
         if allowed is not None:
-            found.append(BudgetForecast(of, allowed, likely, most, _verdict(allowed, likely, most)))
-    return found
+            budgets.append(BudgetForecast(of, allowed, likely, most, _verdict(allowed, likely, most)))
+    return budgets
 
 
 def _verdict(

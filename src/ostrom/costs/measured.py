@@ -57,8 +57,8 @@ class Measured:
 
     def reply(self, config: AgentConfig, part: str = "") -> float | None:
         """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
-        found = self.replies.get((config.model, config.style, part))
-        return self.replies.get((None, config.style, part)) if found is None else found
+        length = self.replies.get((config.model, config.style, part))
+        return self.replies.get((None, config.style, part)) if length is None else length
 
     def __str__(self) -> str:
         parts = [

@@ -94,8 +94,8 @@ class _Player:
 class _Context:
     """What an agent may use while it rehearses one decision."""
 
-    def __init__(self, streams: Streams, step: int, place: int, known: _Player) -> None:
-        self._streams, self.step, self.player, self._known = streams, step, place, known
+    def __init__(self, streams: Streams, step: int, place: int, rehearsed: _Player) -> None:
+        self._streams, self.step, self.player, self._known = streams, step, place, rehearsed
         self.unit = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
@@ -411,8 +411,8 @@ def _count(match: RehearsedMatch, extreme: Extreme) -> int:
 def _likely(match: RehearsedMatch) -> list[CallSum]:
     """The mean over all rehearsals, in which every round counts as often as it takes place."""
     shares, part = [CallSum() for _ in match.unit.players], 1 / len(match.asked)
-    for asked in match.asked:
-        for (who, key, number), count in Counter(asked).items():
+    for course in match.asked:
+        for (who, key, number), count in Counter(course).items():
             for weight, mean in match.weighed(key, number, match.unit.mechanism.survival):
                 share = shares[who]
                 share.calls += part * count * weight * mean.calls
@@ -439,7 +439,7 @@ def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
     rules, game, players = unit.mechanism, unit.game, len(unit.players)
     speaking = [place for place in range(players) if match.speaks(place)]
     stretch = match.rounds / match.played
-    seen = [Counter(who for who, key, _ in asked if key[2] != NOTE) for asked in match.asked]
+    seen = [Counter(who for who, key, _ in decisions if key[2] != NOTE) for decisions in match.asked]
     for place in range(players):
         own = place if match.speaks(place) or not rules.spreads or not speaking else speaking[0]
         config = unit.players[own].config
@@ -447,9 +447,9 @@ def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
         if not means:
             shares.append(CallSum())
             continue
-        asked = max(rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen))
+        decisions = max(rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen))
         notes = match.memories[id(config)].most_notes(rules.longest_history(game))
-        calls = asked * max(mean.calls for mean in means) + notes
+        calls = decisions * max(mean.calls for mean in means) + notes
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
         reply = max(mean.most_out / mean.calls for mean in means)
         shares.append(CallSum(calls, calls * longest * MARGIN, calls * reply))
@@ -457,7 +457,7 @@ def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
         (sample.calls for samples in match.samples.values() for sample in samples), default=0
     )
     total = sum(share.calls for share in shares)
-    whole = rules.spreads or len(speaking) == players
-    if not whole or total <= most or any(memory.takes_notes for memory in match.memories.values()):
+    every_seat = rules.spreads or len(speaking) == players
+    if not every_seat or total <= most or any(memory.takes_notes for memory in match.memories.values()):
         return shares
     return [CallSum(*(most / total * part for part in astuple(share))) for share in shares]

@@ -81,19 +81,19 @@ class RehearsingAgent(LanguageAgent):
         self.bounded = self.bounded and most is not None
         return usual, float(usual if most is None else most)
 
-    def shown(self, decision: Decision, context: Any) -> Shown:
+    def memory_view(self, decision: Decision, context: Any) -> Shown:
         """What memory shows, or the most that it can."""
-        shown = super().shown(decision, context)
+        memory_view = super().shown(decision, context)
         history = decision.view.history
         lines = min(self.memory.most_lines(len(history)), len(history))
-        if len(shown.rounds) >= lines or shown.counts is not None or self.memory.takes_notes:
-            return shown
+        if len(memory_view.rounds) >= lines or memory_view.counts is not None or self.memory.takes_notes:
+            return memory_view
         self.texts = True
-        return replace(shown, rounds=history[len(history) - lines :]) if self.longest else shown
+        return replace(memory_view, rounds=history[len(history) - lines :]) if self.longest else memory_view
 
-    def prompt(self, decision: Decision, context: Any, shown: Shown | None = None) -> Prompt:
+    def prompt(self, decision: Decision, context: Any, memory_view: Shown | None = None) -> Prompt:
         """As ever."""
-        self._asked = super().prompt(decision, context, shown)
+        self._asked = super().prompt(decision, context, memory_view)
         return self._asked
 
     def chat(self, decision: Decision, context: Any) -> Chat | None:
@@ -123,8 +123,8 @@ class RehearsingAgent(LanguageAgent):
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
             more = call * TOOL_TURN
             if self.longest:
-                said = min(call * most, limit.tokens)
-                more = call * LONGEST_RESULT + round(said * CHARACTERS_PER_TOKEN)
+                reply_tokens = min(call * most, limit.tokens)
+                more = call * LONGEST_RESULT + round(reply_tokens * CHARACTERS_PER_TOKEN)
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
         more = round(tokens * CHARACTERS) - len(text) - 1

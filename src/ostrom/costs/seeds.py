@@ -58,8 +58,8 @@ class SeedPrice:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        whole = {name: round(of) for name, of in asdict(self).items() if name not in ("usd", "hours")}
-        return {**whole, "usd": self.usd, "hours": self.hours}
+        rounded = {name: round(of) for name, of in asdict(self).items() if name not in ("usd", "hours")}
+        return {**rounded, "usd": self.usd, "hours": self.hours}
 
 
 def seed_price(run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None) -> SeedPrice | None:

@@ -51,12 +51,12 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
     for index in range(len(plan) // plan.study.seeds):
         if plan.repeats(index):
             chains.add(plan.unit(index))
-    found = chains.waves()
+    waves = chains.waves()
     allowed = MOST_WAVES if most is None else most
-    if found.count > allowed:
+    if waves.count > allowed:
         raise UsageError(
-            f"--batch: {plan.name} takes {found}, and {allowed} waves are allowed: play it without --batch, "
-            f"or allow that with --batch-waves {found.count}"
+            f"--batch: {plan.name} takes {waves}, and {allowed} waves are allowed: play it without --batch, "
+            f"or allow that with --batch-waves {waves.count}"
         )
 
 
@@ -88,11 +88,11 @@ class Chains:
             self._whole[waiting.pop().index] = before + self._chain(last)
 
     def _chain(self, unit: Unit) -> int:
-        told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+        levels = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
         models = tuple(
             (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
         )
-        key = (told, unit.kind, unit.game.name, models)
+        key = (levels, unit.kind, unit.game.name, models)
         if key not in self._known:
             rehearsed = len(self._known) < REHEARSED and not unit.mechanism.society
             self._known[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
@@ -128,9 +128,9 @@ class Chains:
         chains = []
         for steps in matches:
             chain = last = 0
-            for asked in steps:
-                chain += max((self._calls(unit, _who(unit, decision)) for decision in asked), default=0)
-                last = max([last, *(decision.view.round for decision in asked)])
+            for step in steps:
+                chain += max((self._calls(unit, _who(unit, decision)) for decision in step), default=0)
+                last = max([last, *(decision.view.round for decision in step)])
             rounds = unit.mechanism.most_rounds(unit.game)
             chains.append(-(-chain * rounds // last) if 0 < last < rounds else chain)
         longest = max(chains)

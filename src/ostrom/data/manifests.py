@@ -77,14 +77,14 @@ def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     models = models_of(manifest)
     entries = {"models": _numbered(manifest)["models"]}
     grown = {name: manifest["study"].get(name) for name in (*MAY_GROW, "seed") if name in manifest["study"]}
-    made = {"day": str(manifest.get("created") or "")[:10], "versions": dict(manifest.get("versions") or {})}
-    return {"model": ", ".join(models)} | dict(flat({**grown, **entries, **made}, ""))
+    setting = {"day": str(manifest.get("created") or "")[:10], "versions": dict(manifest.get("versions") or {})}
+    return {"model": ", ".join(models)} | dict(flat({**grown, **entries, **setting}, ""))
 
 
 def study_hash(manifest: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
     """A hash of the study that a run holds, without the keys that are allowed to differ."""
-    kept = {key: of for key, of in study_keys(manifest).items() if not is_allowed(key, allowed)}
-    return blake2b(orjson.dumps(kept, option=orjson.OPT_SORT_KEYS, default=str), digest_size=12).hexdigest()
+    compared_keys = {key: of for key, of in study_keys(manifest).items() if not is_allowed(key, allowed)}
+    return blake2b(orjson.dumps(compared_keys, option=orjson.OPT_SORT_KEYS, default=str), digest_size=12).hexdigest()
 
 
 def is_allowed(key: str, allowed: Sequence[str]) -> bool:

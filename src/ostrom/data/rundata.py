@@ -290,10 +290,10 @@ class RunData:
 
     def need(self, table: str, names: Iterable[str]) -> None:
         """Complain about a column that a table does not have."""
-        known = self.columns(table)
+        columns = self.columns(table)
         for name in names:
-            if name not in known:
-                raise UnknownName(f"column of {table}", name, known)
+            if name not in columns:
+                raise UnknownName(f"column of {table}", name, columns)
 
     def query(self, sql: str, *params: Any) -> Any:
         """The answer to a question in SQL, as a polars DataFrame; ``?`` stands for a parameter.
@@ -333,16 +333,16 @@ class RunData:
         """
         duckdb, path = import_duckdb(), self.parquet("matches")
         bounds = {"threads": 1, "memory_limit": MOST_MEMORY, "temp_directory": ""}
-        with duckdb.connect(":memory:", config=bounds) as made:
-            made.execute(f"SET allowed_paths = [{literal(str(path))}]")
-            made.execute("SET enable_external_access = false")
-            made.execute("SET lock_configuration = true")
-            made.execute(f"CREATE VIEW matches AS {self._source('matches')}")
-            watch = threading.Timer(SLOWEST, made.interrupt)
+        with duckdb.connect(":memory:", config=bounds) as connection:
+            connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            connection.execute(f"CREATE VIEW matches AS {self._source('matches')}")
+            watch = threading.Timer(SLOWEST, connection.interrupt)
             watch.start()
             try:
                 # Read as one expression: a text that closes a parenthesis cannot add rows of its own.
-                rows = made.view("matches").filter(condition).order("match, player")
+                rows = connection.view("matches").filter(condition).order("match, player")
                 return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
             except duckdb.Error as problem:
                 text = " ".join(str(problem).partition("LINE ")[0].split())
@@ -375,10 +375,10 @@ class RunData:
 
     def keep_result(self, text: str) -> None:
         """Record the main result beside the tables that it was made from, for lists of runs; it goes with them."""
-        known = _recorded(self.folder)
-        if known.get("entries") == self.entries and known.get("result") != text:
+        recorded = _recorded(self.folder)
+        if recorded.get("entries") == self.entries and recorded.get("result") != text:
             with suppress(RunError):  # of a folder that cannot be written, the list shows no result
-                _record(self.folder, {**known, "result": text})
+                _record(self.folder, {**recorded, "result": text})
 
     def close(self) -> None:
         """Close the connection, if one was opened, and let go of what was read."""
@@ -431,10 +431,10 @@ def run_data(
     }
     if rows.ruled:
         state["columns"]["decisions"] += list(RULE_COLUMNS)
-    known = _recorded(folder)
-    if stale and type(known.get("entries")) is int:
-        state["entries"] = known["entries"]
-    if {key: known.get(key) for key in state} != state:
+    recorded = _recorded(folder)
+    if stale and type(recorded.get("entries")) is int:
+        state["entries"] = recorded["entries"]
+    if {key: recorded.get(key) for key in state} != state:
         _forget(folder)
         _record(folder, {**state, "rows": {}})
     states, playing = rows.journal.states(), Folder(folder).being_played
@@ -448,8 +448,8 @@ def run_data(
 
 def so_far(runs: Sequence[RunData]) -> str:
     """How far those of some runs are that are not at their end, in words; empty where all are."""
-    told = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
-    return "; ".join(f"{told[run.folder]}: {run.so_far}" if told else run.so_far for run in runs if run.so_far)
+    names = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
+    return "; ".join(f"{names[run.folder]}: {run.so_far}" if names else run.so_far for run in runs if run.so_far)
 
 
 def _as_type(label: Any, kind: type) -> Any:
@@ -474,12 +474,12 @@ class Heights(Mapping[str, int]):
     def __getitem__(self, table: str) -> int:
         if table not in self._tables:
             raise KeyError(table)
-        known = _recorded(self._folder)
-        heights = known["rows"] if all(known.get(key) == self._state[key] for key in self._state) else {}
+        recorded = _recorded(self._folder)
+        heights = recorded["rows"] if all(recorded.get(key) == self._state[key] for key in self._state) else {}
         if type(heights.get(table)) is not int or not _is_there(self._folder, table):
             with self._open() as rows:
                 _, heights[table] = export_rows(rows, "parquet", self._folder, tables=[table])[table]
-            _record(self._folder, {**known, **self._state, "rows": heights})
+            _record(self._folder, {**recorded, **self._state, "rows": heights})
         return int(heights[table])
 
     @contextmanager

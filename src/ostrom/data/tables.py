@@ -154,13 +154,13 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
             parts.append(Path(folder.name) / f"{len(parts):06d}.parquet")
             if before is not None:
                 before.result()
-            whole = polars.concat(frames, rechunk=False)
-            before = writer.submit(whole.write_parquet, parts[-1], compression="lz4", statistics=False)
+            joined = polars.concat(frames, rechunk=False)
+            before = writer.submit(joined.write_parquet, parts[-1], compression="lz4", statistics=False)
 
-        for frame, held in _even(tables):
+        for frame, bytes_of in _even(tables):
             frames.append(frame)
             count += frame.height
-            size += held
+            size += bytes_of
             if size >= PART_BYTES:
                 write()
                 total, size, frames = total + size, 0, []
@@ -260,22 +260,22 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
     columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
     parts = [rows.expanded(table) for table in units]
-    said: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
-        taken = np.concatenate([getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)])
+        codes_of = np.concatenate([getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)])
         names = [name for name in (entries[0] if entries else ()) if name in rows.decision_columns]
-        said |= _taken(entries, names, taken, types)
-    return polars.DataFrame(columns | {name: said[name] for name in rows.decision_columns})
+        answers |= _taken(entries, names, codes_of, types)
+    return polars.DataFrame(columns | {name: answers[name] for name in rows.decision_columns})
 
 
 def _taken(entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]) -> dict[str, Any]:
     """Columns of entries, each as often and in the order that the numbers say."""
     polars = import_polars()
-    held = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])
-    made: dict[str, Any] = held[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
-    return made
+    columns_of = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])
+    picked: dict[str, Any] = columns_of[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
+    return picked
 
 
 def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
@@ -285,9 +285,9 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
     names = next(source)
     while batch := list(islice(source, BATCH)):
         columns = dict(zip(names, zip(*batch, strict=True), strict=True))
-        made = {"run": polars.Series("run", [rows.run] * len(batch), dtype=polars.String)}
-        made |= {name: _series(name, values, types) for name, values in columns.items()}
-        yield polars.DataFrame(made).with_columns(player=polars.col("player") + 1)
+        columns_by_name = {"run": polars.Series("run", [rows.run] * len(batch), dtype=polars.String)}
+        columns_by_name |= {name: _series(name, values, types) for name, values in columns.items()}
+        yield polars.DataFrame(columns_by_name).with_columns(player=polars.col("player") + 1)
 
 
 def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
@@ -296,10 +296,10 @@ def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
     rest = None
     for table in tables:
         frame = table if rest is None else polars.concat([rest, table])
-        whole = frame.height // BATCH * BATCH
-        for start, size in zip(range(0, whole, BATCH), _sizes(frame.head(whole)), strict=True):
+        full_rows = frame.height // BATCH * BATCH
+        for start, size in zip(range(0, full_rows, BATCH), _sizes(frame.head(full_rows)), strict=True):
             yield frame.slice(start, BATCH), size
-        rest = frame.slice(whole) if whole < frame.height else None
+        rest = frame.slice(full_rows) if full_rows < frame.height else None
     if rest is not None:
         yield rest, _sizes(rest)[0]
 
@@ -319,8 +319,8 @@ def _sizes(frame: Any) -> list[int]:
         sizes += bits if column.dtype == polars.Boolean else 8 * heights
         if column.null_count():
             sizes += bits * np.logical_or.reduceat(column.is_null().to_numpy(), starts)
-    found: list[int] = sizes.tolist()
-    return found
+    counts: list[int] = sizes.tolist()
+    return counts
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:

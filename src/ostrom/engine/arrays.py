@@ -121,7 +121,7 @@ class ArrayPlayer:
                     "plain repetition, and is none any more"
                 )
             odds = _odds_along(unit, machine, seat, moves)
-            made: dict[tuple[bool, float], Answer] = {}
+            cache: dict[tuple[bool, float], Answer] = {}
             for step, p in enumerate(odds):
                 key = (bool(moves[step, seat]), p)
                 if p == (0.0 if key[0] else 1.0):
@@ -130,9 +130,9 @@ class ArrayPlayer:
                         f"match {unit.index}, step {step}, player {seat + 1}: the strategy decides otherwise than it "
                         f"did: journaled {took!r}, rebuilt {now!r}"
                     )
-                if key not in made:
-                    made[key] = _answer(unit.game, seat, *key)
-                found[step, seat, ""] = (made[key], 0, None)
+                if key not in cache:
+                    cache[key] = _answer(unit.game, seat, *key)
+                found[step, seat, ""] = (cache[key], 0, None)
         return found
 
     def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
@@ -153,8 +153,8 @@ class ArrayPlayer:
             root, numbers = unit.streams.root("tremble"), np.arange(1, rounds + 1)
             for seat in (0, 1):
                 played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
-        said: list[tuple[Any, ...]] = []
-        said_codes = np.empty((rounds, 2), dtype=np.int64)
+        answers: list[tuple[Any, ...]] = []
+        answer_codes = np.empty((rounds, 2), dtype=np.int64)
         for seat, machine in enumerate(machines):
             assert machine is not None
             states = _states(machine, played[:, seat], played[:, 1 - seat])
@@ -162,9 +162,9 @@ class ArrayPlayer:
             if (odds == 1.0 - moves[:, seat]).any():
                 self.answers(unit, rounds, intended)  # says where the strategy decides otherwise
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
-            said_codes[:, seat] = codes + len(said)
+            answer_codes[:, seat] = codes + len(answers)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
-                said.append(said_of(game, seat, _answer(game, seat, move, machine.cooperate[state]), 0, act=True))
+                answers.append(said_of(game, seat, _answer(game, seat, move, machine.cooperate[state]), 0, act=True))
         profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
         actions = np.where(played == 1, c, 1 - np.array(c))
         came = [
@@ -178,8 +178,9 @@ class ArrayPlayer:
         players = [(rounds, fsum(paid[seat]), None, int(played[:, seat].sum()) / rounds, 0, 0, 0) for seat in (0, 1)]
         steps = np.repeat(np.arange(rounds), 2)
         rows = UnitRows(
-            steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds), said,
-            said_codes.ravel(), [(*result, *NOTHING_CAME[3:]) for result in came], came_codes.ravel(), players,
+            steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds),
+            answers,
+            answer_codes.ravel(), [(*result, *NOTHING_CAME[3:]) for result in came], came_codes.ravel(), players,
             KeptRounds(0, 0),
         )  # fmt: skip
         return rows, [match_score(one, rules.discount) for one in paid]
@@ -231,16 +232,16 @@ def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[floa
     # Action index by cooperation: index 1 where the machine cooperates.
     rows = [(1 - c[0], c[0]), (1 - c[1], c[1])]
     one, two = moves.played[:, 0], moves.played[:, 1]
-    found: tuple[list[float], list[float]] = ([], [])
+    scores: tuple[list[float], list[float]] = ([], [])
     for seat in (0, 1):
         pay = np.array([[game.payoff((rows[0][a], rows[1][b]))[seat] for b in (0, 1)] for a in (0, 1)])
         paid = pay.ravel().take(2 * one.astype(np.intp) + two)
-        whole = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
-        if discount is None and whole:
+        exact_sums = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
+        if discount is None and exact_sums:
             totals = np.where(np.arange(len(one))[:, None] < moves.lengths[None, :], paid, 0.0).sum(axis=0)
-            found[seat].extend((totals / moves.lengths).tolist())
+            scores[seat].extend((totals / moves.lengths).tolist())
         else:
-            found[seat].extend(
+            scores[seat].extend(
                 match_score(paid[: moves.lengths[m], m].tolist(), discount) for m in range(paid.shape[1])
             )
-    return found
+    return scores

@@ -192,10 +192,10 @@ class Caller:
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
         record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request))
-        if self.cache is not None and (kept := await self.cache.get(key)) is not None:
+        if self.cache is not None and (cached := await self.cache.get(key)) is not None:
             self.tally.cached += 1
-            self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
-            return kept
+            self.journal.call(record(0, "cache", time.time(), 0.0, cached, 0.0))
+            return cached
         size = CallSize(len(prompt) + schema_bytes(request.constraint), self._longest[name](request.params))
         for attempt in range(1, self.retry.tries + 1):
             pending = self._pending(unit, model, request, key, attempt)
@@ -208,28 +208,28 @@ class Caller:
                 gate.succeeded(name, Usage(0, 0), 0.0, pending.size)
                 pending.release()
                 declined = isinstance(error, ContentRefused)
-                kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
-                told = f"{type(error).__name__}: {error}"
+                cached = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
+                message = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, self.source, pending.begun, pending.latency, kept, 0.0, told, error.status)
+                    record(attempt, self.source, pending.begun, pending.latency, cached, 0.0, message, error.status)
                 )
-                if kept is None:
+                if cached is None:
                     raise
                 self.tally.refused += 1
-                return kept
+                return cached
             except ModelError as error:
-                told = f"{type(error).__name__}: {error}"
+                message = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, self.source, pending.begun, pending.latency, error=told, status=error.status)
+                    record(attempt, self.source, pending.begun, pending.latency, error=message, status=error.status)
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
                 more = again and attempt < self.retry.tries
                 logger.warning(
                     "%s, match %d: try %d of %d failed (%s)%s",
-                    name, unit.index, attempt, self.retry.tries, told, "" if more else "; given up",
+                    name, unit.index, attempt, self.retry.tries, message, "" if more else "; given up",
                 )  # fmt: skip
-                self.tally.trouble = told
-                billed = self._sent(pending) and may_be_billed(told, error.status)
+                self.tally.trouble = message
+                billed = self._sent(pending) and may_be_billed(message, error.status)
                 if again:
                     gate.failed(name, pending.era, error.retry_after, attempt == self.retry.tries, pending.size, billed)
                 else:
@@ -245,9 +245,11 @@ class Caller:
                 if pending.begun:
                     sent = self._sent(pending)
                     if sent:
-                        told = "Abandoned: the call was cancelled before its reply arrived"
+                        message = "Abandoned: the call was cancelled before its reply arrived"
                         with suppress(RunError):  # the journal may be what failed
-                            self.journal.call(record(attempt, self.source, pending.begun, pending.latency, error=told))
+                            self.journal.call(
+                                record(attempt, self.source, pending.begun, pending.latency, error=message)
+                            )
                     gate.abandoned(name, pending.size, sent)
                     pending.release()
                 raise

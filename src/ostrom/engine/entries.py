@@ -260,13 +260,13 @@ class PromptChains:
         newest, places = self._chains.get((unit, player), ([], []))
         same = _alike(newest, messages)
         places = [place for place in places if place[2] <= same]
-        found = prompt
+        content = prompt
         if places:
             # As in skip lists: its number in the chain, without the lowest bit, is the one to go on from.
             *place, keep = places[len(places) & (len(places) - 1)]
-            found = orjson.dumps({"from": place, "keep": keep, "then": messages[keep:]})
+            content = orjson.dumps({"from": place, "keep": keep, "then": messages[keep:]})
         self._chains[unit, player] = (messages, [*places, (package, nth, len(messages))])
-        return found
+        return content
 
     def forget(self, unit: int) -> None:
         """Drop what is kept of a unit that has ended."""
@@ -292,18 +292,18 @@ def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list
     after: list[list[str]] = []
     keep: int | None = None
     for _ in range(MOST_STEPS):
-        found = read(package)[nth]
-        if isinstance(found, list):
-            messages = [*found[:keep], *after]
+        entry = read(package)[nth]
+        if isinstance(entry, list):
+            messages = [*entry[:keep], *after]
             if not all(list(map(type, message)) == [str, str] for message in messages):
                 raise ValueError("is no list of messages")
             return messages
-        kept = found["then"] if keep is None else found["then"][: max(0, keep - found["keep"])]
-        after = [*kept, *after]
+        tail = entry["then"] if keep is None else entry["then"][: max(0, keep - entry["keep"])]
+        after = [*tail, *after]
         if sum(8 + len(text) for _, text in after) > MOST_PACKAGE:
             raise ValueError(f"has more than {MOST_PACKAGE:,} characters")
-        keep = found["keep"] if keep is None else min(keep, found["keep"])
-        package, nth = found["from"]
+        keep = entry["keep"] if keep is None else min(keep, entry["keep"])
+        package, nth = entry["from"]
     raise ValueError("a prompt goes on from too many others")
 
 
@@ -437,7 +437,7 @@ class Writer:
         with connection:
             for statement, rows in groups.items():
                 connection.executemany(self._call if statement is CALL else statement, rows)
-            keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
+            keep_rows(connection, [(row[0], *columns) for row, *columns in ended])
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
         for (unit, *_), *_ in ended:
@@ -451,10 +451,10 @@ class Writer:
     def check_place(self) -> None:
         """Refuse to go on where the journal is no longer at its path: what is written would be lost."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._inode:
+            status = None
+        if status is None or (status.st_dev, status.st_ino) != self._inode:
             raise RunError(f"{self._path}: is gone: the run folder was removed or replaced while it was played")
 
     def _mark(self, connection: sqlite3.Connection, *, closed: bool) -> None:
@@ -474,10 +474,10 @@ class Writer:
 def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes | None, str | None]]) -> None:
     """Keep the rows of units (unit, rows, calls that were declined) in place of those that they had, sealed."""
     connection.executemany("DELETE FROM unit_rows WHERE unit=?", [(unit,) for unit, *_ in units])
-    for unit, made, refused in units:
-        if made is not None:
+    for unit, content, refused in units:
+        if content is not None:
             (of,) = connection.execute(f"SELECT {SEALS.format(unit='?1')}", (unit,)).fetchone()
-            connection.execute(ROWS, sealed((unit, made, refused, of)))
+            connection.execute(ROWS, sealed((unit, content, refused, of)))
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:
@@ -545,10 +545,10 @@ def reply_of(row: tuple[Any, ...]) -> Reply:
 
 def shaped(text: str | None, kind: type) -> Any:
     """Plain data from JSON text that is of one kind."""
-    found = load(text)
-    if found is not None and not isinstance(found, kind):
+    value = load(text)
+    if value is not None and not isinstance(value, kind):
         raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
-    return found
+    return value
 
 
 _RANDOM = SystemRandom()

@@ -159,10 +159,10 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
         raise RunError(f"{path}: cannot be read: {error}") from None
     if not isinstance(data, dict) or "study" not in data:
         raise RunError(f"{path}: is not the manifest of a run")
-    found = _CHECKSUM.search(raw)
-    if found is None or _digest(raw[: found.start()] + b"\n}") != found[1].decode():
+    checksum = _CHECKSUM.search(raw)
+    if checksum is None or _digest(raw[: checksum.start()] + b"\n}") != checksum[1].decode():
         raise RunError(
-            f"{path}: {'its checksum is missing' if found is None else 'does not fit its checksum'}: it was changed "
+            f"{path}: {'its checksum is missing' if checksum is None else 'does not fit its checksum'}: it was changed "
             "after it was written (restore it from a copy; to change a study, run the study file again)"
         )
     del data["checksum"]
@@ -173,9 +173,9 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        shown = repr(first.get("input"))
-        found_text = f" (found {shown if len(shown) <= 80 else shown[:77] + '...'})"
-        raise RunError(f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else found_text}") from None
+        input_value = repr(first.get("input"))
+        input_text = f" (found {input_value if len(input_value) <= 80 else input_value[:77] + '...'})"
+        raise RunError(f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else input_text}") from None
     return data
 
 
@@ -292,11 +292,11 @@ class Folder:
         except (OSError, RunError):
             return False
         try:
-            held = Path("/proc/locks").read_text().splitlines()
+            locks = Path("/proc/locks").read_text().splitlines()
         except OSError:  # not on Linux: the process that took the lock last may still be there
             return holder.isdigit() and len(holder) < 10 and _is_alive(int(holder))
         mark = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
-        return any(" FLOCK " in line and mark in line.split() for line in held)
+        return any(" FLOCK " in line and mark in line.split() for line in locks)
 
     def unlock(self) -> None:
         """Release the lock of the run."""
@@ -343,8 +343,8 @@ class Folder:
         """The folder of a shard: one beside this, or a whole path without links and without steps upwards."""
         path = Path(listed)
         beside = len(path.parts) == 1 and listed == path.name and path.name != ".."
-        whole = path.is_absolute() and os.path.normpath(listed) == listed
-        if not (beside or whole) or not listed.isprintable():
+        absolute = path.is_absolute() and os.path.normpath(listed) == listed
+        if not (beside or absolute) or not listed.isprintable():
             raise RunError(
                 f"{self.path / MANIFEST}: joined: {listed[:200]!r} is neither the name of a folder beside the run "
                 "nor a whole path"
@@ -378,8 +378,8 @@ class Folder:
                 before.setdefault(name, []).append(text)
         if manifest.get("models") != models:
             # Of a run of 1.0 the earlier descriptions are not known.
-            whole = "models" not in manifest or "models_before" in manifest
-            self.write_manifest({**manifest, "models": models, **({"models_before": before} if whole else {})})
+            all_recorded = "models" not in manifest or "models_before" in manifest
+            self.write_manifest({**manifest, "models": models, **({"models_before": before} if all_recorded else {})})
 
     def record_served(self, journal: Journal) -> None:
         """Write into the manifest which versions of the models have answered."""
@@ -438,7 +438,7 @@ def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> N
         )
 
 
-def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], place: Shard) -> None:
+def refuse_apart(path: Path, own: Mapping[str, Any], manifest: Mapping[str, Any], place: Shard) -> None:
     """Refuse the manifest of a shard that is no part of a whole run, or another part of it than ``place``."""
     shard = Shard.of_manifest(own)
     if shard is None or own.get("joined") is not None:
@@ -447,14 +447,14 @@ def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], p
         raise RunError(f"{path}: is shard {shard}, one of {shard.of}, not of {place.of}")
     if shard != place:
         raise RunError(f"{path}: is shard {shard}, not {place}")
-    if kind_of(own) != kind_of(whole):
-        raise RunError(f"{path}: is a run of kind {kind_of(own)}, not {kind_of(whole)}")
-    left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (whole, own))
+    if kind_of(own) != kind_of(manifest):
+        raise RunError(f"{path}: is a run of kind {kind_of(own)}, not {kind_of(manifest)}")
+    left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (manifest, own))
     if changes := differences(left, right):
         raise RunError(f"{path}: holds another study: {'; '.join(changes[:3])}")
-    if own.get("registered") != whole.get("registered"):
+    if own.get("registered") != manifest.get("registered"):
         raise RunError(f"{path}: is bound to another registration, or to none")
-    if changes := differences(whole["prompts"], own["prompts"]):
+    if changes := differences(manifest["prompts"], own["prompts"]):
         raise RunError(f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}")
 
 

@@ -80,12 +80,12 @@ class Guard:
 
 def guard(connection: sqlite3.Connection, path: Path, *, reading: bool = True) -> Guard:
     """Guard a connection that has not been used yet; one for reading cannot write."""
-    made = Guard(connection, path)
+    guarded = Guard(connection, path)
     # Neither statement reads the file: a hostile schema is first looked at with all bounds set.
     connection.execute("PRAGMA trusted_schema=OFF")
     if reading:
         connection.execute("PRAGMA query_only=ON")
-    return made
+    return guarded
 
 
 def lift(connection: sqlite3.Connection) -> None:
@@ -100,9 +100,9 @@ def schema_of(statements: str) -> Schema:
     >>> schema_of("CREATE TABLE a (b TEXT UNIQUE /* words */, -- more words\\n c);")
     (('index', 'sqlite_autoindex_a_1', ''), ('table', 'a', 'CREATE TABLE a (b TEXT UNIQUE /* words */, c)'))
     """
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(statements)
-        return _schema(made)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(statements)
+        return _schema(connection)
 
 
 def require_schema(connection: sqlite3.Connection, path: Path, allowed: Iterable[Schema]) -> None:
@@ -113,11 +113,11 @@ def require_schema(connection: sqlite3.Connection, path: Path, allowed: Iterable
 
 def _schema(connection: sqlite3.Connection) -> Schema:
     query = "SELECT type, name, coalesce(sql, '') FROM main.sqlite_master LIMIT 100"
-    found = [
+    columns = [
         (str(kind), str(name), " ".join(_COMMENT.sub("", str(sql)).split()))
         for kind, name, sql in connection.execute(query)
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(columns))
 
 
 FORMATS = {6: ("schema.sql", "rows.sql"), 7: ("schema.sql", "rows.sql", "batches.sql")}
@@ -209,10 +209,10 @@ def _check(
     _check_promise(path, tally, entries, acknowledged, bool(closed))
     if every:
         _check_rows(connection, path)
-    held = _held(connection)
-    if held != entries:
-        missing = f"{entries - held} are missing" if held < entries else f"{held - entries} too many"
-        raise RunError(f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}")
+    count = _held(connection)
+    if count != entries:
+        missing = f"{entries - count} are missing" if count < entries else f"{count - entries} too many"
+        raise RunError(f"{path}: the journal is damaged: it holds {count} entries and counted {entries}; {missing}")
     check_origin(connection, path)
     return entries, every
 
@@ -237,13 +237,13 @@ class OldRun(RunError):
 
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database whose tables are not those of a released format."""
-    found = connection.execute("PRAGMA main.user_version").fetchone()[0]
-    if 0 < found < min(FORMATS):
+    version = connection.execute("PRAGMA main.user_version").fetchone()[0]
+    if 0 < version < min(FORMATS):
         raise OldRun(path)
-    if found not in FORMATS:
-        known = f"{min(FORMATS)} to {max(FORMATS)}"
-        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {known})")
-    require_schema(connection, path, [_schema_of_format(found)])
+    if version not in FORMATS:
+        readable = f"{min(FORMATS)} to {max(FORMATS)}"
+        raise RunError(f"{path}: is no journal of this version (format {version}, this one reads {readable})")
+    require_schema(connection, path, [_schema_of_format(version)])
 
 
 def statements_of(name: str) -> str:
@@ -326,8 +326,8 @@ class Seals:
 
     def place(self, row: tuple[Any, ...]) -> str:
         """Which row it is."""
-        shown = self._names[: 3 if self.table in ("answers", "calls") else 1]
-        return ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
+        names = self._names[: 3 if self.table in ("answers", "calls") else 1]
+        return ", ".join(f"{name} {value!r:.20}" for name, value in zip(names, row, strict=False))
 
     def require(self, row: tuple[Any, ...], path: Path) -> None:
         """Refuse a row that is not as it was written."""
@@ -430,5 +430,5 @@ def _has_log(path: Path) -> bool:
 
 
 def _open_uri(path: Path, how: str) -> tuple[sqlite3.Connection, Guard]:
-    made = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
-    return made, guard(made, path)
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
+    return connection, guard(connection, path)

@@ -124,10 +124,10 @@ class Journal:
         self._package = Packages(self._packed)
 
     def _check_identity(self, identity: str | None) -> None:
-        kept = dict(self._read.execute("SELECT key, value FROM meta WHERE key IN ('study', 'ostrom')"))
-        self.versions: list[str] = [v for v in str(kept.get("ostrom") or "").split(" ") if v]
+        meta = dict(self._read.execute("SELECT key, value FROM meta WHERE key IN ('study', 'ostrom')"))
+        self.versions: list[str] = [v for v in str(meta.get("ostrom") or "").split(" ") if v]
         """The versions of the package that have written to it, oldest first."""
-        if identity is not None and kept.get("study") != identity:
+        if identity is not None and meta.get("study") != identity:
             self._read.close()
             raise RunError(
                 f"{self.path}: belongs to another study than run.json beside it "
@@ -210,8 +210,8 @@ class Journal:
         if __version__ not in self.versions:
             self.versions.append(__version__)
             with self._read:
-                told = " ".join(self.versions)
-                self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
+                versions = " ".join(self.versions)
+                self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (versions,))
         for unit in self.begun():
             refused = self.refusals(unit)
             if refused:
@@ -219,18 +219,18 @@ class Journal:
         self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before)
 
     def answer(
-        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, text: str | None = None
     ) -> None:
         """Queue an answer and what was asked. It is durable after the next ``flush``."""
-        question = None if asked is None else self._questions.get(asked) or self._question(asked)
-        known = self._texts.get(id(answer))
-        columns = known[1] if known is not None and known[0] is answer else self._encoded(answer)
+        question = None if text is None else self._questions.get(text) or self._question(text)
+        cached = self._texts.get(id(answer))
+        columns = cached[1] if cached is not None and cached[0] is answer else self._encoded(answer)
         self._put(ANSWER, (unit, step, player, part, *columns, complaints, question))
 
-    def _question(self, asked: str) -> int:
-        number = self._questions[asked] = len(self._questions) + 1
-        self._asked[number] = asked
-        self._put(QUESTION, (number, asked))
+    def _question(self, text: str) -> int:
+        number = self._questions[text] = len(self._questions) + 1
+        self._asked[number] = text
+        self._put(QUESTION, (number, text))
         return number
 
     def _encoded(self, answer: Answer) -> Row:
@@ -255,9 +255,9 @@ class Journal:
             schema = statements_of("batches.sql")
             self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={number};\nCOMMIT;")
 
-    def batch(self, number: int, at: float, event: str, told: Mapping[str, Any], keys: bytes = b"") -> None:
+    def batch(self, number: int, at: float, event: str, facts: Mapping[str, Any], keys: bytes = b"") -> None:
         """Queue an event of a batch."""
-        self._put(BATCH, (number, float(at), event, dump(told), keys))
+        self._put(BATCH, (number, float(at), event, dump(facts), keys))
 
     def moves(self, unit: int, rounds: int, intended: bytes) -> None:
         """Queue all moves of a match that was played as arrays."""
@@ -274,9 +274,9 @@ class Journal:
         rows: bytes | None = None,
     ) -> None:
         """Queue the end of a unit, with its rows if it has any (``UnitRows.kept``)."""
-        told = (None if scores is None else dump(scores), None if facts is None else dump(facts))
+        outcome = (None if scores is None else dump(scores), None if facts is None else dump(facts))
         refused = self._refused.pop(unit, None)
-        self._put(UNIT, ((unit, state, reason, steps, *told), rows, dump(refused) if refused else None))
+        self._put(UNIT, ((unit, state, reason, steps, *outcome), rows, dump(refused) if refused else None))
 
     def _put(self, statement: str, entry: Any) -> None:
         assert self._writer is not None, "start() first"
@@ -381,9 +381,9 @@ class Journal:
                 while (head := heads[at]) is not None and head[0] < number:
                     heads[at] = next(table, None)
             own = [head if head is not None and head[0] == number else None for head in heads]
-            made, refused = (None, None) if own[1] is None else own[1][1:3]
+            content, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
-                number, state, reason, shaped(scores, list), facts, made, shaped(refused, dict) or {},
+                number, state, reason, shaped(scores, list), facts, content, shaped(refused, dict) or {},
                 None if own[0] is None else own[0][1:3],
             )  # fmt: skip
 
@@ -426,12 +426,12 @@ class Journal:
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """All answers of a unit with the number of complaints before each and what was asked."""
-        asked = self._asked.get
+        question_text = self._asked.get
         return {
             (step, player, part): (
                 Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),
                 complaints,
-                asked(question),
+                question_text(question),
             )
             for _, step, player, part, value, reading, odds, note, facts, complaints, question, _ in self._entries_of(
                 "answers", "WHERE unit=? ORDER BY step, player, part", unit
@@ -489,8 +489,8 @@ class Journal:
         """Number, time, event, details and request keys of every batch event, in order."""
         if has_batches(self._read):
             query = "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
-            for number, at, event, told, keys in self._rows(query):
-                yield number, at, event, load(told), keys
+            for number, at, event, facts, keys in self._rows(query):
+                yield number, at, event, load(facts), keys
 
     def answered(self) -> set[bytes]:
         """The keys of all calls that got a reply."""

@@ -82,7 +82,7 @@ class KeptRounds(NamedTuple):
 
 
 def rounds_to_keep(
-    unit: Unit, rounds: Sequence[Round], asked: Sequence[tuple[Any, ...]], decisions: Sequence[tuple[Any, ...]]
+    unit: Unit, rounds: Sequence[Round], questions: Sequence[tuple[Any, ...]], decisions: Sequence[tuple[Any, ...]]
 ) -> KeptRounds:
     """What is kept of the rounds of a match; ``decisions`` are the rows that its recorder took down."""
     game = unit.game
@@ -96,10 +96,10 @@ def rounds_to_keep(
         return KeptRounds(0, 0)
     places = list(settled_rounds(game, rounds))
     at = {(one.meeting, one.number, one.player): one for one in places}
-    who = {(bout, number, asked[code][0]): asked[code] for _, number, code, _, bout, _ in acts}
+    who = {(bout, number, questions[code][0]): questions[code] for _, number, code, _, bout, _ in acts}
     free = all(one.what == "chose" and one.paid is None for one in places)
     if follows and free and len(acts) == len(places) and who.keys() == at.keys():
-        met = [at[bout, number, asked[code][0]] for _, number, code, _, bout, _ in acts]
+        met = [at[bout, number, questions[code][0]] for _, number, code, _, bout, _ in acts]
         return KeptRounds(_whole_list(one.meeting for one in met), _whole_list(_table(one) for one in met))
     moves = {
         (r.facts.get("bout", 0), r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))

@@ -43,9 +43,9 @@ def asked(decision: Decision) -> str:
     '["act","Choice",{"options":["cooperate","defect"]}]'
     """
     kind, form = decision.kind, decision.form
-    known = _TEXTS.get((kind, id(form)))
-    if known is not None and known[0] is form:  # rules use the same form object in every round
-        return known[1]
+    cached = _TEXTS.get((kind, id(form)))
+    if cached is not None and cached[0] is form:  # rules use the same form object in every round
+        return cached[1]
     text = orjson.dumps([kind, type(form).__name__, form], option=orjson.OPT_SORT_KEYS, default=_plain).decode()
     if len(_TEXTS) >= _MOST:
         _TEXTS.clear()
@@ -62,11 +62,11 @@ def compare(unit: int, step: int, decision: Decision, journaled: str | None) -> 
         )
 
 
-def compare_count(unit: int, step: int, used: int, held: int) -> None:
+def compare_count(unit: int, step: int, used: int, count: int) -> None:
     """Refuse a replay that does not use all journaled answers: the rules now ask fewer questions."""
-    if used != held:
+    if used != count:
         raise ReplayDiffers(
-            f"match {unit}, step {step}: the rules take another course than they did: journaled {held} answers, "
+            f"match {unit}, step {step}: the rules take another course than they did: journaled {count} answers, "
             f"rebuilt up to here {used}"
         )
 
@@ -123,7 +123,7 @@ class Answers(Protocol):
     """Where answers become durable: the journal, or the way to it."""
 
     def answer(
-        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, question: str | None = None
     ) -> None:
         """Queue an answer and what was asked."""
 
@@ -152,14 +152,14 @@ class LiveMatch:
         journal: Answers,
         calls: Calls,
         tally: Tally,
-        known: dict[Place, Journaled] | None = None,
+        journaled: dict[Place, Journaled] | None = None,
         replies: Replies | None = None,
         make: Callable[[AgentConfig], Agent] | None = None,
     ) -> None:
         self.unit, self.play, self.agents, self.make = unit, play, agents, make
         self._taken: dict[tuple[int, int], Agent] = {}
         self.journal, self.calls, self.tally = journal, calls, tally
-        self.known: dict[Place, Journaled] = known or {}
+        self.known: dict[Place, Journaled] = journaled or {}
         self.turns = Turns(unit.mechanism.earlier, self.known)
         self._held, self._used = _decided(self.known), 0
         self.replies: Replies = replies or {}
@@ -205,8 +205,8 @@ class LiveMatch:
             record.add(step, decision, answer, complaints.get(decision.player, 0))
             if self._parts:
                 for part in sorted(self._parts.pop((step, decision.player), ())):
-                    known = self.known[step, decision.player, part]
-                    record.add(step, decision, known[0], known[1], part)
+                    entry = self.known[step, decision.player, part]
+                    record.add(step, decision, entry[0], entry[1], part)
         complaints.clear()
 
     def _agent(self, decision: Decision) -> Agent:
@@ -214,11 +214,11 @@ class LiveMatch:
         if decision.agent is None:
             return self.agents[decision.player]
         config = self.unit.players[decision.agent].config
-        known = self._taken.get((decision.player, id(config)))
-        if known is None:
+        agent = self._taken.get((decision.player, id(config)))
+        if agent is None:
             assert self.make is not None
-            known = self._taken[decision.player, id(config)] = self.make(config)
-        return known
+            agent = self._taken[decision.player, id(config)] = self.make(config)
+        return agent
 
     def _instant(self, decision: Decision) -> Answer:
         """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
@@ -236,10 +236,10 @@ class LiveMatch:
         if self._used < self._held:
             self._compare(decisions)
         for place, decision in enumerate(decisions):
-            known = self.known.get((self.step, decision.player, ""))
-            if known is not None:
-                answers.append(known[0])
-                self._complaints[decision.player] = known[1]
+            entry = self.known.get((self.step, decision.player, ""))
+            if entry is not None:
+                answers.append(entry[0])
+                self._complaints[decision.player] = entry[1]
             elif (agent := self._agent(decision)).instant:
                 answers.append(self._instant(decision))
             else:
@@ -249,19 +249,19 @@ class LiveMatch:
             for (place, _), answer in zip(live, await _all([work for _, work in live]), strict=True):
                 answers[place] = answer
             await self.journal.flush()
-        given = [answer for answer in answers if answer is not None]
-        for decision, answer in zip(decisions, given, strict=True):
+        collected = [answer for answer in answers if answer is not None]
+        for decision, answer in zip(decisions, collected, strict=True):
             self.turns.add(self.step, decision.player, answer)
-        return given
+        return collected
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
         """Hold what the rules ask now against what was journaled, before anybody is asked."""
         unit, used = self.unit.index, 0
         for decision in decisions:
-            known = self.known.get((self.step, decision.player, ""))
-            if known is not None:
+            entry = self.known.get((self.step, decision.player, ""))
+            if entry is not None:
                 used += 1
-                compare(unit, self.step, decision, known[2])
+                compare(unit, self.step, decision, entry[2])
         self._used += used
         if used < len(decisions):
             compare_count(unit, self.step, self._used, self._held)
@@ -318,9 +318,9 @@ class _DecisionContext:
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         match = self.match
-        known = match.known.get((self.step, self.player, part))
-        if known is not None:
-            return known[0]
+        entry = match.known.get((self.step, self.player, part))
+        if entry is not None:
+            return entry[0]
         before = self.complaints
         answer = await work()
         # Unreadable replies are counted for this question only, not for the enclosing decision as well.
@@ -403,10 +403,10 @@ def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[
         while True:
             sent = []
             for decision in decisions:
-                known = answers.get((step, decision.player, ""))
-                if known is not None:
-                    compare(unit.index, step, decision, known[2])
-                    sent.append(known[0])
+                entry = answers.get((step, decision.player, ""))
+                if entry is not None:
+                    compare(unit.index, step, decision, entry[2])
+                    sent.append(entry[0])
             used += len(sent)
             if sent or not decisions:
                 steps.append(decisions)
@@ -435,12 +435,12 @@ class Turns:
     A turn is an answer that holds what was asked and what was replied (``agents.turn``).
     """
 
-    def __init__(self, earlier: Sequence[tuple[int, Answer]], known: Mapping[Place, Journaled]) -> None:
+    def __init__(self, earlier: Sequence[tuple[int, Answer]], journaled: Mapping[Place, Journaled]) -> None:
         self._done: dict[int, list[Answer]] = {}
         self._within: dict[tuple[int, int], list[Answer]] = {}
         for player, answer in earlier:
             self._done.setdefault(player, []).append(answer)
-        for (step, player, part), (answer, *_) in known.items():
+        for (step, player, part), (answer, *_) in journaled.items():
             if part:
                 self.add_within(step, player, answer)
 

@@ -118,7 +118,7 @@ class Budget:
         >>> Budget(calls=10, usd=2.0).share(Shard(1, 4))
         Budget(calls=3, tokens=None, usd=0.5)
         """
-        calls, tokens = (None if whole is None else shard.part(whole) for whole in (self.calls, self.tokens))
+        calls, tokens = (None if total is None else shard.part(total) for total in (self.calls, self.tokens))
         return Budget(calls, tokens, None if self.usd is None else self.usd / shard.of)
 
 

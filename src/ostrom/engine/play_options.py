@@ -197,8 +197,8 @@ def _check(name: str, value: Any, declaration: Declaration) -> None:
     """Refuse a value of another type or below its bound; the command line has checked its own."""
     if declaration.least is None:
         return
-    whole = declaration.kind is int
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise UsageError(f"{name}: must be a {'whole ' if whole else ''}number (found {value!r})")
+    integer = declaration.kind is int
+    if isinstance(value, bool) or not isinstance(value, int if integer else int | float):
+        raise UsageError(f"{name}: must be a {'whole ' if integer else ''}number (found {value!r})")
     if value < declaration.least:
         raise UsageError(f"{name}: must be at least {declaration.least} (found {value!r})")

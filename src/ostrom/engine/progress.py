@@ -70,10 +70,10 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
         pressed += 1
         if pressed == 1:
             tally = runner.tally
-            kept = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
+            notice = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
             if tally.batches:
-                kept = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
-            say(f"\nstopping: {kept}")
+                notice = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
+            say(f"\nstopping: {notice}")
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
             say("left; the same command goes on and asks again what was under way")
@@ -147,15 +147,15 @@ class _Pace:
             fresh = (self.tally.decisions - before) / (now - then)
             self.rate = fresh if not self.rate else 0.7 * self.rate + 0.3 * fresh
             self.last = (now, self.tally.decisions)
-        made = self.tally.decisions - self.first
+        decisions = self.tally.decisions - self.first
         ended = self.tally.done + self.tally.skipped - self.done
         missing = self.tally.matches - self.tally.done - self.tally.skipped
         # A match never takes more than its mechanism allows, nor more than all decisions over the matches that ended.
-        each = min(self.most or math.inf, made / ended if ended else math.inf)
-        if not made or math.isinf(each):
+        each = min(self.most or math.inf, decisions / ended if ended else math.inf)
+        if not decisions or math.isinf(each):
             return self.rate, None
-        under_way = max(0.0, made - each * ended)
-        return self.rate, (now - self.start) / made * max(0.0, each * missing - under_way)
+        under_way = max(0.0, decisions - each * ended)
+        return self.rate, (now - self.start) / decisions * max(0.0, each * missing - under_way)
 
 
 async def _bar(runner: Runner) -> None:
@@ -216,14 +216,14 @@ async def _cell(runner: Runner) -> None:
 async def _lines(runner: Runner, every: float) -> None:
     tally = runner.tally
     pace = _Pace(tally, decisions_per_match(runner.plan))
-    told = None
+    last = None
     while True:
         await asyncio.sleep(every)
         done = tally.done + tally.skipped
         now = (done, tally.calls, tally.batches, tally.trouble)
-        if tally.batches and now == told:
+        if tally.batches and now == last:
             continue  # a batch may take a day, and nothing is new
-        told = now
+        last = now
         say(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
 
 

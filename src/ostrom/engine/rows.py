@@ -102,18 +102,18 @@ class Rows:
             if end.state != "withdrawn" and end.unit not in hidden:  # withdrawn by the participant, or a test visit
                 yield self.plan.unit(end.unit), end
 
-    def tables(self, match: int | None = None, *, kept: bool = True, rounds: bool = False) -> Iterator[UnitTable]:
+    def tables(self, match: int | None = None, *, stored: bool = True, rounds: bool = False) -> Iterator[UnitTable]:
         """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay, with ``rounds``
         those that tell nothing of rounds."""
         for unit, end in self._begun(match):
-            yield self._table(unit, end, kept=kept, rounds=rounds)
+            yield self._table(unit, end, stored=stored, rounds=rounds)
 
     def _is_kept(self, end: UnitRecord) -> bool:
         """Whether the rows of a unit are read from the journal; people may take back what they did."""
         return end.rows is not None and end.play is None and end.state == "done" and self.people is None
 
-    def _table(self, unit: Unit, end: UnitRecord, *, kept: bool, rounds: bool = False) -> UnitTable:
-        if kept and end.rows is not None and self._is_kept(end):
+    def _table(self, unit: Unit, end: UnitRecord, *, stored: bool, rounds: bool = False) -> UnitTable:
+        if stored and end.rows is not None and self._is_kept(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
             players = {str(player): player for player in range(len(unit.players))}
             named = {str(one[0]) for one in rows.asked} | end.refused.keys()
@@ -130,7 +130,7 @@ class Rows:
                 refused = {players[player]: count for player, count in end.refused.items()}
                 return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
         self._need_parts(unit)
-        if kept and end.play is not None and end.state == "done" and self.people is None:
+        if stored and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None)
         return self._replayed(unit, end, *self.replayed(unit))
 
@@ -172,20 +172,20 @@ class Rows:
         """One row per player of a match."""
         unit, head = table.unit, self._head(table.unit)
         for player, seated in enumerate(unit.players):
-            kept = dict(zip(PLAYERS, table.rows.players[player], strict=True))
+            columns = dict(zip(PLAYERS, table.rows.players[player], strict=True))
             yield {
                 **head,
                 "state": table.state,
                 "reason": table.reason,
                 **self._place(unit, player, seated),
-                "rounds_played": kept["rounds_played"],
+                "rounds_played": columns["rounds_played"],
                 "score": table.scores[player] if player < len(table.scores) else None,
-                **({"total": kept["total"]} if self.ruled else {}),
-                "expected_score": kept["expected_score"],
-                "cooperation": kept["cooperation"],
-                "complaints": kept["complaints"],
-                "policies": kept["policies"],
-                "missed_decisions": kept["missed_decisions"],
+                **({"total": columns["total"]} if self.ruled else {}),
+                "expected_score": columns["expected_score"],
+                "cooperation": columns["cooperation"],
+                "complaints": columns["complaints"],
+                "policies": columns["policies"],
+                "missed_decisions": columns["missed_decisions"],
                 "refusals": table.refused.get(player, 0),
                 "facts": table.facts if player == 0 or len(unit.players) <= FEW else None,
                 **({} if self.people is None else self.people.of_match(unit, player)),
@@ -210,15 +210,15 @@ class Rows:
         table = self.complete(table)
         unit, rows = table.unit, table.rows
         head, names = self.decision_head(table), self.decision_columns
-        asked, said, came = self.expanded(table)
-        known: dict[tuple[int, int, int], Row] = {}  # a match says few things again and again
+        questions, answers, came = self.expanded(table)
+        cache: dict[tuple[int, int, int], Row] = {}  # a match says few things again and again
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
             rows.came_codes.tolist(), strict=True,
         ):  # fmt: skip
-            if (values := known.get((a, s, c))) is None:
-                every = {**asked[a], **said[s], **came[c]}
-                values = known[a, s, c] = {name: every[name] for name in names}
+            if (values := cache.get((a, s, c))) is None:
+                every = {**questions[a], **answers[s], **came[c]}
+                values = cache[a, s, c] = {name: every[name] for name in names}
             row = {**head, "step": step, "round": number, **values}
             if self.people is not None and table.answers is not None:
                 player, part = rows.asked[a][0], rows.asked[a][4]
@@ -273,10 +273,10 @@ class Rows:
         agents, count = [self._agent(seated) for seated in unit.seated], len(unit.players)
         entries = []
         for one in rows.settled:
-            known = dict(zip(SETTLED, one, strict=True))
+            entry = dict(zip(SETTLED, one, strict=True))
             entries.append({
-                **known, "player": known["player"] + 1, "seat": known["seat"] + 1, **agents[known["agent"]],
-                "copied": known["agent"] >= count,
+                **entry, "player": entry["player"] + 1, "seat": entry["seat"] + 1, **agents[entry["agent"]],
+                "copied": entry["agent"] >= count,
             })  # fmt: skip
         return entries
 
@@ -307,7 +307,7 @@ class Rows:
         """The three tables of a unit's rows as columns: what was asked of whom, what was answered, what came of it."""
         unit, rows = table.unit, table.rows
         agents = [self._agent(seated) for seated in unit.seated]
-        asked = [
+        questions = [
             {
                 "player": player + 1,
                 "seat": None if unit.players[player].observes else seat + 1,
@@ -317,8 +317,8 @@ class Rows:
             }
             for player, seat, agent, kind, _, target in rows.asked
         ]
-        said = [self._said(*one) for one in rows.said or ()]
-        return asked, said, [dict(zip(CAME, one, strict=True)) for one in rows.came]
+        answers = [self._said(*one) for one in rows.said or ()]
+        return questions, answers, [dict(zip(CAME, one, strict=True)) for one in rows.came]
 
     def _said(
         self, answer: str | None, label: str | None, options: str | None, odds: str | None, p_cooperate: float | None,
@@ -386,7 +386,7 @@ class Rows:
             replayed = self._replayed(unit, end, steps, outcome, answers)
             if not self._is_kept(end):
                 continue
-            why = self._difference(self._table(unit, end, kept=True), replayed)
+            why = self._difference(self._table(unit, end, stored=True), replayed)
             if why is not None:
                 raise ReplayDiffers(
                     f"{self.journal.file(match)}: match {match}{why} ({self.journal.played_by}; "
@@ -399,28 +399,28 @@ class Rows:
         They are fewer where their matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
         """
         units = self.journal.sample(SAMPLED)
-        left, held = MOST_REPLAYED, 0
+        left, checked = MOST_REPLAYED, 0
         for unit in units:
             left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.ends(unit) if end.rows)
             if left < 0:
                 break
             self.verify(unit)
-            held += 1
-        return held, len(units)
+            checked += 1
+        return checked, len(units)
 
     @property
     def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
         """The tables whose rows are made unit by unit: all of them are held against a replay."""
         return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
 
-    def _difference(self, kept: UnitTable, replayed: UnitTable) -> str | None:
+    def _difference(self, stored: UnitTable, replayed: UnitTable) -> str | None:
         """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
-        if kept.rows == replayed.rows and kept.refused == replayed.refused:
+        if stored.rows == replayed.rows and stored.refused == replayed.refused:
             return None
         for name, table in self.unit_tables.items():
-            if name == "rounds" and kept.rows.rounds_kept is None:
+            if name == "rounds" and stored.rows.rounds_kept is None:
                 continue
-            for one, other in zip_longest(table(kept), table(replayed)):
+            for one, other in zip_longest(table(stored), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"
                 for column, value in other.items():
@@ -512,9 +512,9 @@ def rows_of(
     for step, decisions in enumerate(steps, unit.first):
         for decision in decisions:
             for part in ("", *parts.get((step, decision.player), ())):
-                known = rest.pop((step, decision.player, part), None)
-                if known is not None:
-                    record.add(step, decision, known[0], known[1], part)
+                entry = rest.pop((step, decision.player, part), None)
+                if entry is not None:
+                    record.add(step, decision, entry[0], entry[1], part)
     for (_, player, _), (answer, complaints, _) in rest.items():
         record.count(player, answer, complaints)  # within a decision that is under way
     if outcome is not None:
@@ -524,11 +524,11 @@ def rows_of(
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
     """The attributes that a study gives its agents, with the values that occur."""
-    found: dict[str, list[Any]] = {}
+    levels: dict[str, list[Any]] = {}
     for config in plan.agents:
-        for name, known in config.attributes.items():
-            found.setdefault(name, []).append(known)
-    return found
+        for name, level in config.attributes.items():
+            levels.setdefault(name, []).append(level)
+    return levels
 
 
 AGENT = ("agent", "agent_id", "model", "strategy", "agent_memory", "agent_style")

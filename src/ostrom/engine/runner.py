@@ -240,10 +240,10 @@ class Runner:
             for unit in units:
                 if self.stopping.is_set():
                     break
-                if (given_up := self._unplayable(unit)) is None:
+                if (problem := self._unplayable(unit)) is None:
                     await self._conclude(unit, await self._play(unit, journal), journal)
                 elif not self._all_given_up:
-                    self._failed(unit, journal, 0, given_up)
+                    self._failed(unit, journal, 0, problem)
                 if busy > self.executor.capacity():
                     break  # there are fewer places than there were; the others go on
             else:
@@ -276,9 +276,9 @@ class Runner:
 
     async def _play_arrived(self, unit: Unit, journal: Journal) -> OstromError | None:
         """Play a unit that arose; what is wrong with it alone ends it and not the run: people can go on."""
-        if (given_up := self._unplayable(unit)) is not None:
-            self._failed(unit, journal, 0, given_up)
-            return ModelGivenUp(given_up)
+        if (problem := self._unplayable(unit)) is not None:
+            self._failed(unit, journal, 0, problem)
+            return ModelGivenUp(problem)
         ended = await self._play(unit, journal)
         if isinstance(ended.error, BudgetSpent | UsageError):
             self._failed(unit, journal, ended.steps, str(ended.error))
@@ -315,13 +315,13 @@ class Runner:
         elif isinstance(error, ModelGivenUp):
             self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
         elif isinstance(error, ModelError):
-            told = f"{type(error).__name__}: {error}"
+            message = f"{type(error).__name__}: {error}"
             for model in models_of(unit) & await self.executor.models_to_abort() - self._given_up.keys():
-                self._given_up[model] = told
-                self.executor.give_up(model, told)
+                self._given_up[model] = message
+                self.executor.give_up(model, message)
                 self._lost = self._lost or error
             self._unplayable(unit)
-            self._failed(unit, journal, ended.steps, told)
+            self._failed(unit, journal, ended.steps, message)
         else:
             self._error = self._error or error
             self.stop(str(error))
@@ -357,11 +357,11 @@ class Runner:
         await journal.flush()
         facts: list[Mapping[str, Any]] = []
         for seat, index in enumerate(unit.needs):
-            found = journal.ended(index)
-            if found is None or found[0] != "done":
-                how = "has no outcome" if found is None else f"{found[0]}: {found[1]}"
+            outcome = journal.ended(index)
+            if outcome is None or outcome[0] != "done":
+                how = "has no outcome" if outcome is None else f"{outcome[0]}: {outcome[1]}"
                 raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
-            facts.append(found[3])
+            facts.append(outcome[3])
         return facts
 
     def _failed(self, unit: Unit, journal: Journal, steps: int, reason: str) -> None:

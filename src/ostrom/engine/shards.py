@@ -77,13 +77,13 @@ class Shard:
         """The name of the folder that the shard of a run is played into."""
         return f"{name}.{self.number}-of-{self.of}"
 
-    def part(self, whole: int) -> int:
+    def part(self, total: int) -> int:
         """The part of a number that falls to this shard: as much as to any other, and all parts are the number.
 
         >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
         [3, 3, 2, 2]
         """
-        return whole // self.of + (self.number <= whole % self.of)
+        return total // self.of + (self.number <= total % self.of)
 
     @property
     def calls_before(self) -> int:

@@ -35,12 +35,12 @@ def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] 
     part = manifest.get("shared")
     if part is None:
         return None
-    for name, known in part["tables"].items():
+    for name, table in part["tables"].items():
         path = folder / f"{name}.parquet"
         try:
-            same = digest(read_plain(path)) == known["digest"]
+            same = digest(read_plain(path)) == table["digest"]
         except OSError as error:
             raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
         if not same:
             raise RunError(f"{path}: is not the table that was shared (get the folder again)")
-    return {name: int(known["rows"]) for name, known in part["tables"].items()}
+    return {name: int(table["rows"]) for name, table in part["tables"].items()}

@@ -100,10 +100,10 @@ class UnitRows:
 
     def settled(self) -> RoundRows:
         """What every player did and was paid in every round, from what is kept and from the acts."""
-        kept = self.rounds_kept
-        if kept is None:
+        stored = self.rounds_kept
+        if stored is None:
             return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
-        if kept.settled is None or kept.numbers is None:
+        if stored.settled is None or stored.numbers is None:
             acts = np.array([kind == "act" and not part for _, _, _, kind, part, _ in self.asked], dtype=bool)
             rows = acts[self.asked_codes]
             numbers = self.rounds[rows]
@@ -111,13 +111,13 @@ class UnitRows:
             present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
             known, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
             entries = []
-            for asked, came in zip(*(some.tolist() for some in np.divmod(known, len(self.came))), strict=True):
-                player, seat, agent, *_ = self.asked[asked]
+            for questions, came in zip(*(some.tolist() for some in np.divmod(known, len(self.came))), strict=True):
+                player, seat, agent, *_ = self.asked[questions]
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
         else:
-            numbers, entries, codes = whole(kept.numbers), kept.settled, whole(kept.codes or ())
-        meetings, tables = (whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2])
+            numbers, entries, codes = whole(stored.numbers), stored.settled, whole(stored.codes or ())
+        meetings, tables = (whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
         players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
@@ -164,17 +164,17 @@ class UnitRows:
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
-    def read(cls, kept: bytes, where: str) -> UnitRows:
+    def read(cls, content: bytes, where: str) -> UnitRows:
         """The rows from what was kept; ``where`` is named in what is said of rows that cannot be read."""
         try:
-            return cls._read(kept)
+            return cls._read(content)
         except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
             raise RunError(f"{where}: its rows cannot be read ({' '.join(str(error).split())[:100]})") from None
 
     @classmethod
-    def _read(cls, kept: bytes) -> UnitRows:
+    def _read(cls, content: bytes) -> UnitRows:
         reader = zlib.decompressobj()
-        raw = reader.decompress(kept, MOST_BYTES)
+        raw = reader.decompress(content, MOST_BYTES)
         if not reader.eof:
             raise ValueError(f"they are cut off or have more than {MOST_BYTES:,} bytes")
         if raw[:1] == b"[":
@@ -194,18 +194,18 @@ class UnitRows:
             raise ValueError("they are not complete")
         # One row more of what came: that nothing did.
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
-        asked, came, said, players = (
+        questions, came, answers, players = (
             None if table is None else from_columns(table, names, bound)
             for table, names, bound in zip(tables[:4], (ASKED, CAME, SAID, PLAYERS), most, strict=True)
         )
-        if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
+        if questions is None or came is None or players is None or len(codes) != 4 + (answers is not None):
             raise ValueError("they are not complete")
-        for numbers, table in zip(codes[2:], (asked, came, said), strict=False):
+        for numbers, table in zip(codes[2:], (questions, came, answers), strict=False):
             if table is not None and count and not 0 <= numbers.min() <= numbers.max() < len(table):
                 raise ValueError("a code is not in its table")
         return cls(
-            codes[0].cumsum(), codes[1].cumsum(), asked, codes[2], said,
-            np.arange(count) if said is None else codes[4], came, codes[3], players,
+            codes[0].cumsum(), codes[1].cumsum(), questions, codes[2], answers,
+            np.arange(count) if answers is None else codes[4], came, codes[3], players,
             KeptRounds.read(tables[4], len(players)) if len(tables) > 4 else None,
         )  # fmt: skip
 
@@ -280,16 +280,16 @@ class RowRecorder:
         if self._forked:
             agent = self.unit.decides(agent, step)
         name = (part.partition(".")[0] or kind) if part else kind
-        asked = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
+        question = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
         key = (id(answer), seat if act else -1, complaints)
-        known = self._known.get(key)
-        if known is None or known[1] is not answer:
-            known = (self._said_code(seat, answer, complaints, act), answer)
+        cached = self._known.get(key)
+        if cached is None or cached[1] is not answer:
+            cached = (self._said_code(seat, answer, complaints, act), answer)
             if len(self._known) < SCRIPTED:
-                self._known[key] = known
+                self._known[key] = cached
         bout = (about.get("bout", 0) if about else 0) if act else None
         move = _move(self.unit.game, decision, answer) if act and self._ruled else None
-        self._rows.append((step, view.round, asked, known[0], bout, move))
+        self._rows.append((step, view.round, question, cached[0], bout, move))
 
     def __len__(self) -> int:
         """How many answers were taken down."""
@@ -300,15 +300,15 @@ class RowRecorder:
         self._rest.append((player, answer.reading, complaints))
 
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
-        said = said_of(self.unit.game, seat, answer, complaints, act=act)
-        text = repr(said)
+        columns = said_of(self.unit.game, seat, answer, complaints, act=act)
+        text = repr(columns)
         if not self._long and len(text) > LONGESTTEXT:
-            self._long = any(isinstance(value, str) and len(value) > LONGESTTEXT for value in said)
+            self._long = any(isinstance(value, str) and len(value) > LONGESTTEXT for value in columns)
         if self._long:  # long texts are not held in memory until the unit ends
-            said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
-            text = repr(said)
+            columns = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
+            text = repr(columns)
         # Numbers that are equal and not the same (1 and 1.0) are kept apart.
-        return self._said.setdefault((said, text), len(self._said))
+        return self._said.setdefault((columns, text), len(self._said))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
         """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""
@@ -317,47 +317,52 @@ class RowRecorder:
             for r in rounds
             for player in (r.players or range(len(r.payoffs)))
         }
-        asked, said = list(self._asked), [said for said, _ in self._said]
-        steps, numbers, asked_codes, said_codes, bouts, _ = zip(*self._rows, strict=True) if self._rows else ((),) * 6
-        places = zip(bouts, numbers, map([one[0] for one in asked].__getitem__, asked_codes), strict=True)
+        questions, answers = list(self._asked), [answers for answers, _ in self._said]
+        steps, numbers, question_codes, answer_codes, bouts, _ = (
+            zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        )
+        places = zip(bouts, numbers, map([one[0] for one in questions].__getitem__, question_codes), strict=True)
         results = map(played.get, places)
-        came = self._moved(asked, results, played) if self._ruled else self._acted(asked, asked_codes, results)
-        players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
+        came = (
+            self._moved(questions, results, played) if self._ruled else self._acted(questions, question_codes, results)
+        )
+        players = self._players(rounds if ended else (), zip(question_codes, answer_codes, strict=True))
         return UnitRows(
-            whole(steps), whole(numbers), asked, whole(asked_codes), None if self._long else said,
-            whole(said_codes), *came, players, rounds_to_keep(self.unit, rounds, asked, self._rows) if ended else None,
+            whole(steps), whole(numbers), questions, whole(question_codes), None if self._long else answers,
+            whole(answer_codes), *came, players,
+            rounds_to_keep(self.unit, rounds, questions, self._rows) if ended else None,
         )  # fmt: skip
 
     def _acted(
-        self, asked: Sequence[tuple[Any, ...]], codes: Sequence[int], results: Iterable[Round | None]
+        self, questions: Sequence[tuple[Any, ...]], codes: Sequence[int], results: Iterable[Round | None]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
         """What came of actions in a game with a table."""
-        game, known, came = self.unit.game, dict[Any, int](), {NOTHING_CAME: 0}
+        game, cache, came = self.unit.game, dict[Any, int](), {NOTHING_CAME: 0}
         numbers = []
         for code, round_ in zip(codes, results, strict=True):
             if round_ is None:
                 numbers.append(0)
                 continue
             key = (code, round_.actions, round_.payoffs, round_.expected, round_.players)
-            number = known.get(key)
+            number = cache.get(key)
             if number is None:
-                player, seat = asked[code][:2]
-                number = known[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
+                player, seat = questions[code][:2]
+                number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
         return list(came), whole(numbers)
 
     def _moved(
-        self, asked: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
+        self, questions: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
         """What came of moves in a game by a rule."""
         game, came = self.unit.game, {NOTHING_CAME: 0}
-        last, closing = _last_moves(asked, self._rows)
+        last, closing = _last_moves(questions, self._rows)
         numbers = []
         for (step, number, code, _, _, move), round_ in zip(self._rows, results, strict=True):
             if move is None:
                 numbers.append(0)
                 continue
-            player, seat = asked[code][:2]
+            player, seat = questions[code][:2]
             paid, closes = last[number, player] == step, closing[number] == (step, player)
             facts = _round_facts(played.get((0, number, player))) if closes else None
             numbers.append(came.setdefault(_moved(game, seat, player, round_, move, paid=paid, facts=facts), len(came)))
@@ -387,9 +392,9 @@ class RowRecorder:
                     acts[player][cooperates] += times
         number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
-        asked, said = list(self._asked), list(self._said)
+        questions, said = list(self._asked), list(self._said)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
-        counted = [(asked[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()]
+        counted = [(questions[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()]
         for player, reading, complained, times in [*counted, *((*one, 1) for one in self._rest)]:
             complaints[player] += complained * times
             policies[player] += times * (reading in ("policy", "refused"))
@@ -471,16 +476,16 @@ def _moved(
         cooperative = game.cooperates(seat, game.index(seat, value))
     if round_ is not None and paid:  # a round is paid at the player's last move in it
         payoff = round_.payoffs[round_.players.index(player) if round_.players else seat]
-    said = None if theory is None or isinstance(theory, str) else float(theory)
+    theory_value = None if theory is None or isinstance(theory, str) else float(theory)
     as_theory = None if theory is None or value is None else theory == value
-    return action, cooperative, payoff, None, stage, amount, least, most, said, as_theory, facts
+    return action, cooperative, payoff, None, stage, amount, least, most, theory_value, as_theory, facts
 
 
 def _last_moves(
-    asked: Sequence[tuple[Any, ...]], rows: Sequence[tuple[Any, ...]]
+    questions: Sequence[tuple[Any, ...]], rows: Sequence[tuple[Any, ...]]
 ) -> tuple[dict[tuple[int, int], int], dict[int, tuple[int, int]]]:
     """The step of every player's last move in every round, and the last step of every round with its last player."""
-    moves = {(number, asked[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
+    moves = {(number, questions[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
     closing: dict[int, tuple[int, int]] = {}
     for (number, player), step in moves.items():
         closing[number] = max(closing.get(number, (-1, -1)), (step, player))
@@ -491,14 +496,14 @@ def _round_facts(round_: Round | None) -> str | None:
     """What everybody learned of a round of a game by a rule, as JSON: numbers and short texts; None if nothing."""
     if round_ is None or round_.void:
         return None
-    kept = {
+    facts = {
         name: value
         for name, value in round_.facts.items()
         if len(name) <= LONGEST_FACT
         and ((isinstance(value, str) and len(value) <= LONGEST_FACT)
              or (isinstance(value, int | float) and abs(value) < 2**53))
     }  # fmt: skip
-    return dump(dict(islice(kept.items(), MOST_FACTS))) if kept else None
+    return dump(dict(islice(facts.items(), MOST_FACTS))) if facts else None
 
 
 def _expected(rounds: Sequence[Round]) -> dict[int, float]:

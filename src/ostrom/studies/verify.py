@@ -131,7 +131,7 @@ def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
         for unit in units:
             made: tuple[bytes | None, str | None] = (None, None)
             if make:
-                (made,) = (_made(rows, table) for table in rows.tables(unit, kept=False))
+                (made,) = (_made(rows, table) for table in rows.tables(unit, stored=False))
             else:
                 rows.verify(unit)
             yield Made(unit, *made, chain.follow(run.plan.unit(unit)))

@@ -38,8 +38,8 @@ class AdvisedClient(Strategy):
             raise StudyError(f"strategy {self.name}: {error.problem}") from None
         if advice is None:
             return own
-        told = pure(past.game, past.seat, int(advice))
-        return [self.trust * a + (1 - self.trust) * b for a, b in zip(told, own, strict=True)]
+        advised_mix = pure(past.game, past.seat, int(advice))
+        return [self.trust * a + (1 - self.trust) * b for a, b in zip(advised_mix, own, strict=True)]
 
     def forget(self) -> None:
         """Drop what the strategy beside remembered to save time."""

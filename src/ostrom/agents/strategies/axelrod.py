@@ -23,12 +23,12 @@ class AxelrodPlayer(Strategy):
 
     def __init__(self, player: str, seed: int | None = None) -> None:
         library = _library()
-        known = {kind.__name__: kind for kind in library.all_strategies}
-        if player not in known:
-            raise UnknownName("player of the Axelrod library", player, known)
+        classes = {kind.__name__: kind for kind in library.all_strategies}
+        if player not in classes:
+            raise UnknownName("player of the Axelrod library", player, classes)
         self.name = f"axelrod:{player}"
-        self.player, self.seed, self._axelrod, self._kind = player, seed, library, known[player]
-        features = known[player]().classifier
+        self.player, self.seed, self._axelrod, self._kind = player, seed, library, classes[player]
+        features = classes[player]().classifier
         if features["inspects_source"] or features["manipulates_source"] or features["manipulates_state"]:
             raise StudyError(f"player {player} of the Axelrod library reads or changes its opponent's code")
         self.random_inside = bool(features["stochastic"])
@@ -59,9 +59,9 @@ class AxelrodPlayer(Strategy):
                 return me, other, fed, move
         me, other = self._kind(), self._axelrod.MockPlayer(actions=[])
         rules = Dilemma.of(past.game, past.seat, self.name)
-        told = past.view.facts.get("rounds", UNBOUNDED)
+        length = past.view.facts.get("rounds", UNBOUNDED)
         game = self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment)
-        me.set_match_attributes(length=told, game=game, noise=0)
+        me.set_match_attributes(length=length, game=game, noise=0)
         if self.random_inside:
             if self.seed is None:
                 raise StudyError(f"player {self.player} of the Axelrod library is random: it needs a seed")

@@ -85,18 +85,18 @@ class _Search:
         def worth(own: Value) -> float:
             return fsum(self._paid((*before, (*b[:place], own, *b[place:])), seat) for b in beliefs) / len(beliefs)
 
-        found: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
+        worth_of: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
         if isinstance(options, Amounts):
             first, last = 0, options.levels - 1
             while (step := -(-(last - first) // (ALL_AMOUNTS - 1))) > 1:
-                middle = options.index(max(found, key=lambda own: found[own]))
+                middle = options.index(max(worth_of, key=lambda own: worth_of[own]))
                 first, last = max(0, middle - 2 * step), min(options.levels - 1, middle + 2 * step)
                 for at in _spread(first, last):
                     own = options.value(at)
-                    if own not in found:
-                        found[own] = worth(own)
-        most = max(found.values())
-        best = [own for own, paid in found.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
+                    if own not in worth_of:
+                        worth_of[own] = worth(own)
+        most = max(worth_of.values())
+        best = [own for own, paid in worth_of.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
         if cooperative is not None and cooperative in best:
             return cooperative
         return min(best, key=options.index)
@@ -131,15 +131,15 @@ class _Search:
 
     def _paid(self, moves: Moves, seat: int) -> float:
         """What a seat is paid after these moves on average over chance, where there is any."""
-        found, outer = [], self.chance
+        payments, outer = [], self.chance
         for chance in CHANCES:
             self.chance = chance
             payoffs, drawn = self._ended(moves)
-            found.append(payoffs[seat])
+            payments.append(payoffs[seat])
             if not drawn:
                 break
         self.chance = outer
-        return fsum(found) / len(found)
+        return fsum(payments) / len(payments)
 
     def _ended(self, moves: Moves) -> tuple[tuple[float, ...], bool]:
         """What is paid after these moves, if all who decide later do what is best for them, and whether chance decided.
@@ -161,9 +161,9 @@ class _Search:
     def _reply(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
         """What somebody who decides later does: as theory says, or else what is best by the same search."""
         turn = due[place]
-        said = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
-        if said is not None and said in turn.options:
-            return said
+        theory_action = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
+        if theory_action is not None and theory_action in turn.options:
+            return theory_action
         return self._best_of(moves, due, place, turn.options)
 
     def _due(self, moves: Moves) -> Sequence[Due] | End:

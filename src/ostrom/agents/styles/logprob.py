@@ -57,8 +57,8 @@ class Logprob(Style):
         read = read_logprobs(reply.logprobs or {}, prompt.labels)
         if isinstance(read, Invalid):
             context.count_invalid(read.reason)
-            given = agent.give_up(decision, context, read.reason)
-            return given if chat is None else chat.kept(given, reply.text)
+            fallback = agent.give_up(decision, context, read.reason)
+            return fallback if chat is None else chat.kept(fallback, reply.text)
         if temperature > 0 and read.probabilities is not None:
             keys = list(read.probabilities)
             weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)

@@ -32,11 +32,11 @@ class Social(Style):
         others = _others(view)
         if not others:
             return await agent.ask(decision, context)
-        for seat, form, told in others:
+        for seat, form, extra_facts in others:
             part = "predict" if len(others) == 1 else f"predict{seat + 1}"
-            predicted = await self._predict(agent, decision, context, seat, form, told, part)
-            said = view.game.index(seat, predicted.value) if table else predicted.value
-            belief.append({"seat": seat, "action" if table else "value": said})
+            predicted = await self._predict(agent, decision, context, seat, form, extra_facts, part)
+            belief_value = view.game.index(seat, predicted.value) if table else predicted.value
+            belief.append({"seat": seat, "action" if table else "value": belief_value})
         # Only this prompt contains the belief: the view of the rules is not changed.
         believing = replace(view, facts={**view.facts, "belief": belief})
         return await agent.ask(replace(decision, view=believing), context)
@@ -48,12 +48,12 @@ class Social(Style):
         context: DecisionContext,
         seat: int,
         form: Form,
-        told: dict[str, Any],
+        extra_facts: dict[str, Any],
         part: str,
     ) -> Answer:
         view = decision.view
-        asked = replace(view, facts={**view.facts, **told, "target": seat})
-        question = Decision(decision.player, "predict", asked, form)
+        question_view = replace(view, facts={**view.facts, **extra_facts, "target": seat})
+        question = Decision(decision.player, "predict", question_view, form)
 
         async def ask() -> Answer:
             answer = await agent.ask(question, context, part=f"{part}.")
@@ -97,9 +97,9 @@ class ComputedFirst(Style):
 
         computed = await context.answer_once(self.name, compute)
         # Only this prompt contains the result: the view of the rules is not changed.
-        said = game.index(view.seat, str(computed.value)) if game.has_table else computed.value
-        told = {**view.facts, "computed": said}
-        return await agent.ask(replace(decision, view=replace(view, facts=told)), context)
+        computed_action = game.index(view.seat, str(computed.value)) if game.has_table else computed.value
+        facts = {**view.facts, "computed": computed_action}
+        return await agent.ask(replace(decision, view=replace(view, facts=facts)), context)
 
 
 STYLE = Social

@@ -172,15 +172,15 @@ def _over_units(parts: Sequence[Part], value: float) -> Part:
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
     """Whether values crowd at one bound: then Student's t is known to cover less than it says."""
     low, high = bounds
-    mean, found = float(share @ data), False
+    mean, at_bound = float(share @ data), False
     sd = math.sqrt(max(0.0, float(share @ (data - mean) ** 2)) * data.size / max(1, data.size - 1))
     width = None if low is None or high is None else high - low
     for bound in (low, high):
         if bound is not None and sd > 0:
             off = np.abs(data - bound)
             near = float(share[off <= NEAR * width].sum()) if width else 0.0
-            found |= float(share[off == 0].sum()) >= AT_BOUND or near >= NEAR_BOUND or abs(mean - bound) < sd
-    return found
+            at_bound |= float(share[off == 0].sum()) >= AT_BOUND or near >= NEAR_BOUND or abs(mean - bound) < sd
+    return at_bound
 
 
 def _bets(
@@ -207,8 +207,8 @@ def _bets(
     many = int(codes.max()) + 1
     seen = np.zeros((len(places), many))
     np.add.at(seen, (rows, codes), share)
-    whole = many == 1 or not shared or float(np.ptp(seen, axis=0).max()) <= 1e-12
-    if whole and (shared or many == 1 or np.count_nonzero(seen) == len(places)):
+    one_bet = many == 1 or not shared or float(np.ptp(seen, axis=0).max()) <= 1e-12
+    if one_bet and (shared or many == 1 or np.count_nonzero(seen) == len(places)):
         return (Bet(mean, total, low, high, tuple(places)),), ""
     return tuple(
         bet.times(float(share[of].sum()))
@@ -316,9 +316,9 @@ def slope_of(
         for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)
     ]
     least, most = (math.fsum(end) for end in zip(*ends, strict=True))
-    made = Inference(value, (), (), unit, "", least=least, most=most)
+    inference = Inference(value, (), (), unit, "", least=least, most=most)
     if shared and labels is not None:
-        return _seed_slopes(made, off, w, b, labels, (low, high))
+        return _seed_slopes(inference, off, w, b, labels, (low, high))
     line = (np.bincount(codes, weights=w * b) / size)[codes] + value * off
     rest = b - line
     rest[np.abs(rest) <= ALIKE * max(1.0, float(np.abs(b).max()))] = 0.0
@@ -347,7 +347,7 @@ def slope_of(
             else ""
         )
         return replace(
-            made, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
+            inference, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
             doubt="its clusters have values at several levels", arrangements=ways,
         )  # fmt: skip
     leverage = w / size[codes] + w * off**2 / square
@@ -362,7 +362,7 @@ def slope_of(
     )  # fmt: skip
     note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {fewest} {unit} at some level"
     return replace(
-        made, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
+        inference, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
         doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
     )  # fmt: skip
 
@@ -372,22 +372,22 @@ def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], l
 
 
 def _seed_slopes(
-    made: Inference, off: Floats, w: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
+    inference: Inference, off: Floats, w: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
 ) -> Inference:
     """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
     codes, names = label_codes(labels, y.size)
     weight = np.bincount(codes, weights=w * off**2)
     slopes = np.divide(np.bincount(codes, weights=w * off * y), weight, out=np.zeros(len(names)), where=weight > 0)
-    known = weight > 0
+    has_weight = weight > 0
     low, high = bounds
     ends: Bounds = (None, None)
     if low is not None and high is not None:
-        reach = np.bincount(codes, weights=w * np.abs(off))[known] / weight[known] * (high - low) / 2
+        reach = np.bincount(codes, weights=w * np.abs(off))[has_weight] / weight[has_weight] * (high - low) / 2
         ends = (-float(reach.max()), float(reach.max()))
-    inside = [name for name, ok in zip(names, known, strict=True) if ok]
-    mean = mean_of(np.clip(slopes[known], *(ends if ends[0] is not None else (-np.inf, np.inf))), bounds=ends,
-                   weights=weight[known], clusters=inside, unit="seed")  # fmt: skip
-    return replace(mean, method="Student's t over the slopes of seeds", unit=made.unit)
+    inside = [name for name, ok in zip(names, has_weight, strict=True) if ok]
+    mean = mean_of(np.clip(slopes[has_weight], *(ends if ends[0] is not None else (-np.inf, np.inf))), bounds=ends,
+                   weights=weight[has_weight], clusters=inside, unit="seed")  # fmt: skip
+    return replace(mean, method="Student's t over the slopes of seeds", unit=inference.unit)
 
 
 def _logarithm(x: Floats, log: Log) -> Floats:

@@ -85,14 +85,14 @@ def broken_words(data: RunData) -> Iterator[Mapping[str, Any]]:
     for match, facts in _negotiations(data):
         words: dict[int, list[tuple[int, str]]] = {}
         for entry in facts["said"]:
-            for said in (entry, *entry["replies"]):
-                if said["intends"] is not None:
-                    words.setdefault(said["from"] + 1, []).append((entry["round"], str(said["intends"])))
-        for player, said in words.items():
-            kept = [
-                act == [word for when, word in said if when <= number][-1]
+            for statement in (entry, *entry["replies"]):
+                if statement["intends"] is not None:
+                    words.setdefault(statement["from"] + 1, []).append((entry["round"], str(statement["intends"])))
+        for player, statement in words.items():
+            true_words = [
+                act == [word for when, word in statement if when <= number][-1]
                 for number, act in acts.get((match, player), ())
-                if any(when <= number for when, _ in said)
+                if any(when <= number for when, _ in statement)
             ]
-            if kept:
-                yield {"match": match, "player": player, "value": 1 - sum(kept) / len(kept)}
+            if true_words:
+                yield {"match": match, "player": player, "value": 1 - sum(true_words) / len(true_words)}

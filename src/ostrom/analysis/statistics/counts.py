@@ -147,9 +147,9 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
     lost = sum(a and not b for a, b in zip(before, after, strict=True))
     gained = sum(b and not a for a, b in zip(before, after, strict=True))
     most = sum(before)
-    found = next((k for k in range(gained + 1, most + 1) if _p(k, gained) <= LEVEL), None)
+    needed = next((k for k in range(gained + 1, most + 1) if _p(k, gained) <= LEVEL), None)
     return McNemar(
-        len(before), most, sum(after), lost, gained, _p(lost, gained), None if found is None else found - gained
+        len(before), most, sum(after), lost, gained, _p(lost, gained), None if needed is None else needed - gained
     )
 
 

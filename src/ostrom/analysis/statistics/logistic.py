@@ -203,14 +203,14 @@ def _rows_of(codes: Ints, count: int) -> list[Ints]:
 
 def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: Any) -> list[Floats]:
     """What each cluster tells about the coefficients: D'V^-1 D under the working covariance."""
-    made = []
+    matrices = []
     for index, rows in enumerate(_rows_of(codes, count)):
         mean = means[rows]
         slopes = x[rows] * (mean * (1 - mean))[:, None]
         solved = structure.covariance_matrix_solve(mean, index, np.sqrt(mean * (1 - mean)), (slopes,))[0]
         part = slopes.T @ solved
-        made.append((part + part.T) / 2)
-    return made
+        matrices.append((part + part.T) / 2)
+    return matrices
 
 
 def _lines(

@@ -202,9 +202,9 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
     tail = (1 - level) / 2
 
     def cdf(noncentrality: float) -> float:
-        found = float(nct.cdf(t, df, noncentrality))
-        if not math.isnan(found):
-            return found
+        chance = float(nct.cdf(t, df, noncentrality))
+        if not math.isnan(chance):
+            return chance
         # SciPy gives up far out in the tails, where the value is 0 or 1 to the last bit.
         away = (t - noncentrality) / math.sqrt(1 + noncentrality**2 / (2 * df))
         if abs(away) < 6:

@@ -281,11 +281,11 @@ def _prompt(name: str, folder: Path | None) -> str:
     from ostrom.framing import Library
 
     library = Library(folder)
-    known = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
-    wanted = name if name in known else f"{name}.txt"
-    if wanted not in known:
-        ends = [file for file in known if file.removesuffix(".txt").endswith(f"/{name.removesuffix('.txt')}")]
-        near = ends[0] if ends else nearest(wanted, known)
+    files = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
+    wanted = name if name in files else f"{name}.txt"
+    if wanted not in files:
+        ends = [file for file in files if file.removesuffix(".txt").endswith(f"/{name.removesuffix('.txt')}")]
+        near = ends[0] if ends else nearest(wanted, files)
         hint = f", did you mean {near.removesuffix('.txt')!r}?" if near else ""
         raise UsageError(
             f"there is no prompt file {name!r}{hint} (see `ostrom list prompts`), and no study of this name "
@@ -323,9 +323,9 @@ def _listed(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
     if isinstance(value, list):
-        told = [str(_listed(v)) for v in value]
-        same = len(set(told)) == 1 and len(told) > 1
-        return f"{told[0]} (each of {len(told)})" if same else "; ".join(told)
+        texts = [str(_listed(v)) for v in value]
+        same = len(set(texts)) == 1 and len(texts) > 1
+        return f"{texts[0]} (each of {len(texts)})" if same else "; ".join(texts)
     return value
 
 
@@ -390,13 +390,13 @@ def _measure(registry: Any, name: str) -> dict[str, Any]:
         part = registry.get(name)
     except OstromError as error:
         return {"name": name, "title": str(error), "scale": None, "unit": None, "parameters": ""}
-    known = isinstance(part, Measure)
+    declared = isinstance(part, Measure)
     return {
         "name": name,
-        "title": part.title if known else (inspect.getdoc(part) or "").partition("\n")[0],
-        "scale": part.scale if known else None,
-        "unit": part.unit if known else None,
-        "parameters": "" if known else parameters_of(registry, name),
+        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0],
+        "scale": part.scale if declared else None,
+        "unit": part.unit if declared else None,
+        "parameters": "" if declared else parameters_of(registry, name),
     }
 
 
@@ -545,20 +545,20 @@ def _pure(facts: dict[str, Any]) -> list[str]:
 
 def _mixed(facts: dict[str, Any]) -> list[str]:
     """Equilibria in which somebody mixes: points alone; pieces are told in the JSON."""
-    found = facts["equilibria"].get("all")
-    if not found:
+    equilibria = facts["equilibria"].get("all")
+    if not equilibria:
         return []
-    if found["degenerate"]:
+    if equilibria["degenerate"]:
         return ["and whole pieces of mixed ones (see --json)"]
     first = [names[0] for names in facts["actions"]]
-    told = []
-    for piece in found["pieces"]:
+    lines = []
+    for piece in equilibria["pieces"]:
         for corner in piece["corners"]:
             chances = [mixture[0] for mixture in corner["mixtures"]]
             if any(0 < chance < 1 for chance in chances):
                 odds = ", ".join(f"{name} {chance:.3g}" for name, chance in zip(first, chances, strict=True))
-                told.append(f"mixed: {odds} (pays {_numbers(corner['payoffs'])})")
-    return told
+                lines.append(f"mixed: {odds} (pays {_numbers(corner['payoffs'])})")
+    return lines
 
 
 def _profiles(profiles: Any) -> str:

@@ -89,9 +89,9 @@ def estimate(
         split = split_by(values, columns, compared, agents, mean=mean)
         estimates = _estimates(values, data, part, split, contrast, over, log, _columns(balance), level)
         plain = contrast and not (by or balance or agents or mean_over_agents)
-        asked = AskedContrast(measure, contrast, picked, level) if plain else None
+        question = AskedContrast(measure, contrast, picked, level) if plain else None
         whose = population_words(data, chosen, picked)
-        registered = standing(data, asked)
+        registered = standing(data, question)
         look, looked = look_at(data, part.name, filter(None, (contrast.partition("=")[0].strip() or over,)))
     rows = [
         {name: _clean(value) if name in ("value", "low", "high") else value for name, value in one.as_dict().items()}
@@ -159,28 +159,28 @@ def _estimates(
     balance: list[str],
     level: float,
 ) -> list[Estimate]:
-    from ostrom.analysis import estimate as asked
+    from ostrom.analysis import estimate as statistics
 
     if contrast:
         factor, equals, pair = contrast.partition("=")
         if not equals:
             raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
-        found = asked.contrast(values, part, factor.strip(), pair.strip(), by, balance=balance, level=level)
+        estimates = statistics.contrast(values, part, factor.strip(), pair.strip(), by, balance=balance, level=level)
     elif over:
-        found = asked.trend(values, part, over, by, log=log, level=level)
+        estimates = statistics.trend(values, part, over, by, log=log, level=level)
     else:
-        found = asked.estimate(values, part, by, balance=balance, level=level)
-    return list(asked.some(found, part, data, compared=bool(contrast or over)))
+        estimates = statistics.estimate(values, part, by, balance=balance, level=level)
+    return list(statistics.some(estimates, part, data, compared=bool(contrast or over)))
 
 
-def _table(part: Measure, found: Sequence[Estimate], level: float) -> TextTable:
-    differ = any(one.rows not in (None, one.n) for one in found)
+def _table(part: Measure, estimates: Sequence[Estimate], level: float) -> TextTable:
+    differ = any(one.rows not in (None, one.n) for one in estimates)
     columns = ["value", "low", "high", "n", *(["rows"] if differ else []), "unit", "method", "note"]
     title = f"{part.title} ({part.scale})"
     return TextTable(
         f"{title}, {level:.4g} intervals" if level != 0.95 else title,
-        [*found[0].key, *columns],
-        [[*one.key.values(), *(getattr(one, column) for column in columns)] for one in found],
+        [*estimates[0].key, *columns],
+        [[*one.key.values(), *(getattr(one, column) for column in columns)] for one in estimates],
     )
 
 
@@ -228,7 +228,7 @@ def test(
         raise UsageError(f"--type must be II or III (found {type_!r})")
     part = _measure(measure)
     with opened_runs(names, runs) as data:
-        made = tested(
+        tests = tested(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=(picked := condition(data, part, where or [])), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
             agents=agents, mean_over_agents=mean_over_agents,
@@ -237,20 +237,20 @@ def test(
         look, looked = look_at(data, part.name, filter(None, (factor, second)))
         whose = population_words(data, asked_agents(agents, (), [factor, second or ""]), picked)
     return Output(
-        {"runs": names, "look": look, **registered.document, **made.as_dict(), "population": whose},
+        {"runs": names, "look": look, **registered.document, **tests.as_dict(), "population": whose},
         [
-            f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}",
-            *(_table_of(name, rows) for name, rows in (("groups", made.groups), *made.results.items())),
-            averaged_words(made.averaged_over) or None,
+            f"{tests.title}: {part.title} by {' and '.join(filter(None, (tests.factor, tests.second)))}",
+            *(_table_of(name, rows) for name, rows in (("groups", tests.groups), *tests.results.items())),
+            averaged_words(tests.averaged_over) or None,
             f"population: {whose}",
-            f"unit of analysis: {made.unit}",
-            f"design: {made.design}",
-            f"assumptions: {'; '.join(made.assumptions)}",
-            *(f"warning: {warning}" for warning in made.warnings),
+            f"unit of analysis: {tests.unit}",
+            f"design: {tests.design}",
+            f"assumptions: {'; '.join(tests.assumptions)}",
+            *(f"warning: {warning}" for warning in tests.warnings),
             *filter(None, [looked]),
         ],
         standing=registered,
-        source=made,
+        source=tests,
     )
 
 
@@ -278,7 +278,7 @@ def _columns(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _one_of(**given: object) -> None:
-    named = [f"--{name}" for name, value in given.items() if value]
+def _one_of(**options: object) -> None:
+    named = [f"--{name}" for name, value in options.items() if value]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} exclude each other")

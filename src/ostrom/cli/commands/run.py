@@ -79,13 +79,13 @@ def run(
     from ostrom.engine.folder import check_name
     from ostrom.studies.resolve import resolve
 
-    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
-    if found.plan.study.people is not None:
+    resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
+    if resolved.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
-        return forecast_plan(found, like=from_, runs=runs)
-    refuse_unused(found, from_)
-    return play_and_report(found, runs / check_name(found.plan.run_name(name)), report=report)
+        return forecast_plan(resolved, like=from_, runs=runs)
+    refuse_unused(resolved, from_)
+    return play_and_report(resolved, runs / check_name(resolved.plan.run_name(name)), report=report)
 
 
 @with_play_options(
@@ -124,13 +124,13 @@ def resume(
     """
     from ostrom.studies.resolve import resolve_run
 
-    found = resolve_run(run, runs, options=options, seeds=seeds)
+    resolved = resolve_run(run, runs, options=options, seeds=seeds)
     if dry_run:
-        return forecast_plan(found, like=from_, runs=runs)
-    refuse_unused(found, from_, begun=not options.batch)  # what was begun in batches goes on in them
+        return forecast_plan(resolved, like=from_, runs=runs)
+    refuse_unused(resolved, from_, begun=not options.batch)  # what was begun in batches goes on in them
     if retry_failed:
-        found = replace(found, options=replace(found.options, ask_again=True))
-    return play_and_report(found, found.folder, report=report)
+        resolved = replace(resolved, options=replace(resolved.options, ask_again=True))
+    return play_and_report(resolved, resolved.folder, report=report)
 
 
 def play_found(resolved: Resolved, folder: Path) -> Result:
@@ -152,15 +152,15 @@ def play_found(resolved: Resolved, folder: Path) -> Result:
     )
 
 
-def play_and_report(found: Resolved, folder: Path, *, report: bool, parent: Standing | None = None) -> Output:
+def play_and_report(resolved: Resolved, folder: Path, *, report: bool, parent: Standing | None = None) -> Output:
     """Play a plan into a folder: how it ended, its cells, and with ``report`` its page.
 
     ``parent`` is what is said of the registration of the run that the plan was made from.
     """
-    result = play_found(found, folder)
+    result = play_found(resolved, folder)
     output = _ended(result, folder, parent)
     messages, code = [*output.messages], exit_code(result)
-    if (shard := found.plan.shard) is not None:
+    if (shard := resolved.plan.shard) is not None:
         name = folder.name.removesuffix(shard.folder(""))
         messages.append(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
     if report:
@@ -177,17 +177,17 @@ def play_and_report(found: Resolved, folder: Path, *, report: bool, parent: Stan
     return replace(output, messages=messages, code=code)
 
 
-def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = False) -> None:
+def refuse_unused(resolved: Resolved, like: str | None = None, *, begun: bool = False) -> None:
     """Refuse options that would do nothing, and too many batches one after another unless the run has begun."""
     from ostrom.costs.waves import check_batch
 
     if like is not None:
         raise UsageError("--from: says what to expect, and needs --dry-run")
-    if found.options.batch and not begun:
-        check_batch(found.plan, found.options.batch_waves)
+    if resolved.options.batch and not begun:
+        check_batch(resolved.plan, resolved.options.batch_waves)
 
 
-def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None = None) -> Output:
+def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | None = None) -> Output:
     """What a plan takes, directly and in batches, and whether its budget suffices.
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
@@ -197,9 +197,9 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
     from ostrom.costs.measured import measure
     from ostrom.studies.checks import SAMPLED, long_tables
 
-    plan, batch = found.plan, bool(found.options.batch)
+    plan, batch = resolved.plan, bool(resolved.options.batch)
     measured = None if like is None else measure(like, runs or "runs")
-    bound = forecast(plan, found.options.rates, measured, found.options.max_connections)
+    bound = forecast(plan, resolved.options.rates, measured, resolved.options.max_connections)
     missing = missing_adapters(plan)
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
@@ -232,8 +232,8 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
 
 def divided_budget(plan: StudyPlan) -> str:
     """What a shard may spend of the study's budget, in words."""
-    whole, own = plan.study.budget.model_dump(), asdict(plan.budget)
-    parts = [f"{own[name]:g} of {bound:g} {name}" for name, bound in whole.items() if bound is not None]
+    undivided, own = plan.study.budget.model_dump(), asdict(plan.budget)
+    parts = [f"{own[name]:g} of {bound:g} {name}" for name, bound in undivided.items() if bound is not None]
     return f"the budget of the study is divided equally; it may spend {', '.join(parts)}" if parts else (
         "the study has no budget; one would be divided equally"
     )  # fmt: skip
@@ -248,8 +248,8 @@ def _ended(result: Result, folder: Path, parent: Standing | None) -> Output:
     with open_run(folder) as run:
         # Who sees results of a registered run before it is complete could go on by them.
         bound = run.manifest.get("registered")
-        whole = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
-        blind = bool(bound) and not whole
+        finished = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
+        blind = bool(bound) and not finished
         cells = [] if blind else summarise(run.rows)
     label = f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
     if blind:

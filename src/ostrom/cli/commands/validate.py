@@ -32,10 +32,10 @@ def validate_file(
     """
     from ostrom.studies.files import builtin_names
 
-    given: dict[str, Any] = {"models": model or (), "changes": set_ or (), "seeds": seeds, "options": options}
+    choices: dict[str, Any] = {"models": model or (), "changes": set_ or (), "seeds": seeds, "options": options}
     facts = None if file in builtin_names() else check_file(Path(file))
     if facts is None:
-        facts = _study(file, preset, given)
+        facts = _study(file, preset, choices)
     elif preset is not None or model or set_ or seeds or options.stated().keys() - {"allow_key"}:
         raise UsageError(f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies")
     return Output(facts, [facts, Remark("valid")])
@@ -178,5 +178,5 @@ def _cast(file: Path) -> dict[str, Any]:
 
     cast = load_cast(file)
     roles = ", ".join(role.key for role in cast.roles)
-    taken = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
-    return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": taken}
+    use = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
+    return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": use}

@@ -60,18 +60,18 @@ class JournaledBatch:
         """The identifier of a request: no other batch, of this or another run, has it."""
         return f"{self.marker}-{key.hex()}"
 
-    def take(self, event: str, told: dict[str, Any]) -> None:
+    def take(self, event: str, facts: dict[str, Any]) -> None:
         """Take in what happened."""
         if event == "uploaded":
-            self.file, self.since, self.how = told.get("file"), told.get("since"), "uploaded"
+            self.file, self.since, self.how = facts.get("file"), facts.get("since"), "uploaded"
         elif event == "created":
-            self.id, self.how, self.found = _named(told["id"]), "in_progress", bool(told.get("found"))
+            self.id, self.how, self.found = _named(facts["id"]), "in_progress", bool(facts.get("found"))
         elif event == "refuted":
-            self.refuted.add(told["id"])
+            self.refuted.add(facts["id"])
             self.id, self.how = None, "uploaded"
         elif event == "ended":
-            self.how, self.ended, self.why = told["how"], told.get("at"), told.get("why")
-            self.silent = frozenset(self.keys[place] for place in told.get("silent", ()))
+            self.how, self.ended, self.why = facts["how"], facts.get("at"), facts.get("why")
+            self.silent = frozenset(self.keys[place] for place in facts.get("silent", ()))
         elif event in ("void", "settled"):
             setattr(self, event, True)
 
@@ -98,10 +98,10 @@ class Ledger:
         self.batches[number] = batch
         return batch
 
-    def tell(self, batch: JournaledBatch, event: str, **told: Any) -> None:
+    def tell(self, batch: JournaledBatch, event: str, **facts: Any) -> None:
         """Something happened to a batch."""
-        self.journal.batch(batch.number, time.time(), event, told)
-        batch.take(event, told)
+        self.journal.batch(batch.number, time.time(), event, facts)
+        batch.take(event, facts)
 
     async def flush(self) -> None:
         """Wait until everything told so far is on the disk."""
@@ -118,17 +118,17 @@ class Ledger:
 
 def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
     """All batches of a run, by number."""
-    found: dict[int, JournaledBatch] = {}
-    for number, at, event, told, keys in journal.batches():
+    batches: dict[int, JournaledBatch] = {}
+    for number, at, event, facts, keys in journal.batches():
         try:
             if event == "planned":
                 each = [keys[start : start + KEY] for start in range(0, len(keys), KEY)]
-                found[number] = JournaledBatch(number, str(told["model"]), str(told["marker"]), each, at)
-            elif number in found:
-                found[number].take(event, {**told, "at": at})
+                batches[number] = JournaledBatch(number, str(facts["model"]), str(facts["marker"]), each, at)
+            elif number in batches:
+                batches[number].take(event, {**facts, "at": at})
         except (KeyError, IndexError, TypeError, ValueError):
             raise RunError(f"{journal.path}: batch {number}: its entry {event!r} cannot be read") from None
-    return found
+    return batches
 
 
 def batches_in_words(count: int) -> str:

@@ -261,7 +261,7 @@ class BatchScheduler:
     def _portions(self, model: str) -> Iterator[list[WaveCall]]:
         """The queued calls that the budget covers, in portions that one batch can hold."""
         queue, largest = self._queue[model], self.services[model].endpoint.limits.bytes
-        taken: list[WaveCall] = []
+        portion: list[WaveCall] = []
         size = 0
         while queue:
             call = queue[0]
@@ -271,13 +271,13 @@ class BatchScheduler:
             if not call.waits:
                 continue
             more = len(call.body) + OVERHEAD
-            if taken and (len(taken) >= self._most[model] or size + more > largest):
-                yield taken
-                taken, size = [], 0
-            taken.append(call)
+            if portion and (len(portion) >= self._most[model] or size + more > largest):
+                yield portion
+                portion, size = [], 0
+            portion.append(call)
             size += more
-        if taken:
-            yield taken
+        if portion:
+            yield portion
 
     def _reserve(self, call: WaveCall) -> bool:
         try:
@@ -355,9 +355,9 @@ class BatchScheduler:
             await self._advance(opened)
             return
         why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
-        told = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
+        counts = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
         silent = [] if ended.how == "failed" and not ended.outputs else _silent(batch, lines)
-        self.ledger.tell(batch, "ended", how=ended.how, **told, **({"silent": silent} if silent else {}))
+        self.ledger.tell(batch, "ended", how=ended.how, **counts, **({"silent": silent} if silent else {}))
         await self.ledger.flush()  # before any of them is sent again
         for each in why:
             logger.warning("%s, batch %s: %s", batch.model, batch.id, each)
@@ -377,8 +377,8 @@ class BatchScheduler:
                 call = opened.calls.pop(batch.keys[problem.line - 1], None)
                 if call is not None:
                     self._taken(opened, call.key)
-                    said = one_line(f"{problem.code} {problem.message}")
-                    self._refuse(call, RequestRefused(f"{batch.model} refused the request: {said}"))
+                    message = one_line(f"{problem.code} {problem.message}")
+                    self._refuse(call, RequestRefused(f"{batch.model} refused the request: {message}"))
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:

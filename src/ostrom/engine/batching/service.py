@@ -117,7 +117,7 @@ class BatchService:
         await ledger.flush()
         for attempt in range(1, self.retry.tries + 1):
             try:
-                made = await endpoint.create(batch.marker, batch.file, requests)
+                created = await endpoint.create(batch.marker, batch.file, requests)
             except ModelError as error:
                 if not error.retryable and not (isinstance(error, RequestRefused) and attempt < REFUSALS):
                     ledger.tell(batch, "void")
@@ -130,7 +130,7 @@ class BatchService:
                     ledger.tell(batch, "void")
                     raise
             else:
-                ledger.tell(batch, "created", id=made.id)
+                ledger.tell(batch, "created", id=created.id)
                 await ledger.flush()
                 return
 
@@ -142,9 +142,9 @@ class BatchService:
         looks = 0
         while True:
             last = loop_time() >= late
-            for found in await self.listing():
-                if found.id not in others and self.endpoint.is_ours(found, wanted):
-                    self.ledger.tell(batch, "created", id=found.id, found=True)
+            for status in await self.listing():
+                if status.id not in others and self.endpoint.is_ours(status, wanted):
+                    self.ledger.tell(batch, "created", id=status.id, found=True)
                     await self.ledger.flush()
                     return True
             if last:
@@ -154,18 +154,18 @@ class BatchService:
 
     async def listing(self) -> list[BatchStatus]:
         """All batches of the account, newest first where the service lists them so."""
-        found: list[BatchStatus] = []
+        statuses: list[BatchStatus] = []
         after: str | None = None
         for _ in range(PAGES):
             page, after = await self.with_retries(partial(self.endpoint.page, after))
-            found += page
+            statuses += page
             if after is None:
                 break
-        return found
+        return statuses
 
     async def _newest(self) -> float | None:
         page, _ = await self.with_retries(self.endpoint.page)
-        return max((found.created for found in page if found.created is not None), default=None)
+        return max((status.created for status in page if status.created is not None), default=None)
 
     # -- waiting -------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class BatchService:
         polls = failures = absent = 0
         while True:
             try:
-                found = await self.endpoint.retrieve(batch.id)
+                status = await self.endpoint.retrieve(batch.id)
             except ModelError as error:
                 failures += 1
                 absent += error.status in ABSENT
@@ -186,12 +186,12 @@ class BatchService:
                 logger.info("%s, batch %s: %s", self.endpoint.who, batch.id, error)
                 if error.retry_after is not None:
                     self.on_retry_after(error.retry_after)
-                asked = min(error.retry_after or 0.0, self.retry.most_asked)
-                await asyncio.sleep(asked + self.polling.wait(min(failures, 8)))
+                pause = min(error.retry_after or 0.0, self.retry.most_asked)
+                await asyncio.sleep(pause + self.polling.wait(min(failures, 8)))
                 continue
             failures = absent = 0
-            if found.ended:
-                return found
+            if status.ended:
+                return status
             await asyncio.sleep(self.polling.wait(polls))
             polls += 1
 
@@ -206,7 +206,7 @@ class BatchService:
         the batch can bring no more. ``on_part`` is given those that are there while others are still waited for.
         """
         keys = {batch.request_id(key): key for key in batch.keys}
-        found: dict[bytes, ResultLine] = {}
+        lines: dict[bytes, ResultLine] = {}
         strange = readings = 0
         late = loop_time() + self.polling.patience
         while True:
@@ -215,22 +215,22 @@ class BatchService:
                 key = keys.get(line.id)
                 if key is None:
                     strange += 1
-                elif key not in found or RANK[line.kind] > RANK[found[key].kind]:
-                    found[key] = line
-            kinds = Counter(line.kind for line in found.values())
-            all_there = len(found) == len(keys)
+                elif key not in lines or RANK[line.kind] > RANK[lines[key].kind]:
+                    lines[key] = line
+            kinds = Counter(line.kind for line in lines.values())
+            all_there = len(lines) == len(keys)
             if (all_there and not kinds["bad"]) or (ended.how == "failed" and not ended.outputs):
                 break
-            if last and strange and not found:
+            if last and strange and not lines:
                 raise ForeignResults("its results belong to other requests")
             if last and (all_there or self._is_over(batch, ended, kinds["reply"])):
                 break
             if last:
-                on_part(found)
+                on_part(lines)
                 if readings == self.polling.readings - 1 or not readings % 60:
                     logger.warning(
                         "%s, batch %s: the service says %s, but %d of %d results are missing; they are waited for",
-                        self.endpoint.who, ended.id, ended.how, len(keys) - len(found), len(keys),
+                        self.endpoint.who, ended.id, ended.how, len(keys) - len(lines), len(keys),
                     )  # fmt: skip
             await asyncio.sleep(self.polling.wait(readings))
             readings += 1
@@ -238,9 +238,9 @@ class BatchService:
                 ended = await self.with_retries(partial(self.endpoint.retrieve, ended.id))
         if strange:
             logger.warning("%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange)
-        if (ended.ended_requests if ended.replied is None else ended.replied) and not found:
+        if (ended.ended_requests if ended.replied is None else ended.replied) and not lines:
             raise Lost("its results cannot be read")
-        return found
+        return lines
 
     def _is_over(self, batch: JournaledBatch, ended: BatchStatus, replies: int) -> bool:
         """Whether results that are missing will not come: the batch was broken off, or its time is over.

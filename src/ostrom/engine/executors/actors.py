@@ -104,9 +104,9 @@ class GateActor:
     async def release(self, worker: str, outcomes: Sequence[CallOutcome]) -> None:
         """Record how calls of a worker ended, and free their slots."""
         for outcome in outcomes:
-            held, call = self._held.get(worker), (outcome.model, outcome.size)
-            if held and held[call]:
-                held[call] -= 1
+            counts, call = self._held.get(worker), (outcome.model, outcome.size)
+            if counts and counts[call]:
+                counts[call] -= 1
                 outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
@@ -194,8 +194,8 @@ class ClusterGate:
 
     async def get(self, key: bytes) -> Reply | None:
         """The cached reply of a key, or None."""
-        kept: Reply | None = await self._answer(self._gate_actor.get.remote(key))
-        return kept
+        reply: Reply | None = await self._answer(self._gate_actor.get.remote(key))
+        return reply
 
     def put(self, key: bytes, reply: Reply) -> None:
         """Store a reply in the cache."""
@@ -220,10 +220,10 @@ class ClusterGate:
         await asyncio.sleep(0)
         try:
             while wanted := self._wanted(model):
-                found = await self._answer(self._gate_actor.acquire.remote(self._worker, model, wanted))
-                if isinstance(found, Failure):
-                    raise found.error()
-                for era, size in zip(found, wanted, strict=False):
+                eras = await self._answer(self._gate_actor.acquire.remote(self._worker, model, wanted))
+                if isinstance(eras, Failure):
+                    raise eras.error()
+                for era, size in zip(eras, wanted, strict=False):
                     self._grant(model, era, size)
         except OstromError as error:
             waiting = self._waiting[model]
@@ -378,11 +378,11 @@ class Outbox:
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     def answer(
-        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, asked: str | None = None
+        self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, question: str | None = None
     ) -> None:
         """Queue an answer and what was asked."""
         self.complaints[unit] += complaints
-        self._entries.append((unit, step, player, part, answer, complaints, asked))
+        self._entries.append((unit, step, player, part, answer, complaints, question))
         self._some.set()
 
     def call(self, record: CallRecord) -> None:

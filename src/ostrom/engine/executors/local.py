@@ -102,13 +102,13 @@ class Failure:
         >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')
         """
-        known: dict[str, type[OstromError]] = {
+        kinds: dict[str, type[OstromError]] = {
             "SkipMatch": SkipMatch,
             "Stopped": Stopped,
             "ReplayDiffers": ReplayDiffers,
             **vars(errors),
         }
-        kind = known.get(self.kind, OstromError)
+        kind = kinds.get(self.kind, OstromError)
         made = kind.__new__(kind)
         Exception.__init__(made, self.text)
         return made
@@ -156,8 +156,8 @@ class Batch:
 
 def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
     """The user's own prompt files by prompt set, those for all agents under no name."""
-    given = {} if library.folder is None else {"": library.own_files}
-    return given | {name: chosen.own_files for name, chosen in library.sets.items()}
+    files = {} if library.folder is None else {"": library.own_files}
+    return files | {name: chosen.own_files for name, chosen in library.sets.items()}
 
 
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
@@ -265,7 +265,7 @@ class UnitPlayer:
         self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
 
     async def play(
-        self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, known: dict[Place, Journaled], replies: Replies
+        self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, journaled: dict[Place, Journaled], replies: Replies
     ) -> UnitEnd:
         """Play a unit, given what its preparations came to and what an earlier attempt left."""
         match: LiveMatch | None = None
@@ -274,7 +274,7 @@ class UnitPlayer:
             agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
             play = mechanism.play(unit.game, unit.streams)
             match = LiveMatch(
-                unit, play, agents, self.journal, self.calls, self.tally, known, replies,
+                unit, play, agents, self.journal, self.calls, self.tally, journaled, replies,
                 lambda config: self.agent_factory.agent(config, unit.streams),
             )  # fmt: skip
             outcome = await match.run()
@@ -383,8 +383,8 @@ class LocalExecutor:
 
     def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:
         """Play one unit."""
-        known, replies = assignment.known(self._journal)
-        playing = self._player.play(assignment.unit, assignment.facts, known, replies)
+        journaled, replies = assignment.known(self._journal)
+        playing = self._player.play(assignment.unit, assignment.facts, journaled, replies)
         return playing if self._outside is None else self._told(assignment.unit, playing, self._outside)
 
     async def _told(self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats) -> UnitEnd:

@@ -270,10 +270,10 @@ class RayExecutor:
     async def models_to_abort(self) -> set[str]:
         """The models that fail steadily, over the whole cluster."""
         try:
-            found: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
+            models: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
         except self._ray.exceptions.RayActorError:
             return set(self._worker_config.models)  # the run cannot continue without the gate actor
-        return found
+        return models
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model for all workers."""
@@ -405,7 +405,7 @@ class RayExecutor:
         """Play one unit on some worker, and on another one if that dies."""
         assert self._session is not None
         journal, index = self._session.journal, assignment.unit.index
-        known, replies = assignment.known(journal)
+        journaled, replies = assignment.known(journal)
         old = journal.replies(index) if assignment.resume and assignment.again else {}
         for _ in range(MOST_DEATHS):
             try:
@@ -413,7 +413,7 @@ class RayExecutor:
             except OstromError as error:
                 return UnitEnd(error=error)
             try:
-                report = await self._report(handle, Work(assignment.unit, assignment.facts, known, replies))
+                report = await self._report(handle, Work(assignment.unit, assignment.facts, journaled, replies))
             except self._ray.exceptions.RayActorError:
                 await self._remove_dead(handle)
             except self._ray.exceptions.RayError as error:
@@ -426,7 +426,7 @@ class RayExecutor:
             finally:
                 handle.load -= 1
                 self._pool.change()
-            known, replies = journal.answers(index), _fresh(journal.replies(index), old)
+            journaled, replies = journal.answers(index), _fresh(journal.replies(index), old)
         return UnitEnd(
             error=RunError(f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?")
         )

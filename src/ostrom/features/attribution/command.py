@@ -63,12 +63,12 @@ def attribute(
         )
         registered = standing_of(parent)
     with open_run(folder) as made:
-        found = read_effects(made)
+        effects = read_effects(made)
     svg = folder / "attribution.svg"
-    drawn = draw_svg(found, svg)
+    drawn = draw_svg(effects, svg)
     return Output(
-        {"run": str(folder), **asdict(found), "svg": str(svg) if drawn else None},
-        [*_text(found), Remark(f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG")],
+        {"run": str(folder), **asdict(effects), "svg": str(svg) if drawn else None},
+        [*_text(effects), Remark(f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG")],
         [f"{spending_text(result.tally)}; run: {folder}", *trouble(result)],
         exit_code(result),
         registered,

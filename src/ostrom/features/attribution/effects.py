@@ -80,10 +80,10 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
         ((index - 1) % len(plan.edits), run.journal.answers(index).get(place, (None,))[0]) for index in ended
     )
     looked_at = _Target(plan)
-    found_so_far = [looked_at.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
-    base, base_group = found_so_far[0]
+    chances = [looked_at.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
+    base, base_group = chances[0]
     effects = []
-    for edit, (chance, group) in zip(plan.edits[1:], found_so_far[1:], strict=True):
+    for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True):
         assert edit is not None
         change, low, high = _difference(chance, group, base, base_group, level)
         effects.append(RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high))
@@ -183,12 +183,12 @@ def sign(change: float | None) -> str:
     return "." if change is None or abs(change) < 0.005 else "+" if change > 0 else "-"
 
 
-def strips(found: Attribution) -> list[str]:
+def strips(attribution: Attribution) -> list[str]:
     """Two lines per kind of change, the oldest round on the left: how much, and in which direction."""
-    kinds = grouped((effect.row, effect) for effect in found.effects)
+    kinds = grouped((effect.row, effect) for effect in attribution.effects)
     width = max(len(row) for row in kinds)
     lines = []
-    rounds = list(dict.fromkeys(e.round for e in found.effects))
+    rounds = list(dict.fromkeys(e.round for e in attribution.effects))
     for row, effects in kinds.items():
         changes = {e.round: e.change for e in effects}  # a round that cannot be flipped has none: a blank
         lines.append(f"{row:>{width}} |{''.join(block(changes.get(r, 0.0)) for r in rounds)}|")

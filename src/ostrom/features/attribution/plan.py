@@ -321,10 +321,10 @@ def remembered_rounds(
         for (_, player, part), (answer, *_) in sorted(answers.items(), key=itemgetter(0))
         if player == decision.player and part == memory.asks and memory.takes_notes
     ]
-    shown = memory.show(
+    memory_view = memory.show(
         decision.view, lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"), notes
     )
-    return shown.rounds
+    return memory_view.rounds
 
 
 def _can_flip(game: Game, played: Round, seat: int) -> bool:

@@ -73,11 +73,11 @@ class Authoring(Mechanism):
         """What the author is asked."""
         scenario = self.scenario
         rows = [[list(p), [float(x) for x in scenario.payoffs_at(p)]] for p in scenario.profiles()]
-        told = {
+        facts = {
             "subtype": scenario.subtype, "class_title": scenario.class_title, "rows": rows,
             "least": NARRATIVE_WORDS[0], "most": NARRATIVE_WORDS[1], "stable": self._stable(),
         }  # fmt: skip
-        return Decision(0, "write", View(game, 0, self.name, facts={**self._told("write"), **told}), STORY)
+        return Decision(0, "write", View(game, 0, self.name, facts={**self._told("write"), **facts}), STORY)
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
         """Two: the story and the reading."""
@@ -189,19 +189,19 @@ class AuthorPlan(DerivedPlan):
 
     def written(self, journal: Journal) -> list[Written]:
         """Every finished story, kept or not."""
-        found = []
+        stories = []
         for unit in self.units():
             ended = journal.ended(unit.index)
             if ended is None or ended[0] != "done":
                 continue
             assert isinstance(unit.mechanism, Authoring)
             facts, base = ended[3], unit.mechanism.scenario
-            kept, why = unit.mechanism.verdict(facts)
+            accepted, why = unit.mechanism.verdict(facts)
             name = f"{base.name}_{unit.cell['copy']}"
             story = " ".join(str(facts["narrative"]).split())
             title = " ".join(str(facts["title"]).split())
-            found.append(Written(name, base.name, title, story, base.claim, facts["stable"], kept, why))
-        return found
+            stories.append(Written(name, base.name, title, story, base.claim, facts["stable"], accepted, why))
+        return stories
 
 
 def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) -> list[Path]:
@@ -210,7 +210,7 @@ def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) 
     folder.mkdir(parents=True, exist_ok=True)
     with as_file(cast_file(plan.scenarios[0].family)) as cast:
         shutil.copyfile(cast, folder / CAST)
-    made = []
+    paths = []
     for story in stories:
         if not story.kept:
             continue
@@ -223,5 +223,5 @@ def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) 
         path = folder / f"{story.name}.yaml"
         path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
         load_scenario(path)
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths

@@ -46,8 +46,8 @@ def batches(
         count = records.forget()
         records = BatchRecords(run, runs)
         say(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
-    said = records.cancel() if cancel else records.ask() if ask else None
-    rows = records.rows(said)
+    states = records.cancel() if cancel else records.ask() if ask else None
+    rows = records.rows(states)
     left = len(records.under_way)
     end = f"; `ostrom resume {run}` collects them" if left else ""
     table = TextTable.of(f"{records.folder.path.name}: batches", rows) if rows else None
@@ -74,9 +74,9 @@ class BatchRecords:
         """What the services say about the batches under way, by number."""
 
         async def state(endpoint: BatchEndpoint, batch: str) -> str:
-            found = await endpoint.retrieve(batch)
-            known = found.ended_requests is not None
-            return f"{found.how}, {found.ended_requests} of {found.total} ended" if known else found.how
+            status = await endpoint.retrieve(batch)
+            counted = status.ended_requests is not None
+            return f"{status.how}, {status.ended_requests} of {status.total} ended" if counted else status.how
 
         return loop.run(self._each(state))
 
@@ -154,11 +154,11 @@ async def _forget(folder: Folder) -> int:
     with folder.open_journal() as journal:
         journal.start()
         ledger = Ledger(journal)
-        given_up = [b for b in ledger.batches.values() if not (b.settled or b.void)]
-        for batch in given_up:
+        dropped = [b for b in ledger.batches.values() if not (b.settled or b.void)]
+        for batch in dropped:
             ledger.tell(batch, "void")
         await ledger.flush()
-    return len(given_up)
+    return len(dropped)
 
 
 def _date(at: float) -> str:

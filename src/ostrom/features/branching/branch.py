@@ -299,16 +299,16 @@ class Continuation:
     replicates: int
 
 
-def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
+def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
     game = point_of(parent, origin.match).unit.game
-    known = _rounds(parent, origin.match)
-    finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
-    own = [_rounds(made, index) for index in finished]
+    parent_rounds = _rounds(parent, origin.match)
+    finished = [index for index, state in sorted(child.journal.states().items()) if state == "done"]
+    own = [_rounds(child, index) for index in finished]
     rows = []
-    for player, seated in enumerate(made.plan.unit(0).players):
-        before = _mean(game, known, player, 1, origin.round)
-        then = _mean(game, known, player, origin.round, None)
+    for player, seated in enumerate(child.plan.unit(0).players):
+        before = _mean(game, parent_rounds, player, 1, origin.round)
+        then = _mean(game, parent_rounds, player, origin.round, None)
         shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
         valid = [s for s in shares if s is not None]
         now = sum(valid) / len(valid) if valid else None
@@ -335,5 +335,5 @@ def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int
         if one.player == player and first <= one.number and (end is None or one.number < end):
             acted = None if one.action is None else game.cooperates(one.seat, one.action)
             values.append(one.payoff if paid else acted)
-    known = [float(value) for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [float(value) for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -50,8 +50,8 @@ def branch(
             options=options,
             watch=watch_with(),
         )
-        with open_run(result.folder) as made:
-            rows, unit = continuations(parent, made, result.origin), made.plan.unit(0)
+        with open_run(result.folder) as child:
+            rows, unit = continuations(parent, child, result.origin), child.plan.unit(0)
         registered = standing_of(parent)
     what = measure_of(unit.game)
     table = TextTable(

@@ -30,10 +30,10 @@ def check(
     folder = find_run(run, runs).path
     with bar("replaying") as tell:
         done = check_run(folder, rows=rows, tell=tell, processes=processes)
-    made = f", rows of {done.made} made anew" if rows else f", {done.compared} held against their rows"
+    again = f", rows of {done.made} made anew" if rows else f", {done.compared} held against their rows"
     many = f" by {done.processes} processes" if done.processes > 1 else ""
     line = (
-        f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{made}, {done.followed} "
+        f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{again}, {done.followed} "
         "followed from prompts to answers"
     )
     skipped = done.unfollowed

@@ -88,8 +88,8 @@ def compare(
             raise UsageError(f"--better must be higher or lower (found {better!r})")
         check_folders(junit, markdown)
         how = {"level": level, "margin": MARGIN if margin is None else margin, "better": better}
-        asked = {"by": by or "", "where": where or [], "agents": agents or "", "mean_over_agents": mean_over_agents}
-        return _two_runs(run, old, measure, asked, runs, how, junit, markdown)
+        query = {"by": by or "", "where": where or [], "agents": agents or "", "mean_over_agents": mean_over_agents}
+        return _two_runs(run, old, measure, query, runs, how, junit, markdown)
     single = {
         "measure": measure, "by": by, "where": where, "margin": margin, "better": better, "agents": agents,
         "mean-over-agents": mean_over_agents, "junit": junit, "markdown": markdown,
@@ -127,7 +127,7 @@ def _two_runs(
     new: str,
     old: str,
     measure: str | None,
-    asked: dict[str, Any],
+    query: dict[str, Any],
     runs: Path,
     how: dict[str, Any],
     junit: Path | None,
@@ -145,7 +145,7 @@ def _two_runs(
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         comparison = compare_runs(
-            first, second, stated_query(name, **asked), **how, price=lambda run: seed_price(run.folder, runs)
+            first, second, stated_query(name, **query), **how, price=lambda run: seed_price(run.folder, runs)
         )
         far, registered = so_far([first, second]), standing([first, second])
     columns = [name for name in comparison.differences[0].key if name != "run"]

@@ -129,9 +129,9 @@ class TwoRuns:
     def control(self) -> str:
         """What the level of the verdicts holds for, in words."""
         many = len(self.differences)
-        told = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
+        scope = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
         return (
-            f"{told} at {self.level:.4g}: higher and lower by the interval (Holm's method), guaranteed where the "
+            f"{scope} at {self.level:.4g}: higher and lower by the interval (Holm's method), guaranteed where the "
             f"bounds agree; equivalent: the bounds lie within \u00b1{self.margin:g}, however often you look"
         )
 
@@ -179,10 +179,10 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     """The agents of a comparison: those that are asked for, those that changed, or those that are studied."""
     runs = (new, old)
     models = _only_models(runs)
-    found = [_configurations(run, models[run.name], new.manifest.get("prompts") != old.manifest.get("prompts"))
+    configurations = [_configurations(run, models[run.name], new.manifest.get("prompts") != old.manifest.get("prompts"))
              for run in runs]  # fmt: skip
-    both = [name for name in found[0] if name in found[1]]
-    changed = tuple(name for name in both if found[0][name] != found[1][name])
+    both = [name for name in configurations[0] if name in configurations[1]]
+    changed = tuple(name for name in both if configurations[0][name] != configurations[1][name])
     kinds = {_new_name(name, models[run.name]): kind for run in runs for name, kind in kinds_of(run).items()}
     scripts = frozenset(name for name in both if name not in changed and not kinds[name])
     if query.agents and ALL not in query.agents:
@@ -197,10 +197,12 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
         return ComparedAgents((), "all agents (registered)", scripts)
     earlier = any(made_before_2(run.manifest) for run in runs)
     about = {name for name, kind in kinds.items() if kind or not any(kinds.values())}
-    alone = [[name for name in of if name in about and name not in both] for of in found]
+    alone = [[name for name in of if name in about and name not in both] for of in configurations]
     if not changed and not about & {*both}:
         if [len(names) for names in alone] != [1, 1]:
-            listed = "; ".join(f"{run.folder.name}: {', '.join(of)}" for run, of in zip(runs, found, strict=True))
+            listed = "; ".join(
+                f"{run.folder.name}: {', '.join(of)}" for run, of in zip(runs, configurations, strict=True)
+            )
             raise UsageError(f"no studied agent is in both runs ({listed}): --agents names those to compare")
         ((name,), (former,)) = alone  # one agent of each run, which has another name because it changed
         return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
@@ -228,11 +230,11 @@ def _configurations(run: RunData, model: str, prompts: bool) -> dict[str, list[A
         "GROUP BY ALL ORDER BY first, agent, agent_id"
     )
     entries = run.manifest.get("models") or {}
-    found: dict[str, list[Any]] = {}
+    by_agent: dict[str, list[Any]] = {}
     for row in rows:
         marks = [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None]
-        found.setdefault(_new_name(row["agent"], model), []).append(marks)
-    return {name: sorted(of, key=repr) for name, of in found.items()}
+        by_agent.setdefault(_new_name(row["agent"], model), []).append(marks)
+    return {name: sorted(of, key=repr) for name, of in by_agent.items()}
 
 
 def compare_runs(
@@ -290,9 +292,9 @@ def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], 
 def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:
     """The values of both runs; the only model of a run is the same agent in both, whatever its name."""
     where = query.where.strip() if isinstance(query.where, str) else None
-    found = observations(list(runs), query.part, where or None, ALL)
+    measured = observations(list(runs), query.part, where or None, ALL)
     models = _only_models(runs)
-    rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in found.rows]
+    rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in measured.rows]
     if agents.former:
         name, columns = agents.names[0], ("agent", "opponents")
         rows = [
@@ -301,11 +303,11 @@ def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Ob
         ]
     if agents.names:
         rows = [row for row in rows if row.whole or row["agent"] in agents.names]
-    found = replace(found, rows=tuple(rows), studied=bool(agents.names))
+    measured = replace(measured, rows=tuple(rows), studied=bool(agents.names))
     if isinstance(query.where, str) or not query.where:
-        return found
-    wanted: Any = select(found, query.part, query.where)
-    return replace(found, rows=tuple(row for row in rows if all(row[name] in of for name, of in wanted.items())))
+        return measured
+    wanted: Any = select(measured, query.part, query.where)
+    return replace(measured, rows=tuple(row for row in rows if all(row[name] in of for name, of in wanted.items())))
 
 
 def _renamed(row: Observation, model: str) -> Observation:
