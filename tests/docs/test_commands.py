@@ -34,6 +34,7 @@ PAGES = [
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if any(blocks_of(page))
     and "tutorials" not in page.parts  # run from end to end in test_blocks.py
+    and page.stem != "results"  # run on the published tables in test_results_page.py
     and (EVERYTHING or not {page.parent.name, page.stem} & LONG)
 ]
 SECONDS = {"memory", "society", "replicate"}

@@ -199,7 +199,7 @@ def test_another_port_is_taken_where_somebody_else_has_the_first(
         other.bind(("127.0.0.1", 0))
         other.listen()
         ports = [other.getsockname()[1], free_port()]
-        monkeypatch.setattr(client, "free_port", lambda: ports[len(machine.starts)])
+        monkeypatch.setattr(client, "free_port", lambda **_: ports[len(machine.starts)])
 
         async def main() -> str:
             model = open_model(machine.model())
@@ -307,6 +307,21 @@ def test_a_program_that_cannot_be_started_is_named_in_one_line(machine: Machine)
         await model.close()
 
     asyncio.run(main())
+
+
+def test_a_server_that_reuses_no_address_can_listen_on_a_port_that_does_not_rest() -> None:
+    with socket.socket() as plain:
+        plain.bind(("127.0.0.1", free_port(rests=False)))
+    with socket.socket() as plain, pytest.raises(OSError, match="in use"):
+        plain.bind(("127.0.0.1", free_port()))
+
+
+def test_the_line_that_names_a_failure_is_reported_not_what_was_written_after_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("--- 1 a\nerror: old\n--- 2 a\nmain: couldn't bind HTTP server socket\ncleaning up before exit...\n")
+    assert client.last_line(log) == "main: couldn't bind HTTP server socket"
+    log.write_text("--- 1 a\nerror: old\n--- 2 a\nloading\n\n")
+    assert client.last_line(log) == "loading"
 
 
 def test_a_free_port_can_be_listened_on_and_is_not_given_twice() -> None:

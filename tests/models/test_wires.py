@@ -69,6 +69,16 @@ def test_tokens_on_the_openai_wire(usage: Any, counted: Usage) -> None:
     assert got({"content": "x"}, usage=usage).usage == counted
 
 
+@pytest.mark.parametrize(("anew", "cached"), [(16, 3), (19, 0), (20, None), (True, None), ("16", None)])
+def test_llama_server_tells_what_it_read_anew(anew: Any, cached: int | None) -> None:
+    document = {
+        "choices": [{"message": {"content": "x"}}],
+        "usage": {"prompt_tokens": 19},
+        "timings": {"prompt_n": anew},
+    }
+    assert openai_wire.read(document, Request(TALK), who="m").usage == Usage(19, None, cached)
+
+
 @pytest.mark.parametrize(
     ("usage", "counted"),
     [

@@ -140,6 +140,16 @@ class Forecast:
         return f"<b>{size}</b>{html_table(rows)}<ul>{items}</ul>"
 
 
+def _in_flight(settings: Mapping[str, Any]) -> int:
+    """Calls that a client has in flight at most: its connections at each of its servers.
+
+    >>> _in_flight({"connections": 32, "base_url": "http://a/v1", "replicas": ["http://b/v1"]}), _in_flight({})
+    (64, 16)
+    """
+    servers = {settings.get("base_url"), *(settings.get("replicas") or ())} - {None}
+    return (settings.get("connections") or CONNECTIONS) * max(1, len(servers))
+
+
 def forecast(
     plan: StudyPlan,
     prices: Mapping[str, Any] | None = None,
@@ -152,7 +162,7 @@ def forecast(
     of a model are in flight at once.
     """
     total = Forecast(
-        connections=connections or CONNECTIONS,
+        connections=connections or min(map(_in_flight, map(plan.settings, plan.models)), default=CONNECTIONS),
         cells=plan.cells,
         matches=plan.matches,
         designs=plan.preparations,

@@ -174,7 +174,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         reasoning=reasoning,
         reasoning_kind=kind,
         finish=finish,
-        usage=_usage(document.get("usage")),
+        usage=_usage(document.get("usage"), document.get("timings")),
         logprobs=_first_token(choice.get("logprobs"), who) if request.top_logprobs else None,
         model=_text(document.get("model")),
         id=_text(document.get("id")),
@@ -226,7 +226,7 @@ def _parts(content: list[Any], kind: str) -> list[str]:
     return found
 
 
-def _usage(usage: object) -> Usage:
+def _usage(usage: object, timings: object = None) -> Usage:
     if type(usage) is not dict:
         return Usage()
     get = usage.get
@@ -234,6 +234,9 @@ def _usage(usage: object) -> Usage:
     cached, written, thought = get("prompt_cache_hit_tokens"), None, None
     if type(prompt := get("prompt_tokens_details")) is dict:
         cached, written = prompt.get("cached_tokens", cached), prompt.get("cache_write_tokens")
+    elif type(timings) is dict and type(read_anew := timings.get("prompt_n")) is int:
+        # llama-server before late 2025 tells how many tokens of the prompt it had to read.
+        cached = (token_count(get("prompt_tokens")) or 0) - read_anew
     if type(completion := get("completion_tokens_details")) is dict:
         thought = completion.get("reasoning_tokens")
     return Usage(

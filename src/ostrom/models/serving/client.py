@@ -73,6 +73,7 @@ NEWS = 5.0
 """Seconds until a person is told that a server is starting; then whenever twice as many have passed."""
 LARGEST_LOG = 16 << 20
 _TAKEN = ("address already in use", "address in use", "couldn't bind", "errno 98", "errno 48")
+_CAUSES = (*_TAKEN, "error", "failed")
 _lock = threading.Lock()
 """Held while a server starts or ends: two servers of one model would not fit into the memory of one device."""
 _running: dict[str, ServerProcess] = {}
@@ -83,7 +84,7 @@ class ServerProcess:
     """A server that runs, in a process group of its own, and how many clients use it."""
 
     def __init__(self, plan: ServerPlan, log: Path, who: str) -> None:
-        self.port, self.key, self.users = free_port(), secrets.token_hex(24), 0
+        self.port, self.key, self.users = free_port(rests=plan.kind != "llama-server"), secrets.token_hex(24), 0
         if plan.kind == "transformers":
             make_view(Path(plan.model))
         command = plan.command(self.port)
@@ -264,14 +265,17 @@ async def _healthy(port: int, seconds: float) -> bool:
         return False
 
 
-def free_port() -> int:
-    """A port of loopback that nobody uses, and that the system gives to nobody else for a minute.
+def free_port(*, rests: bool = True) -> int:
+    """A port of loopback that nobody uses, and that the system gives to nobody else for a minute if it ``rests``.
 
     A port with a closed connection rests: a server that names it may listen there, but it is not drawn again.
+    llama-server does not reuse addresses and cannot listen at a port that rests.
     """
     with socket.socket() as listener, socket.socket() as caller:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, 0))
+        if not rests:
+            return int(listener.getsockname()[1])
         listener.listen(1)
         caller.connect(listener.getsockname())
         accepted, _ = listener.accept()
@@ -281,12 +285,13 @@ def free_port() -> int:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that says something, cut to fit into a message."""
+    """The last line of a log that names a failure, else the last that says something, cut to fit into a message."""
     with suppress(OSError):
-        lines = log.read_bytes()[-8192:].decode("utf-8", "replace").splitlines()
-        for line in reversed(lines):
-            if line.strip() and not line.startswith("---"):
-                return one_line(line)[:200]
+        text = log.read_bytes()[-8192:].decode("utf-8", "replace")
+        start = [line for line in text.rpartition("\n---")[2].splitlines()[1:] if line.strip()]
+        causes = [line for line in start if any(word in line.lower() for word in _CAUSES)]
+        for line in (causes or start)[-1:]:
+            return one_line(line)[:200]
     return ""
 
 
