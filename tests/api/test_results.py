@@ -111,6 +111,7 @@ def test_a_panel_that_cannot_be_drawn_is_raised(tmp_path: Path, monkeypatch: pyt
     run = ostrom.play({**STUDY, "name": "s", "report": {"panels": [wrong]}}, runs=tmp_path, progress=False)
     with pytest.raises(UsageError, match="unknown column 'nonsense'"):
         run.report()
+    assert run.report(checklist=True) == run.path / "report" / "checklist.md"  # needs no panel
 
 
 def test_a_trend_is_asked_for_with_its_scale_its_level_and_its_groups(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_facts_of_a_game_name_what_each_seat_can_secure_and_what_survives() -> N
 )
 def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> None:
     with pytest.raises(OstromError) as refused:
-        show(kind, name)
+        show(kind=kind, name=name)
     assert str(refused.value).startswith(line)
 
 
@@ -103,7 +103,7 @@ def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> No
     ],
 )
 def test_what_is_shown_as_json(kind: str, name: str, found: dict[str, Any]) -> None:
-    told = show(kind, name).document
+    told = show(kind=kind, name=name).document
     assert found.items() <= told.items()
     if kind == "measure":
         keys = ["name", "title", "definition", "unit", "scale", "bounds", "needs", "source", "values"]
