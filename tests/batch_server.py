@@ -50,7 +50,7 @@ class BatchFaults:
     def __post_init__(self) -> None:
         for kind in self.rates:
             if kind not in BATCH_KINDS:
-                raise StudyError("unknown kind of fault", key="batch faults", found=kind, allowed=BATCH_KINDS)
+                raise StudyError("unknown kind of fault", key="batch faults", actual=kind, allowed=BATCH_KINDS)
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ def test_where_nothing_can_be_written_the_answer_says_so(
     def refuse(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("ostrom.analysis.looks.write_whole", refuse)
+    monkeypatch.setattr("ostrom.analysis.looks.write_atomically", refuse)
     assert told(call, *ASKED)["estimates"][0]["note"].endswith("looks not recorded")
     (tmp_path / "runs/s/verdicts.json").write_text('{"cooperation, chance": [2, 3]}')
     assert told(call, *ASKED)["look"] == 3

@@ -53,7 +53,7 @@ def errors() -> list[OstromError]:
         if not (isinstance(kind, type) and issubclass(kind, OstromError)):
             continue
         if kind is StudyError:
-            made.append(StudyError("is wrong", file="a.yaml", key="b", found=3))
+            made.append(StudyError("is wrong", file="a.yaml", key="b", actual=3))
         elif kind is UnknownName:
             made.append(UnknownName("game", "chess", ["go"]))
         else:

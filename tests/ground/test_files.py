@@ -9,7 +9,7 @@ import pytest
 
 from ostrom.ground import files
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.ground.files import cache_folder, plain, read_plain, read_text_file, refuse_link, write_whole
+from ostrom.ground.files import cache_folder, plain, read_plain, read_text_file, refuse_link, write_atomically
 
 
 def test_a_draft_that_somebody_else_has_made_meanwhile_is_not_written_into(
@@ -20,7 +20,7 @@ def test_a_draft_that_somebody_else_has_made_meanwhile_is_not_written_into(
     draft.hardlink_to(other)
     monkeypatch.setattr(files, "draft_of", lambda _: draft)
     with pytest.raises(FileExistsError):
-        write_whole(tmp_path / "table", b"ours")
+        write_atomically(tmp_path / "table", b"ours")
     assert other.read_text() == "theirs"
 
 
@@ -61,7 +61,7 @@ def test_a_file_takes_its_place_whole_and_leaves_no_draft(tmp_path: Path) -> Non
     other.write_text("theirs")
     for name in ("table", ".table.tmp"):
         (tmp_path / name).symlink_to(other)
-    write_whole(tmp_path / "table", b"ours", sync=True, mode=0o600)
+    write_atomically(tmp_path / "table", b"ours", sync=True, mode=0o600)
     assert (tmp_path / "table").read_bytes() == b"ours" and other.read_text() == "theirs"
     assert (tmp_path / "table").stat().st_mode & 0o777 == 0o600 and not (tmp_path / ".table.tmp").exists()
 

@@ -31,15 +31,15 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(36, 3_255),
     "memory": Size(9, 499),
     "framing": Size(17, 1_830),
-    "models": Size(30, 3_702),
+    "models": Size(30, 3_708),
     "agents": Size(31, 2_880),
     "engine": Size(30, 5_641),
     "data": Size(5, 665),
     "analysis": Size(44, 5_154),
     "reports": Size(34, 2_989),
     "studies": Size(20, 2_631),
-    "costs": Size(11, 1_357),
-    "api": Size(6, 575),
+    "costs": Size(11, 1_360),
+    "api": Size(6, 577),
     "cli": Size(14, 1_275),
     "web": Size(5, 344),
     "features": Size(138, 11_772),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=614, statements=61_589)
+WHOLE = Size(files=614, statements=61_600)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -101,9 +101,9 @@ import os, signal, sys
 from ostrom.cli import main
 from ostrom.studies import design
 
-written, when, taken = design.write_whole, sys.argv.pop(), []
+written, when, taken = design.write_atomically, sys.argv.pop(), []
 
-def write_whole(*given, **how):
+def write_atomically(*given, **how):
     taken.append(given)
     if len(taken) == 2 and when == "before":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -111,7 +111,7 @@ def write_whole(*given, **how):
     if len(taken) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-design.write_whole = write_whole
+design.write_atomically = write_atomically
 sys.argv = ["ostrom", "run", "w.yaml", "--name", "killed"]
 main()
 """

@@ -237,9 +237,9 @@ def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[R
         return None
     lines = [{match["round"]: _own(match, record) for match in record["matches"]} for record in records]
     if not records or records[0]["name"] != "You":
-        kept = view.history if remembered is None else remembered
+        past_rounds = view.history if remembered is None else remembered
         own = {r.number: {"seat": view.seat, "action": r.actions[view.seat] if r.actions else None,
-               "payoff": r.payoffs[view.seat]} for r in kept}  # fmt: skip
+               "payoff": r.payoffs[view.seat]} for r in past_rounds}  # fmt: skip
         lines = [own, *lines]
     rounds = []
     for number in sorted(lines[0]):

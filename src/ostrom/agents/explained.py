@@ -75,7 +75,7 @@ def mixed(form: Choice | Number) -> Mixture:
         raise StudyError(
             "a mixed strategy is over named actions, or over a few amounts that the game declares; this game "
             "declares none",
-            key="agent.answer", found="mixture",
+            key="agent.answer", actual="mixture",
         )  # fmt: skip
     return Mixture(tuple(map(str, form.few)))
 

@@ -24,7 +24,7 @@ def check_policy(policy: str) -> None:
     if policy not in POLICIES[:3] and not (policy.startswith("default:") and len(policy) > 8):
         near = nearest(policy, POLICIES)
         hint = f", did you mean {near!r}?" if near else ""
-        raise StudyError(f"there is no such policy{hint}", found=policy, allowed=POLICIES)
+        raise StudyError(f"there is no such policy{hint}", actual=policy, allowed=POLICIES)
 
 
 def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator, *, refused: bool = False) -> Answer:

@@ -166,7 +166,7 @@ class ScriptedAgent:
         if isinstance(form, Choice) and value not in form.options:
             raise StudyError(
                 f"strategy {strategy.name} gave no valid answer to a {kind!r} decision",
-                found=value,
+                actual=value,
                 allowed=form.options,
             )
         if isinstance(form, Record):
@@ -174,7 +174,7 @@ class ScriptedAgent:
                 value = fitted(value, form.schema)
             except Misfit as misfit:
                 raise StudyError(
-                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}", found=value
+                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}", actual=value
                 ) from None
         return Answer(value, "scripted")
 
@@ -227,7 +227,7 @@ def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None 
     """
     room = {option: 100 if caps is None else caps.get(option, 100) for option in odds}
     if sum(room.values()) < 100:
-        raise StudyError("the caps leave no room for percentages that sum to 100", found=dict(caps or {}))
+        raise StudyError("the caps leave no room for percentages that sum to 100", actual=dict(caps or {}))
     exact = _within(odds, room)
     # The margin accepts sums like 0.1 + 0.2 that are slightly below a whole number.
     percentages = {option: int(share + 1e-9) for option, share in exact.items()}

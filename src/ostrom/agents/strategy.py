@@ -76,7 +76,7 @@ class Strategy(ABC):
         if p in self._pure:
             return self._pure[p]
         if not 0.0 < p < 1.0:
-            raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
+            raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", actual=p)
         return self._cd_odds(past.game, past.seat, p)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
@@ -112,7 +112,7 @@ class Strategy(ABC):
             raise StudyError(
                 f"strategy {self.name}: tolerance must be below the number of co-players, "
                 f"which is {game.seats - 1} in game {game.name}",
-                found=self.tolerance,
+                actual=self.tolerance,
             )
         self._pure = {p: self._cd_odds(game, seat, p) for p in (C, D)}
 

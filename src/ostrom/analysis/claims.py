@@ -313,7 +313,7 @@ def declared_reference(name: str, package: str) -> type[Reference]:
     functions = {one: _imported(one, package, key, place) for key, one in named.items() if ":" in one}
     for key, one in named.items():
         if ":" not in one and not hasattr(base, one):
-            raise StudyError("is no method of the class that python names", key=key, file=place, found=one)
+            raise StudyError("is no method of the class that python names", key=key, file=place, actual=one)
     if hasattr(base, "more") and "more" not in named.values():
         raise StudyError(
             "computes figures (more) that no entry declares: add {python: more, by: ..., where: ..., pools: ...}",

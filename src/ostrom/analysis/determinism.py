@@ -110,10 +110,10 @@ def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
         play = unit.mechanism.play(unit.game, nothing)
         decisions = next(play)
         while True:
-            made = [agents[d.player].reply(d, nothing) for d in decisions]
-            for decision, reply in zip(decisions, made, strict=True):
+            answers = [agents[d.player].reply(d, nothing) for d in decisions]
+            for decision, reply in zip(decisions, answers, strict=True):
                 replies.setdefault(decision.player, []).append(reply)
-            decisions = play.send(made)
+            decisions = play.send(answers)
     except StopIteration:
         return replies
     except (ChanceUsed, OstromError):

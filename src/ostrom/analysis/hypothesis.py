@@ -108,9 +108,11 @@ def test(
     clusters = (cluster,) if isinstance(cluster, str) and cluster else tuple(cluster or ())
     _check(method, factor, second, clusters)
     factors = (factor,) if second is None else (factor, second)
-    found = observations(data, part, where, asked_agents(agents, (), factors))
-    split = split_by(found, (), factors, agents, mean=mean_over_agents)
-    groups = {key: replace(found, rows=tuple(rows)) for key, rows in found.groups(split).items()} or {(): found}
+    observed = observations(data, part, where, asked_agents(agents, (), factors))
+    split = split_by(observed, (), factors, agents, mean=mean_over_agents)
+    groups = {key: replace(observed, rows=tuple(rows)) for key, rows in observed.groups(split).items()} or {
+        (): observed
+    }
     parts, failure = [], None
     for key, values in groups.items():
         try:
@@ -126,19 +128,19 @@ def test(
             failure = failure or error
     if not parts or method is None:
         raise failure or UsageError(f"no finished match that is asked for has a value of {part.name}")
-    first, made = parts[0][1:]
+    first, outcome = parts[0][1:]
     far = so_far([data] if isinstance(data, RunData) else data)
-    told = [f"{who['agent']}: {text}" if who else text for who, sample, one in parts
+    warnings = [f"{who['agent']}: {text}" if who else text for who, sample, one in parts
             for text in (*sample.warnings(method), *one.warnings)]  # fmt: skip
     tables = {
         name: with_holm_of([{**who, **row} for who, _, one in parts for row in one.tables.get(name, [])], bool(split))
         for name in dict.fromkeys(name for *_, one in parts for name in one.tables)
     }
     rows = [{**who, **row} for who, sample, _ in parts for row in sample.groups()]
-    averaged = found.averaged(found.rows, [*split, *factors])
+    averaged = observed.averaged(observed.rows, [*split, *factors])
     return FactorTest(
-        part.name, factor, second, method, made.title, first.unit, made.design, made.assumptions,
-        (*filter(None, [far]), *told, *([str(failure)] if failure is not None else [])), rows, tables, level,
+        part.name, factor, second, method, outcome.title, first.unit, outcome.design, outcome.assumptions,
+        (*filter(None, [far]), *warnings, *([str(failure)] if failure is not None else [])), rows, tables, level,
         averaged_over=averaged,
     )  # fmt: skip
 

@@ -152,14 +152,14 @@ class Sample:
 
     def groups(self) -> list[dict[str, Any]]:
         """Number of units, mean (that of `ostrom estimate`) and standard deviation of every combination of levels."""
-        made = []
+        summaries = []
         for levels in self._combinations():
             rows = [row for row in self.rows if row.levels == levels]
             mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
             spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
             named = dict(zip(self.factors, levels, strict=True))
-            made.append({**named, self.units: len(rows), "mean": mean, "sd": spread})
-        return made
+            summaries.append({**named, self.units: len(rows), "mean": mean, "sd": spread})
+        return summaries
 
     def warnings(self, method: str) -> tuple[str, ...]:
         """What a reader must know about these values under a method."""
@@ -178,23 +178,23 @@ class Sample:
         return tuple(lines)
 
 
-def sample_of(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
+def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
     """The values of a measure by the levels of one factor or two; complains where there is nothing to compare."""
-    found.need([*factors, *clusters])
-    if not found.rows:
-        raise UsageError(f"no finished match that is asked for has a value of {found.measure.name}")
-    known = [o for o in found.rows if all(o[name] is not None for name in factors)]
-    made = Sample(found, tuple(factors), tuple(clusters), tuple(known), len(found.rows) - len(known))
-    if known and all(o.exact for o in known):
+    observed.need([*factors, *clusters])
+    if not observed.rows:
+        raise UsageError(f"no finished match that is asked for has a value of {observed.measure.name}")
+    complete = [o for o in observed.rows if all(o[name] is not None for name in factors)]
+    sample = Sample(observed, tuple(factors), tuple(clusters), tuple(complete), len(observed.rows) - len(complete))
+    if complete and all(o.exact for o in complete):
         raise UsageError(
-            f"{found.measure.name}: all values come from deterministic players, which have no sampling error: there "
+            f"{observed.measure.name}: all values come from deterministic players, which have no sampling error: there "
             "is nothing to test; `ostrom estimate` gives the exact differences"
         )
     for name in factors:
-        if len(made.levels[name]) < 2:
-            listed = ", ".join(map(str, made.levels[name])) or "none"
+        if len(sample.levels[name]) < 2:
+            listed = ", ".join(map(str, sample.levels[name])) or "none"
             raise UsageError(f"factor {name}: a test needs at least 2 levels with values (found {listed})")
-    return made
+    return sample
 
 
 def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
@@ -258,18 +258,18 @@ def evidence_of(reference: Mapping[str, str], rows: Sequence[SampleRow], unit: s
     """
     clusters: dict[str, tuple[int, ...]] = {}
     for i, (name, first) in enumerate(reference.items()):
-        found: dict[str, set[Any]] = {}
+        members: dict[str, set[Any]] = {}
         for row in rows:
-            found.setdefault(str(row.levels[i]), set()).add(row.cluster if clustered else row.unit)
-        base = found.pop(first, set())
-        for level, of in found.items():
+            members.setdefault(str(row.levels[i]), set()).add(row.cluster if clustered else row.unit)
+        base = members.pop(first, set())
+        for level, of in members.items():
             both = len(base & of)
             clusters[f"{name}[{level}]"] = (both,) if both == len(base | of) else (len(base), len(of))
-    said = (
+    sentence = (
         f"bf10: JZS, two-sided, r = {MEDIUM:.3f}, from the statistic as if it were a t of one value per {unit}; "
         "one above 1 speaks for a difference"
     )
-    return Evidence(clusters, unit, said)
+    return Evidence(clusters, unit, sentence)
 
 
 Table: TypeAlias = list[dict[str, Any]]
@@ -298,10 +298,10 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
         one, two = values.side(first), values.side(second)
-        made = comparison(values.found, one, two, values.factors[0], ())
-        if not made.paired:  # asked for by name: seeds pair, whatever they share
-            made = comparison(replace(values.found, shared=True), one, two, values.factors[0], ())
-        sides = made.pairs()
+        contrast = comparison(values.found, one, two, values.factors[0], ())
+        if not contrast.paired:  # asked for by name: seeds pair, whatever they share
+            contrast = comparison(replace(values.found, shared=True), one, two, values.factors[0], ())
+        sides = contrast.pairs()
         if len(sides[0]) < 2:
             raise UsageError(
                 f"{values.factors[0]}: {len(sides[0])} pairs of {first} and {second} (at least 2 are needed): pairs "
@@ -309,7 +309,7 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
             )
         test = paired_t(*sides, unit=values.unit, level=level)
         d = cohens_d_paired(*sides, unit=values.unit, level=level)
-        return {**_t_row(test, d), "note": made.note}
+        return {**_t_row(test, d), "note": contrast.note}
 
     if method == "welch":
         return Comparisons(
@@ -355,16 +355,16 @@ def permutations(values: Sample, seed: int) -> Comparisons:
             rows = [*values.at(first), *values.at(second)]
             treated = [float(row.levels[0] == first) for row in rows]
             labels = [row.cluster for row in rows] if values.clusters else None
-            whole = labels is not None and _constant(rows)
+            by_cluster = labels is not None and _constant(rows)
             test = permutation_grouped(
                 _values(rows), treated, unit=values.unit, rng=rng,
-                clusters=labels if whole else None, blocks=None if whole else labels,
+                clusters=labels if by_cluster else None, blocks=None if by_cluster else labels,
             )  # fmt: skip
-            note = "" if labels is None else "whole clusters swap levels" if whole else "swaps within clusters"
+            note = "" if labels is None else "whole clusters swap levels" if by_cluster else "swaps within clusters"
         how = "all arrangements" if test.exact else f"{test.arrangements} random arrangements, seed {seed}"
-        made = test.estimate
+        estimate = test.estimate
         return {
-            "difference": made.value, "p": made.p, "arrangements": how, "n": list(made.sizes), "note": note
+            "difference": estimate.value, "p": estimate.p, "arrangements": how, "n": list(estimate.sizes), "note": note
         }  # fmt: skip
 
     if within:
@@ -393,11 +393,11 @@ def bayes_factors(values: Sample) -> Comparisons:
         note = ""
         if within:
             one, two, left = _same_units(values, first, second)
-            made, note = (jzs_paired(one, two, unit=values.unit), f"{left} without a partner left out" if left else "")
+            jzs, note = (jzs_paired(one, two, unit=values.unit), f"{left} without a partner left out" if left else "")
         else:
-            made = jzs_two_sample(_values(values.at(first)), _values(values.at(second)), unit=values.unit)
+            jzs = jzs_two_sample(_values(values.at(first)), _values(values.at(second)), unit=values.unit)
         return {
-            "bf10": made.bf10, "log_bf10": made.log_bf10, "t": made.t, "df": made.df, "n": list(made.n), "note": note
+            "bf10": jzs.bf10, "log_bf10": jzs.log_bf10, "t": jzs.t, "df": jzs.df, "n": list(jzs.n), "note": note
         }  # fmt: skip
 
     kind = f"pairs of values of the same {values.unit}" if within else "independent groups"
@@ -519,14 +519,14 @@ def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> T
         except StatisticsError as error:
             failure = failure or error
             rows.append({**named, "note": str(error)})
-    known = [row for row in rows if len(row) > 2]
-    if failure is not None and not known:
+    filled = [row for row in rows if len(row) > 2]
+    if failure is not None and not filled:
         raise failure
-    tested = [row for row in known if row.get("p") is not None]
+    tested = [row for row in filled if row.get("p") is not None]
     if len(rows) > 1 and tested:
         for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
             row["p_holm"] = adjusted
-    columns = list(dict.fromkeys(name for row in known for name in row if name != "note"))
+    columns = list(dict.fromkeys(name for row in filled for name in row if name != "note"))
     return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in rows]
 
 

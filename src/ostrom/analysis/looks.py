@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from ostrom.data.rundata import RunData, quoted
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 
 FILE = "verdicts.json"
 ALPHA = 0.05
@@ -49,7 +49,7 @@ def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tu
             after[name] = sorted(before | {seeds})
         with suppress(OSError):
             if after != record and data.folder.is_dir():
-                write_whole(path, orjson.dumps(after))
+                write_atomically(path, orjson.dumps(after))
         recorded &= _read(path) == after
     note = f"look {look}: a YES needs p < {alpha(look):.2g}, or the bounds" if look > 1 else ""
     return look, note if recorded else NOT_RECORDED

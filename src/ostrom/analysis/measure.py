@@ -152,7 +152,7 @@ class MeasureDeclaration:
     def part(self) -> Any:
         """The declared ``Measure``, or the function that makes it from parameters; StudyError if invalid."""
         if not isinstance(self.entry, Mapping):
-            raise StudyError("a measure is a mapping", file=self.file, key=self.name, found=self.entry)
+            raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
         entry = dict(self.entry)
         for key in entry:
             if key not in FIELDS:
@@ -199,7 +199,7 @@ class MeasureDeclaration:
         except (ImportError, AttributeError, ValueError) as error:
             raise StudyError(
                 f"must name a Python object as module:name ({error})",
-                file=self.file, key=f"{self.name}.{key}", found=place,
+                file=self.file, key=f"{self.name}.{key}", actual=place,
             ) from error  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
         raise StudyError("must be a mapping from the names of measures to what they are", file=file)
     fragments = entries.get(FRAGMENTS, {})
     if not isinstance(fragments, Mapping):
-        raise StudyError("must be a mapping from names to SQL", file=file, key=FRAGMENTS, found=fragments)
+        raise StudyError("must be a mapping from names to SQL", file=file, key=FRAGMENTS, actual=fragments)
     for name, entry in entries.items():
         if name != FRAGMENTS:
             both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)

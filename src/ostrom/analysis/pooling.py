@@ -52,7 +52,7 @@ def refuse_pooling(
         varied = dict.fromkeys(factor for factors, _ in designs.values() for factor in factors)
         if name not in varied:
             what = f"is no factor of {listed(designs)}"
-            raise StudyError(what, file=file, key=f"{key}.pools", found=name, allowed=varied)
+            raise StudyError(what, file=file, key=f"{key}.pools", actual=name, allowed=varied)
     for study, (factors, cells) in designs.items():
         silent = pooled_factors(cells, factors, where, [*visible, *pools])
         if silent:

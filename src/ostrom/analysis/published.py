@@ -122,11 +122,11 @@ def _value(
 
 def _by_rest(pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
     """The mean by what a cell has in the columns that ``minus`` does not name."""
-    found: dict[tuple[str, ...], list[float]] = {}
+    by_rest: dict[tuple[str, ...], list[float]] = {}
     for one in cells:
         rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
-        found.setdefault(rest, []).append(one.value)
-    return {rest: math.fsum(of) / len(of) for rest, of in found.items()}
+        by_rest.setdefault(rest, []).append(one.value)
+    return {rest: math.fsum(of) / len(of) for rest, of in by_rest.items()}
 
 
 def _picked(

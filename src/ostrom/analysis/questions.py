@@ -277,9 +277,9 @@ def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
         return None
     pairs = []
     for one, two in combinations(cells, 2):
-        made = comparison(values, cells[one], cells[two], factors[0], (*factors, *question.by))
+        contrast = comparison(values, cells[one], cells[two], factors[0], (*factors, *question.by))
         named = {**key, "range": f"{_joined(one)} - {_joined(two)}"}
-        pairs.append(estimated(named, made.inference(), made.n, made.unit, made.note, compares=True))
+        pairs.append(estimated(named, contrast.inference(), contrast.n, contrast.unit, contrast.note, compares=True))
     pairs = [pair if pair.value >= 0 else _turned(pair) for pair in pairs]
     largest = max(pairs, key=lambda pair: pair.value)
     return QuestionFigure(question, "", largest, tuple(pairs))

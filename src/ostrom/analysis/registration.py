@@ -200,7 +200,7 @@ def registration_of(content: Any, file: str, key: str = "") -> Registration:
         _ = registration.time
     except ValueError:
         raise StudyError(
-            "must be a time such as 2026-11-17T09:00:00Z", file=file, key="created", found=registration.created
+            "must be a time such as 2026-11-17T09:00:00Z", file=file, key="created", actual=registration.created
         ) from None
     if registration.content_hash != registration.hash:
         raise StudyError(

@@ -110,7 +110,7 @@ class UnitFigure:
 
 
 def figure(
-    found: Observations,
+    observed: Observations,
     sides: Sequence[tuple[float, Sequence[Observation]]],
     without: Sequence[str],
     balance: Sequence[str] = (),
@@ -119,28 +119,29 @@ def figure(
     note: str = "",
 ) -> UnitFigure:
     """A sum of coefficient times mean; ``without`` names the columns that are no condition."""
-    names = [n for n in dict.fromkeys((*found.factors, *SETTING)) if n in found.columns and n not in without]
+    names = [n for n in dict.fromkeys((*observed.factors, *SETTING)) if n in observed.columns and n not in without]
     rows = [row for _, of in sides for row in of]
     # What is the same in every value of each side tells no conditions apart.
     names = [n for n in names if any(len({row[n] for row in of}) > 1 for _, of in sides)]
-    made = []
+    built_sides = []
     for a, of in sides:
         cells = grouped((tuple(row[name] for name in balance), row) for row in of)
         units = [unit for part in cells.values() for unit in per_match(part).values()]
         weights = balanced(units, [unit.weight for unit in units], balance)
         conditions = [tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units]
-        labels = [found.label(unit, runs=runs) for unit in units]
+        labels = [observed.label(unit, runs=runs) for unit in units]
         side = UnitSide([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
-        made.append((a, side))
+        built_sides.append((a, side))
     measured = any(row.weight is not None for row in rows)
-    tops = [[row.most_weight for row in unit.rows] for _, side in made for unit in side.units]
+    tops = [[row.most_weight for row in unit.rows] for _, side in built_sides for unit in side.units]
     names_of = measured and not balance and all(top is not None for of in tops for top in of)
     most = max((math.fsum(top or 0.0 for top in of) for of in tops), default=0.0) if names_of else None
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return UnitFigure(
-        tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
-        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured, most,
+        tuple(built_sides), bounds_of(rows), "match" if observed.measure.unit == "decision" else observed.measure.unit,
+        note, observed.shared, observed.measure.unit not in ("match", "decision"), observed.measure.binary, measured,
+        most,
     )  # fmt: skip
 
 

@@ -101,12 +101,14 @@ class Observations:
             return (self.cell(row, ["run"]), row["seed"])
         return ("match", row["run"], row.history or row["match"])
 
-    def averaged(self, rows: Iterable[Observation], shown: Sequence[str], named: Sequence[str] = ()) -> dict[str, int]:
+    def averaged(
+        self, rows: Iterable[Observation], displayed: Sequence[str], named: Sequence[str] = ()
+    ) -> dict[str, int]:
         """The varied factors, and the agents, that figures of some values average over."""
         values = list(rows)
         who = () if all(row.whole for row in values) else ("agent",)
         factors = [name for name in (*self.factors, *who) if name in self.columns]
-        return averaged_over(values, factors, [name for name in shown if name in self.columns], named)
+        return averaged_over(values, factors, [name for name in displayed if name in self.columns], named)
 
     def by_agent(self, by: Sequence[str], *compared: str) -> tuple[str, ...]:
         """Columns that split these values into one row per agent, beside others and the column that is compared.
@@ -134,10 +136,10 @@ class Observations:
     def groups(self, by: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
         """The values of every combination of columns that occurs, in the order of the study."""
         self.need(by)
-        found = grouped((tuple(row[name] for name in by), row) for row in self.rows)
+        by_key = grouped((tuple(row[name] for name in by), row) for row in self.rows)
         order = [self._order(name) for name in by]
-        ranked = sorted(found, key=lambda key: [o[value] for o, value in zip(order, key, strict=True)])
-        return {key: found[key] for key in ranked}
+        ranked = sorted(by_key, key=lambda key: [o[value] for o, value in zip(order, key, strict=True)])
+        return {key: by_key[key] for key in ranked}
 
     def _order(self, column: str) -> dict[Any, int]:
         """The rank of each value of a column: levels in the order of the study, then others as met."""
@@ -183,11 +185,11 @@ def per_match(rows: Iterable[Observation], *, apart: bool = False) -> dict[tuple
 
     The generations of one population depend on each other and make one value, unless they are kept ``apart``.
     """
-    found: dict[tuple[Any, ...], UnitValue] = {}
+    by_match: dict[tuple[Any, ...], UnitValue] = {}
     for row in rows:
         one = row["match"] if apart or row.history is None else row.history
-        found.setdefault((row["run"], one), UnitValue()).rows.append(row)
-    return found
+        by_match.setdefault((row["run"], one), UnitValue()).rows.append(row)
+    return by_match
 
 
 def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
@@ -223,7 +225,7 @@ def observations(
     if not runs:
         raise UsageError("there is no run to take values from")
     check_agents(runs, agents)
-    found: list[Observation] = []
+    collected: list[Observation] = []
     failed: list[dict[str, Any]] = []
     factors: dict[str, None] = {}
     levels: dict[str, dict[Any, None]] = {}
@@ -237,17 +239,25 @@ def observations(
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
         chosen = chosen_agents(run, agents, where)
-        found += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
+        collected += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
         everybody = chosen is None or any(row.whole for row in rows)
         failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
-    for at, row in enumerate(found):  # a column that only another run has is empty
+    for at, row in enumerate(collected):  # a column that only another run has is empty
         if len(row.columns) < len(columns):
-            found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
+            collected[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
     studied = agents is None and not names_agents(where)
     return Observations(
-        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
+        measure,
+        tuple(collected),
+        tuple(factors),
+        listed,
+        frozenset(columns),
+        shared,
+        tuple(runs),
+        tuple(failed),
+        studied,
     )
 
 
@@ -260,8 +270,8 @@ def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
     if rows and isinstance(where, str) and where.strip():
         rows = run.picked(f"({where}) AND {lost}")
     if isinstance(where, Mapping):
-        known = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
-        rows = [row for row in rows if _meets(row, known)]
+        condition = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
+        rows = [row for row in rows if _meets(row, condition)]
     return [{**row, "run": f"{row['run']} ({mark})"} for row in rows] if mark is not None else rows
 
 
@@ -273,16 +283,16 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
     """The values of one run. Those that were read last are kept: several questions are often asked of one measure."""
     if isinstance(where, Mapping):
         run, where = counting(run, measure, where)
-    asked = where.strip() if isinstance(where, str) else ""
-    key = (measure, asked, mark)
+    query = where.strip() if isinstance(where, str) else ""
+    key = (measure, query, mark)
     if run.last_read is None or run.last_read[0] != key:
         run.last_read = None  # one measure at a time is in memory
-        run.last_read = (key, list(_read(run, measure, asked, mark)))
-    found: list[Observation] = run.last_read[1]
+        run.last_read = (key, list(_read(run, measure, query, mark)))
+    cached: list[Observation] = run.last_read[1]
     if not isinstance(where, Mapping):
-        return found
+        return cached
     wanted = {name: _allowed(name, level, measure) for name, level in where.items()}
-    return [row for row in found if _meets(row.columns, wanted)]
+    return [row for row in cached if _meets(row.columns, wanted)]
 
 
 def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
@@ -374,13 +384,13 @@ def histories(data: RunData) -> dict[int, int]:
         "string_agg((seat IS NULL) || '/' || agent, chr(10) ORDER BY player) AS agents "
         f"FROM matches WHERE generation IS NOT NULL GROUP BY match, {listed}) ORDER BY match"
     )
-    found: dict[int, int] = {}
+    first_of: dict[int, int] = {}
     met: dict[tuple[int, int], int] = {}
     first: dict[tuple[int, int], int] = {}
     for row in rows:
         again = met[row["population"], row["generation"]] = met.get((row["population"], row["generation"]), -1) + 1
-        found[row["match"]] = first.setdefault((row["population"], again), row["match"])
-    return found
+        first_of[row["match"]] = first.setdefault((row["population"], again), row["match"])
+    return first_of
 
 
 EQUAL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=(?![=~])\s*([^=<>!'\"()]+?)\s*")
@@ -397,18 +407,18 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     equal = [EQUAL.fullmatch(text) for text in written]
     if not all(equal):
         return " AND ".join(f"({text})" for text in written)
-    found = observations(data, measures.named(measure), agents=ALL)
+    observed = observations(data, measures.named(measure), agents=ALL)
     wanted: dict[str, list[Any]] = {}
     for match in equal:
         assert match is not None
         column, text = match.groups()
         if column in wanted:
             raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        if says_what_counts(found.measure, column):
+        if says_what_counts(observed.measure, column):
             parts = [part.strip() for part in text.split(",") if part.strip()]
             wanted[column] = [_level(counted_levels(column), column, part) for part in parts]
         else:
-            wanted[column] = _levels(found, column, text)
+            wanted[column] = _levels(observed, column, text)
     return wanted
 
 
@@ -420,23 +430,23 @@ def select(
         return where.strip() or None
     if not where:
         return None
-    found = observations(data, measures.named(measure), agents=ALL)
-    found.need(name for name in where if not says_what_counts(found.measure, name))
+    observed = observations(data, measures.named(measure), agents=ALL)
+    observed.need(name for name in where if not says_what_counts(observed.measure, name))
     wanted: dict[str, list[Any]] = {}
-    for column, given in where.items():
-        parts = given if isinstance(given, list | tuple) else [given]
-        known = counted_levels(column) if says_what_counts(found.measure, column) else _known(found, column)
-        wanted[column] = [_level(known, column, as_text(part)) for part in parts]
+    for column, stated in where.items():
+        parts = stated if isinstance(stated, list | tuple) else [stated]
+        allowed = counted_levels(column) if says_what_counts(observed.measure, column) else _known(observed, column)
+        wanted[column] = [_level(allowed, column, as_text(part)) for part in parts]
     return wanted
 
 
-def _levels(found: Observations, column: str, text: str) -> list[Any]:
-    found.need([column])
-    known = _known(found, column)
-    if text in known:  # a level may itself contain a comma
-        return [known[text]]
+def _levels(observed: Observations, column: str, text: str) -> list[Any]:
+    observed.need([column])
+    levels = _known(observed, column)
+    if text in levels:  # a level may itself contain a comma
+        return [levels[text]]
     wanted = [part.strip() for part in text.split(",") if part.strip()]
-    return [_level(known, column, part) for part in wanted]
+    return [_level(levels, column, part) for part in wanted]
 
 
 def _known(sample: Observations, column: str) -> dict[str, Any]:
@@ -444,13 +454,13 @@ def _known(sample: Observations, column: str) -> dict[str, Any]:
     return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 
 
-def _level(known: Mapping[str, Any], column: str, text: str) -> Any:
-    if text not in known:
-        near = nearest(text, known)
+def _level(levels: Mapping[str, Any], column: str, text: str) -> Any:
+    if text not in levels:
+        near = nearest(text, levels)
         hint = f", did you mean {near!r}?" if near else ""
-        listed = ", ".join(known) if len(known) <= 40 else f"{len(known)} different values"
+        listed = ", ".join(levels) if len(levels) <= 40 else f"{len(levels)} different values"
         raise NoSuchLevel(f"where: {column} has no level {text!r}{hint} (levels: {listed or 'none'})")
-    return known[text]
+    return levels[text]
 
 
 def as_text(value: Any) -> str:

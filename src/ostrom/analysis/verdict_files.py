@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from ostrom.analysis.registered import Standing
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.ground.terminal import escaped
 
 Answer = Literal["pass", "fail", "undecided"]
@@ -96,7 +96,7 @@ class VerdictFile:
         for path, data in ((junit, self.junit), (markdown, self.markdown)):
             if path is not None:
                 try:
-                    write_whole(path, data())
+                    write_atomically(path, data())
                 except OSError as error:
                     raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
 

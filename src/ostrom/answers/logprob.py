@@ -87,7 +87,7 @@ def owners_of(token: str, labels: Labels) -> list[str]:
     core = normal(token.lstrip(_BEFORE))
     bare = core.rstrip(_AFTER)
     if not bare:  # a label may itself consist of marks
-        return [labels.by_label[whole]] if (whole := normal(token)) in labels.by_label else []
+        return [labels.by_label[text]] if (text := normal(token)) in labels.by_label else []
     if bare != core:  # something closed behind it, so nothing more can follow
         return [key for label, key in labels.by_label.items() if label == bare]
     owners = [key for label, key in labels.by_label.items() if label.startswith(bare)]

@@ -23,15 +23,15 @@ def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
         if isinstance(form, Record):
             return dict(labels or {})
     if labels is None:
-        shown = {option: option for option in form.options}
+        by_option = {option: option for option in form.options}
     else:
         try:
-            shown = {option: labels[option] for option in form.options}
+            by_option = {option: labels[option] for option in form.options}
         except KeyError as missing:
             listed = ", ".join(labels)
             raise UsageError(f"labels: option {missing.args[0]!r} has none (labelled: {listed})") from None
-    prepared(shown)  # checks them
-    return shown
+    prepared(by_option)  # checks them
+    return by_option
 
 
 def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -98,15 +98,15 @@ def read_record(
     """
     check_record_schema(schema)
     labels = labels or {}
-    shown = relabelled(schema, labels)
-    found = final_object(text, strict=strict, cut=cut)
-    if isinstance(found, Invalid):
-        return found
+    renamed = relabelled(schema, labels)
+    final = final_object(text, strict=strict, cut=cut)
+    if isinstance(final, Invalid):
+        return final
     try:
-        value = fitted(found.value, shown)
+        value = fitted(final.value, renamed)
     except Misfit as problem:
         return Invalid(str(problem))
-    return Answer(unlabelled(value, schema, labels), "exact" if found.last else "loose")
+    return Answer(unlabelled(value, schema, labels), "exact" if final.last else "loose")
 
 
 def read_text(text: str, form: Text, *, cut: bool = False) -> Answer | Invalid:

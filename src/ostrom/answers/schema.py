@@ -157,17 +157,17 @@ def relabelled(schema: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str
     >>> relabelled({"type": "string", "enum": ["C", "D", "delegate"]}, {"C": "A0", "D": "A1"})["enum"]
     ['A0', 'A1', 'delegate']
     """
-    shown = dict(schema)
+    renamed = dict(schema)
     for word in ("enum", "required"):
         if word in schema:
-            shown[word] = _renamed(schema[word], labels, word)
+            renamed[word] = _renamed(schema[word], labels, word)
     if "properties" in schema:
         names = _renamed(list(schema["properties"]), labels, "properties")
         inner = [relabelled(child, labels) for child in schema["properties"].values()]
-        shown["properties"] = dict(zip(names, inner, strict=True))
+        renamed["properties"] = dict(zip(names, inner, strict=True))
     if "items" in schema:
-        shown["items"] = relabelled(schema["items"], labels)
-    return shown
+        renamed["items"] = relabelled(schema["items"], labels)
+    return renamed
 
 
 def unlabelled(value: Any, schema: Mapping[str, Any], labels: Mapping[str, str]) -> Any:
@@ -188,11 +188,11 @@ def unlabelled(value: Any, schema: Mapping[str, Any], labels: Mapping[str, str])
 
 
 def _renamed(values: Sequence[Any], labels: Mapping[str, str], word: str) -> list[Any]:
-    shown = [labels.get(value, value) if isinstance(value, str) else value for value in values]
-    texts = [text for text in shown if isinstance(text, str)]
+    renamed = [labels.get(value, value) if isinstance(value, str) else value for value in values]
+    texts = [text for text in renamed if isinstance(text, str)]
     if len(set(texts)) < len(texts):
         twin = next(text for text in texts if texts.count(text) > 1)
         raise UsageError(
             f"labels: {twin!r} would stand for two things in the {word} of one record; choose other labels"
         )
-    return shown
+    return renamed

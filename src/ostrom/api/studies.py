@@ -224,13 +224,13 @@ async def play_async(
 
 
 def _prepared(
-    study: Study | str | Path | Mapping[str, Any], name: str | None, runs: str | Path, given: Mapping[str, Any]
+    study: Study | str | Path | Mapping[str, Any], name: str | None, runs: str | Path, settings: Mapping[str, Any]
 ) -> _Playing:
     """The study and how it is played, checked before anything begins."""
-    if given.get("allow_key"):
-        say_allowed(given["allow_key"], ())
-    how = {key: value for key, value in given.items() if key in DECLARED}
-    ready = _ready(study, {key: value for key, value in given.items() if key not in DECLARED or key in OF_THE_STUDY})
+    if settings.get("allow_key"):
+        say_allowed(settings["allow_key"], ())
+    how = {key: value for key, value in settings.items() if key in DECLARED}
+    ready = _ready(study, {key: value for key, value in settings.items() if key not in DECLARED or key in OF_THE_STUDY})
     options = replace(ready.options, **how)
     options.check()
     if options.shard is not None:

@@ -18,7 +18,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.validation import Declared
 from ostrom.studies.factors import Factor
 from ostrom.studies.files import builtin_names
@@ -238,7 +238,7 @@ def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, in
                 raise RunError(f"{out}: was begun with another battery or preset (choose another --out)")
             before = old["seeds"] if isinstance(old.get("seeds"), dict) else {}
             counts = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
-        write_whole(record, orjson.dumps({**settings, "seeds": counts}, option=orjson.OPT_INDENT_2))
+        write_atomically(record, orjson.dumps({**settings, "seeds": counts}, option=orjson.OPT_INDENT_2))
     except orjson.JSONDecodeError:
         raise RunError(f"{record}: cannot be read (remove it, or choose another --out)") from None
     except OSError as error:

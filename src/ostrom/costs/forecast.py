@@ -188,8 +188,8 @@ def forecast(
             decisions += seeds * taking_place * most
             continue
         # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
-        told = tuple(words.of(seated.config, measured) for seated in unit.players)
-        key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most, bool(unit.needs))
+        wordings = tuple(words.of(seated.config, measured) for seated in unit.players)
+        key = (cell_of(unit), unit.kind, unit.game.name, wordings, unit.seat, most, bool(unit.needs))
         if key not in rehearsals:
             rehearsals[key] = rehearsed(plan, unit, lengths, plan.cells)
         match = rehearsals[key]
@@ -203,21 +203,21 @@ def forecast(
         for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
             if asks(seated.config):
                 cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
-    found = cost.finished()
-    found.likely_decisions = round(decisions)
-    found.assumes = (
+    estimate = cost.finished()
+    estimate.likely_decisions = round(decisions)
+    estimate.assumes = (
         assumptions(measured, list(varies), chance=chance, tools=tools, replies=_usual_replies(plan))
         if plan.models
         else ()
     )
     waves = None if chains is None else chains.waves((measured and measured.hours) or HOURS)
-    if waves is not None and found.calls:
-        found.chain_seconds = waves.count * cost.seconds / found.calls
+    if waves is not None and estimate.calls:
+        estimate.chain_seconds = waves.count * cost.seconds / estimate.calls
     if waves is not None and all(may_batch(model) for model in plan.models):
-        found.waves = waves
+        estimate.waves = waves
     else:
-        found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
-    return found
+        estimate.batch_usd = estimate.likely_batch_usd = estimate.batch_usd_with_retries = None
+    return estimate
 
 
 def _usual_replies(plan: StudyPlan) -> str:

@@ -122,8 +122,8 @@ def measured_of(run: Run) -> Measured | None:
     again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
     means = {}
     for key, units in matches.items():
-        made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
-        means[key] = MatchMeans(made / len(units) / again, tokens_in / made, tokens_out / made)
+        call_total, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
+        means[key] = MatchMeans(call_total / len(units) / again, tokens_in / call_total, tokens_out / call_total)
     return Measured(
         run.name,
         calls,

@@ -133,17 +133,17 @@ def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = 
         raise UsageError(f"--cell {cell}: {plan.file} has no such cell (allowed: 1 to {plan.cells})")
     unit, place = _seated(plan, cell, seat)
     levels, rounds = dict(unit.cell), unit.mechanism.most_rounds(unit.game)
-    seated, shown, player = unit.players[place], unit, place
+    seated, played, player = unit.players[place], unit, place
     first = 0 if unit.needs else 1
     if number == 0 and unit.needs:
-        shown, player = plan.unit(unit.needs[place % len(unit.needs)]), 0
-    match = _Preview(plan, shown, number or None)
+        played, player = plan.unit(unit.needs[place % len(unit.needs)]), 0
+    match = _Preview(plan, played, number or None)
     calls = match.play(player) if first <= number <= rounds + 1 else []  # some are asked after the last round
     if not calls and first <= number <= rounds:
-        asked = max(match.rounds_asked.get(player, ()), default=0)
+        last_round = max(match.rounds_asked.get(player, ()), default=0)
         raise UsageError(
             f"--round {number}: seat {place + 1} ({seated.name}) of cell {cell} is asked nothing in this round, in "
-            f"none of {TIMES} rehearsals (its last round in them: {asked})"
+            f"none of {TIMES} rehearsals (its last round in them: {last_round})"
         )
     if not calls:
         raise UsageError(f"--round {number}: cell {cell} has no such round (allowed: {first} to {rounds})")

@@ -204,8 +204,8 @@ class RehearsedMatch:
         total, mean, more = sum(weights), self._mean(key, number), 0.0
         if len(weights) > 1:
             memory = self.memories[key[0]]
-            shown = memory.most_lines(number - 1)
-            more = sum(weight * (memory.most_lines(number - 1 + later) - shown) for later, weight in enumerate(weights))
+            lines = memory.most_lines(number - 1)
+            more = sum(weight * (memory.most_lines(number - 1 + later) - lines) for later, weight in enumerate(weights))
         if total:
             more *= self._lines[key] / total
             yield total, replace(mean, characters=mean.characters + more) if more else mean
@@ -309,14 +309,14 @@ class RehearsedMatch:
         return decision.kind if self._before[place] == 1 else f"{decision.kind} {self._before[place]}"
 
     def _written(
-        self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, known: _Player
+        self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, player: _Player
     ) -> Answer:
         """An answer to prompts that are written and measured."""
         agent.calls.clear()
-        before = len(known.turns)
+        before = len(player.turns)
         answer: Answer = _run(agent.answer(decision, context))  # type: ignore[arg-type]
         context.keep(answer)
-        known.left[decision.kind] = known.turns[before:]
+        player.left[decision.kind] = player.turns[before:]
         note, sample, number = f"{agent.memory.asks}.", _Sample(decision.view.round), decision.view.round
         for part, characters, usual, most in agent.calls:
             of = sample

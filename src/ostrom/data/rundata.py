@@ -38,7 +38,7 @@ from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import plain, read_plain, write_whole
+from ostrom.ground.files import plain, read_plain, write_atomically
 from ostrom.ground.version import __version__
 
 HEAD = "run match unit seed game mechanism"
@@ -525,7 +525,7 @@ def kept_result(folder: Path, entries: int) -> str:
 def _record(folder: Path, data: Mapping[str, Any]) -> None:
     path = folder / FRESHNESS
     try:
-        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2))
+        write_atomically(path, orjson.dumps(data, option=orjson.OPT_INDENT_2))
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 

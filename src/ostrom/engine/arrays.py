@@ -65,8 +65,8 @@ class ArrayPlayer:
         key = (orjson.dumps(config.strategy, option=orjson.OPT_SORT_KEYS), id(game), seat)
         if key not in self._automata:
             self._games[id(game)] = game
-            made = strategies.build(config.strategy).automaton(game, seat)
-            self._automata[key] = made if made is None or len(made.cooperate) <= MOST_STATES // 2 else None
+            machine = strategies.build(config.strategy).automaton(game, seat)
+            self._automata[key] = machine if machine is None or len(machine.cooperate) <= MOST_STATES // 2 else None
         return self._automata[key]
 
     def play(self, units: Sequence[Unit]) -> Iterator[BatchMatch]:

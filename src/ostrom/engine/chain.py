@@ -198,7 +198,7 @@ class _JournaledAnswers:
         part: str,
         answer: Answer,
         complaints: int,
-        asked: str | None = None,  # noqa: ARG002
+        question: str | None = None,  # noqa: ARG002
     ) -> None:
         """Refuse an answer that is not the one of the journal."""
         journaled = self._answers.get((step, player, part))
@@ -209,10 +209,10 @@ class _JournaledAnswers:
             return
         names = ("value", "reading", "probabilities", "note", "facts")
         for name in names:
-            read, held = getattr(answer, name), getattr(journaled[0], name)
-            if not same(_plain(read), _plain(held)):
+            read, recorded = getattr(answer, name), getattr(journaled[0], name)
+            if not same(_plain(read), _plain(recorded)):
                 raise ReplayDiffers(
-                    f"{where}: the {name} of its answer is {held!r:.60}, and read from its reply {read!r:.60}"
+                    f"{where}: the {name} of its answer is {recorded!r:.60}, and read from its reply {read!r:.60}"
                 )
         if complaints != journaled[1]:
             raise ReplayDiffers(f"{where}: {complaints} replies cannot be read, journaled are {journaled[1]}")

@@ -30,7 +30,7 @@ from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
+from ostrom.ground.files import plain, read_plain, refuse_link, write_atomically
 from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
@@ -365,7 +365,7 @@ class Folder:
         """Write the manifest whole or not at all. The order of keys is kept: matches are numbered by it."""
         path = self.path / MANIFEST
         try:
-            write_whole(path, manifest_bytes(data), sync=True)  # a journal without its manifest is refused
+            write_atomically(path, manifest_bytes(data), sync=True)  # a journal without its manifest is refused
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 

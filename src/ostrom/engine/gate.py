@@ -63,8 +63,8 @@ def may_be_billed(error: str, status: int | None) -> bool:
     # A server, or a proxy before it, can break after the model has written: 500 and 502 say nothing about the bill.
     if status is not None:
         return status < 300 or status == 408 or (status >= 500 and status not in REFUSED_UNTRIED)
-    kind, _, said = error.partition(": ")
-    return kind in UNCLEAR and not said.startswith("cannot reach ")
+    kind, _, message = error.partition(": ")
+    return kind in UNCLEAR and not message.startswith("cannot reach ")
 
 
 def schema_bytes(constraint: Constraint | None) -> int:
@@ -148,7 +148,7 @@ class Spending:
         """The highest price of a call: its prompt may be written into a cache, which some servers charge more for."""
         if self.budget.usd is None:
             return 0.0
-        prices = [self._price(model, Usage(size.prompt, size.most, kept=kept)) for kept in (None, size.prompt)]
+        prices = [self._price(model, Usage(size.prompt, size.most, kept=cached)) for cached in (None, size.prompt)]
         if None in prices:
             raise BudgetSpent(
                 "a budget in money needs prices, and there is none for a model of this run: add it with --prices FILE"

@@ -552,14 +552,14 @@ class Journal:
 
     def unreported(self) -> Iterator[Unreported]:
         """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""
-        asked = "source NOT IN ('cache', 'seat')"
+        sent = "source NOT IN ('cache', 'seat')"
         without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
-        if next(self._rows(f"SELECT 1 FROM calls WHERE {asked} AND {without} LIMIT 1"), None) is None:
+        if next(self._rows(f"SELECT 1 FROM calls WHERE {sent} AND {without} LIMIT 1"), None) is None:
             return
         query = (
             "SELECT id, model, params, tokens_in, tokens_out, tokens_cached, usd, error, status, finish='length', "
             "length(CAST(coalesce(reply,'')||coalesce(reasoning,'') AS BLOB)) "
-            f"FROM calls WHERE {asked} ORDER BY id"
+            f"FROM calls WHERE {sent} ORDER BY id"
         )
         for number, model, params, *tokens, usd, error, status, cut, written in self._rows(query):
             prompt = len(orjson.dumps(self.prompt(number)))

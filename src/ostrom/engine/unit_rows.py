@@ -109,9 +109,9 @@ class UnitRows:
             numbers = self.rounds[rows]
             pairs = self.asked_codes[rows] * len(self.came) + self.came_codes[rows]
             present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
-            known, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
+            distinct, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
             entries = []
-            for questions, came in zip(*(some.tolist() for some in np.divmod(known, len(self.came))), strict=True):
+            for questions, came in zip(*(some.tolist() for some in np.divmod(distinct, len(self.came))), strict=True):
                 player, seat, agent, *_ = self.asked[questions]
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
@@ -143,13 +143,13 @@ class UnitRows:
 
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
-        said = None if self.said is None else as_columns(self.said)
-        if said is not None and len(said) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
-            said = None
+        statements = None if self.said is None else as_columns(self.said)
+        if statements is not None and len(statements) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
+            statements = None
         codes = [steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes]
-        if said is not None:
+        if statements is not None:
             codes.append(self.said_codes)
-        tables = [as_columns(self.asked), as_columns(self.came), said or b"null", as_columns(self.players)]
+        tables = [as_columns(self.asked), as_columns(self.came), statements or b"null", as_columns(self.players)]
         if self.rounds_kept is not None:
             tables.append(self.rounds_kept.dumped())
         if len(self.steps) <= FEW_ROWS:
@@ -158,7 +158,7 @@ class UnitRows:
             widths, parts = zip(*map(_narrow, codes), strict=True)
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        answers = self.said if said and self.said else []
+        answers = self.said if statements and self.said else []
         settled = (self.rounds_kept and self.rounds_kept.settled) or []
         longest = max(len(table) for table in (self.asked, self.came, answers, self.players, settled))
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
@@ -213,13 +213,13 @@ class UnitRows:
         """The same with what was answered, read from the journal's answers."""
         if self.said is not None:
             return self
-        said = []
+        statements = []
         for step, code in zip(self.steps.tolist(), self.asked_codes.tolist(), strict=True):
             player, seat, _, kind, part, _ = self.asked[code]
             answer, complaints, _ = answers[step, player, part]
-            said.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
+            statements.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
         return UnitRows(
-            self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
+            self.steps, self.rounds, self.asked, self.asked_codes, statements, np.arange(len(statements)), self.came,
             self.came_codes, self.players, self.rounds_kept,
         )  # fmt: skip
 
@@ -392,9 +392,12 @@ class RowRecorder:
                     acts[player][cooperates] += times
         number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
-        questions, said = list(self._asked), list(self._said)
+        questions, statements = list(self._asked), list(self._said)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
-        counted = [(questions[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()]
+        counted = [
+            (questions[a][0], statements[s][0][5], statements[s][0][6], times)
+            for (a, s), times in Counter(answers).items()
+        ]
         for player, reading, complained, times in [*counted, *((*one, 1) for one in self._rest)]:
             complaints[player] += complained * times
             policies[player] += times * (reading in ("policy", "refused"))

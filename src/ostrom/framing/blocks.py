@@ -62,11 +62,11 @@ class Blocks:
     def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a game by a rule, which is told in words of its own: no list of actions, no table of payoffs."""
         framing, library = self.framing, self.library
-        told = {**values, "params": game.params}
+        fill_values = {**values, "params": game.params}
         if framing.story == NEUTRAL:
-            story = library.fill(game_file(game), told)
+            story = library.fill(game_file(game), fill_values)
         else:
-            story = library.open_story(story_file(framing, game), told)
+            story = library.open_story(story_file(framing, game), fill_values)
         if values["observer"]:
             story = library.fill(OBSERVER, {**values, "told": story})
         return {
@@ -88,15 +88,15 @@ class Blocks:
         if name is None:
             return ""
         file, seat = f"payoffs/{name}.txt", 0 if observer else view.seat
-        asked = self.library.asked(file)
-        if observer and "own" in asked:
+        variables = self.library.asked(file)
+        if observer and "own" in variables:
             raise StudyError(
                 f"payoffs: {name} tells a player its own payoffs; an observer has none",
-                key="agent.framing.payoffs", found=name,
+                key="agent.framing.payoffs", actual=name,
             )  # fmt: skip
         labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
         payoffs: list[dict[str, Any]] = []
-        if "cells" in asked:  # their number grows exponentially with the number of players
+        if "cells" in variables:  # their number grows exponentially with the number of players
             payoffs = cells(
                 game,
                 seat,
@@ -122,12 +122,12 @@ class Blocks:
         """The pure equilibria by seat, for a hint that speaks of them."""
         if self.framing.hint is None:
             return None
-        asked = self.library.asked(f"hints/{self.framing.hint}.txt")
-        if "equilibria" not in asked:
+        variables = self.library.asked(f"hints/{self.framing.hint}.txt")
+        if "equilibria" not in variables:
             return None
         return [
-            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(found.profile)]
-            for found in pure_equilibria(game)
+            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(equilibrium.profile)]
+            for equilibrium in pure_equilibria(game)
         ]
 
     def opening(self, values: Mapping[str, Any]) -> str:

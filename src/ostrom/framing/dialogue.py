@@ -32,8 +32,8 @@ class DialogueRenderer:
         if view.names and renderer.framing.names == "numbers":
             # Who is met changes from round to round: the rules, which are said once, speak of nobody by name.
             general = replace(decision, view=replace(view, names=self._unnamed(view)))
-            told = renderer.page_of(general, order, shown.note, extra)
-            self._values["setup"] = renderer.live_values(told, general, {**live, "unnamed": True}, None)["setup"]
+            overview = renderer.page_of(general, order, shown.note, extra)
+            self._values["setup"] = renderer.live_values(overview, general, {**live, "unnamed": True}, None)["setup"]
         self.prompt = renderer.prompt_of(page, decision.form, self._values, self._values["turn"])
         """The question with its instruction: the rules and the past come with the chat."""
         later = {**self._values, "earlier": True}
@@ -55,8 +55,8 @@ class DialogueRenderer:
         past = None
         if self.decision.view.facts.get("repeated"):
             history, labels = self.renderer.history_renderer, self.renderer.labels(self.decision.view.game)
-            told = replace(self.shown, rounds=leading)
-            past = history.past(self.decision, told, labels, self._values, "dialogue/past.txt")
+            memory = replace(self.shown, rounds=leading)
+            past = history.past(self.decision, memory, labels, self._values, "dialogue/past.txt")
         return self._fill("prompt.txt", turn=self._turn(turn, past))
 
     def next(self, turn: str, rounds: Sequence[Round], at: int) -> str:

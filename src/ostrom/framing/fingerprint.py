@@ -32,15 +32,15 @@ def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
 
     A file of a prompt set is named by both (see ``in_set``).
     """
-    found = {}
+    digests = {}
     for file in sorted(files):
         name, _, path = file.rpartition(":")
         chosen = library.of(name or None)
         for folder in chosen.folders:
             if (folder / path).is_file():
-                found[file] = _hash(chosen.read(folder / path))
+                digests[file] = _hash(chosen.read(folder / path))
                 break
-    return found
+    return digests
 
 
 def _hash(content: bytes) -> str:

@@ -48,8 +48,8 @@ class HistoryRenderer:
         self._look_from(view)
         written = self._lines
         lines = [
-            known[1]
-            if (known := written.get(played.number)) is not None and known[0] is played
+            cached[1]
+            if (cached := written.get(played.number)) is not None and cached[0] is played
             else self._write(view, played, labels)
             for played in shown.rounds
         ]
@@ -82,8 +82,8 @@ class HistoryRenderer:
     def line(self, view: View, played: Round, labels: Labels) -> str:
         """One round of the past as this seat reads it."""
         self._look_from(view)
-        known = self._lines.get(played.number)
-        return known[1] if known is not None and known[0] is played else self._write(view, played, labels)
+        cached = self._lines.get(played.number)
+        return cached[1] if cached is not None and cached[0] is played else self._write(view, played, labels)
 
     def _look_from(self, view: View) -> None:
         """Drop cached lines that this view would render in other words."""
@@ -133,8 +133,8 @@ class HistoryRenderer:
             }
             for move in played.facts["moves"]
         ]
-        told = {"moves": moves, "facts": played.facts, "seat": view.seat, "params": view.game.params}
-        return {**told, "amount": self.amount}  # as in the other files of a game
+        move_facts = {"moves": moves, "facts": played.facts, "seat": view.seat, "params": view.game.params}
+        return {**move_facts, "amount": self.amount}  # as in the other files of a game
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """The cache of texts that all matches of a game with the same action labels share."""

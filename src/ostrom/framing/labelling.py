@@ -49,8 +49,8 @@ class Labelling:
         """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
         view, framing = decision.view, self.framing
         if not view.game.has_table:
-            asked = int(view.facts.get("target", view.seat))
-            return self.of_rule(view.game).ordered(decision.form, asked, framing, rng)
+            target = int(view.facts.get("target", view.seat))
+            return self.of_rule(view.game).ordered(decision.form, target, framing, rng)
         if framing.order == "shuffled" and rng is not None:
             return tuple(int(i) for i in rng.permutation(len(view.game.actions[view.seat])))
         return naming(framing, view.game, view.seat)
@@ -60,16 +60,16 @@ class Labelling:
         game = decision.view.game
         if not game.has_table:
             labels = self.of_rule(game)
-            shown = labels.of(of_form := labels.names(decision.form, seat))
-            return {of_form[i]: shown[of_form[i]] for i in order}
+            all_labels = labels.of(of_form := labels.names(decision.form, seat))
+            return {of_form[i]: all_labels[of_form[i]] for i in order}
         names, own = game.actions[seat], self.labels(game)[seat]
         return {names[i]: own[i] for i in (order if len(names) == len(order) else range(len(names)))}
 
 
 def naming(framing: Framing, game: Game, seat: int) -> tuple[int, ...]:
-    """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
-    given = game.words.naming(seat, game.actions[seat])
-    return given[::-1] if framing.order == "reversed" else given
+    """The places of a seat's actions in the order of naming; ``own_names`` is the game's own order."""
+    own_names = game.words.naming(seat, game.actions[seat])
+    return own_names[::-1] if framing.order == "reversed" else own_names
 
 
 class RuleLabels:
@@ -85,16 +85,16 @@ class RuleLabels:
             return
         for count in sorted({len(options) for options in named_sets(game)}):
             drawn = framing.drawn_labels([count], draw)
-            shown = drawn[0] if drawn else framing.labels_for(("",) * count, one_token)
+            label_set = drawn[0] if drawn else framing.labels_for(("",) * count, one_token)
             if framing.counterbalance and draw is not None:
-                shown = tuple(shown[i] for i in draw.permutation(count))
-            self._by_count[count] = shown
+                label_set = tuple(label_set[i] for i in draw.permutation(count))
+            self._by_count[count] = label_set
 
     def names(self, form: Form, seat: int) -> tuple[str, ...]:
         """The named options of a form in the order of the game; none where it asks for amounts, or for no move."""
         options, actions = getattr(form, "options", ()), self.game.actions[seat]
-        known = actions.also if isinstance(actions, Amounts) else actions
-        return tuple(name for name in known if name in options)
+        action_names = actions.also if isinstance(actions, Amounts) else actions
+        return tuple(name for name in action_names if name in options)
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """The label of each of these options, which are given in the order of the game."""

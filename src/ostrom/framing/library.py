@@ -68,7 +68,7 @@ class Library:
         mine = [Path(path) for path in (top, folder) if path is not None]
         for own in reversed(mine):
             if not own.is_dir():
-                raise StudyError("is not a folder", key="--prompts", found=str(own))
+                raise StudyError("is not a folder", key="--prompts", actual=str(own))
             self._check_overrides(own, folders)
             folders.insert(0, own)
         self.folder = None if folder is None else str(folder)
@@ -124,11 +124,11 @@ class Library:
         parts = PurePath(name).parts
         path = self.home.joinpath(*parts)
         if not parts or PurePath(name).is_absolute() or ".." in parts:
-            raise StudyError("must name a folder beside the study file", key="agent.prompts", found=name)
+            raise StudyError("must name a folder beside the study file", key="agent.prompts", actual=name)
         if not path.is_dir():
-            raise StudyError(f"there is no such folder in {self.home.absolute()}", key="agent.prompts", found=name)
+            raise StudyError(f"there is no such folder in {self.home.absolute()}", key="agent.prompts", actual=name)
         if not path.resolve().is_relative_to(self.home.resolve()):
-            raise StudyError("leads out of the folder of the study file", key="agent.prompts", found=name)
+            raise StudyError("leads out of the folder of the study file", key="agent.prompts", actual=name)
         return path
 
     def spoken(self, language: str) -> Library:
@@ -136,10 +136,10 @@ class Library:
         if language == self.language:
             return self
         if language not in self._languages:
-            known = sorted({p.name for f in self.folders for p in (f / "languages").glob("*") if p.is_dir()})
-            if language not in known:
+            languages = sorted({p.name for f in self.folders for p in (f / "languages").glob("*") if p.is_dir()})
+            if language not in languages:
                 raise StudyError(
-                    f"there are no prompts in {language}, only in {', '.join([ENGLISH, *known])}",
+                    f"there are no prompts in {language}, only in {', '.join([ENGLISH, *languages])}",
                     key="agent.framing.language",
                 )
             self._languages[language] = Library(self.folder, home=self.home, top=self.top, language=language)
@@ -165,12 +165,12 @@ class Library:
             return StudyError("there is no such prompt file", file=path)
         kind, _, name = path.rpartition("/")
         what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer", "games": "game"}.get(kind)
-        known = [other for other in self.names(kind) if not other.startswith("_")]
-        listed = "" if kind == "talk" else f" (translated: {', '.join(known) or 'none'})"
-        told = "talk" if kind == "talk" else f"{what or 'prompt file'} {name.removesuffix('.txt')}"
+        translated = [other for other in self.names(kind) if not other.startswith("_")]
+        listed = "" if kind == "talk" else f" (translated: {', '.join(translated) or 'none'})"
+        subject = "talk" if kind == "talk" else f"{what or 'prompt file'} {name.removesuffix('.txt')}"
         return StudyError(
-            f"{told} is not translated into {self.language}{listed}",
-            file=path, key="agent.framing.language", found=self.language,
+            f"{subject} is not translated into {self.language}{listed}",
+            file=path, key="agent.framing.language", actual=self.language,
         )  # fmt: skip
 
     def reason(self, reason: str) -> str:
@@ -192,9 +192,9 @@ class Library:
 
     def names(self, kind: str) -> list[str]:
         """The files of one kind (``stories``, ``payoffs``, ...), without their ending."""
-        found = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
+        stems = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
         shared = () if self.language == ENGLISH else WORDLESS
-        return sorted(found | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
+        return sorted(stems | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
 
     def need(self, kind: str, name: str) -> None:
         """Refuse a name for which there is no file."""
@@ -237,10 +237,10 @@ class Library:
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
-        known = self._known.get(path)
-        if known is None:
-            known = self._known[path] = self.find(path) is not None
-        return known
+        present = self._known.get(path)
+        if present is None:
+            present = self._known[path] = self.find(path) is not None
+        return present
 
     def find(self, path: str) -> Path | None:
         """The file that a relative path means here."""
@@ -254,14 +254,14 @@ class Library:
         same, and a template is handed no more than it asks for.
         """
         template, needs = self._ready.get(path) or self._prepare(path)
-        given = values if needs is None else {name: values[name] for name in needs if name in values}
-        key = None if needs is None else _same(path, given)
-        if key is not None and (known := self._texts.get(key)) is not None:
+        needed = values if needs is None else {name: values[name] for name in needs if name in values}
+        key = None if needs is None else _same(path, needed)
+        if key is not None and (cached := self._texts.get(key)) is not None:
             if (work := CURRENT.get()) is not None:
-                work.spend(*known[1])
-            return known[0]
+                work.spend(*cached[1])
+            return cached[0]
         try:
-            text, cost = template.render(given)
+            text, cost = template.render(needed)
         except UndefinedError as error:
             raise StudyError(
                 f"could not be filled in: {_trouble(error)}", file=self._where(path), allowed=sorted(values)
@@ -286,12 +286,12 @@ class Library:
         """A template filled in around values that change every time; what surrounds them is kept in a store."""
         pieces = store.get(key)
         if pieces is None:
-            found = self.marked(path, values(), holes)
-            if found is None:
+            marked_text = self.marked(path, values(), holes)
+            if marked_text is None:
                 return self.fill(path, {**values(), **holes})
             if len(store) > 4096:
                 store.clear()
-            pieces = store[key] = split_marks(found)
+            pieces = store[key] = split_marks(marked_text)
         return put_in(pieces, holes)
 
     def marked(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
@@ -308,11 +308,11 @@ class Library:
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
-        known = self._plain.get((path, names))
-        if known is None:
-            known = all(only_writes_down(tree, names) for tree in self._trees(path))
-            self._plain[path, names] = known
-        return known
+        cached = self._plain.get((path, names))
+        if cached is None:
+            cached = all(only_writes_down(tree, names) for tree in self._trees(path))
+            self._plain[path, names] = cached
+        return cached
 
     def _trees(self, path: str) -> list[nodes.Template]:
         """The syntax trees of a template and of all that it takes in."""
@@ -337,12 +337,12 @@ class Library:
 
     def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
         """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
-        known = self._kept.get(key)
-        if known is None:
+        cached = self._kept.get(key)
+        if cached is None:
             if len(self._kept) >= 1024:
                 self._kept.clear()
-            known = self._kept[key] = (owner, make())
-        return cast(T, known[1])
+            cached = self._kept[key] = (owner, make())
+        return cast(T, cached[1])
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
@@ -364,8 +364,8 @@ class Library:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             template = self._read(opening.strip("\n"), str(path))
             trees = [template.tree, *(t for name in taken_in(template.tree) for t in self._trees(name))]
-            asked = frozenset(name for tree in trees for name in asks_for(tree))
-            self._stories[file] = CoverStory({**words, **own_words}, template, asked)
+            variables = frozenset(name for tree in trees for name in asks_for(tree))
+            self._stories[file] = CoverStory({**words, **own_words}, template, variables)
         return self._stories[file]
 
     def open_story(self, file: str, values: Mapping[str, Any]) -> str:

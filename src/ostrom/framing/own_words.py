@@ -72,14 +72,14 @@ def variant(library: Library, file: str, story: str) -> str:
 def rule_question(library: Library, decision: Decision, story: str, values: Mapping[str, Any]) -> str:
     """The question of a move in a game by a rule, or of what a style asks before it."""
     facts = decision.view.facts
-    asked = library.fill(stage_file(library, decision, story), values)
+    question = library.fill(stage_file(library, decision, story), values)
     if decision.kind in FIRST:
-        asked = library.fill(first_file(library, decision, story), {**values, "question": asked})
+        question = library.fill(first_file(library, decision, story), {**values, "question": question})
     elif "belief" in facts or "computed" in facts:
-        asked = library.fill("games/_expected.txt", {**values, "question": asked})
+        question = library.fill("games/_expected.txt", {**values, "question": question})
     if values.get("labelled"):
-        asked = library.fill("games/_labels.txt", {**values, "question": asked})
-    return asked
+        question = library.fill("games/_labels.txt", {**values, "question": question})
+    return question
 
 
 def answer_file(library: Library, form: Form, style: str) -> str:
@@ -205,8 +205,8 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
     """A hint that speaks of a table."""
     if framing.hint is None:
         return None
-    told = sorted(OF_TABLES & library.asked(f"hints/{framing.hint}.txt"))
-    return f"hint {framing.hint} speaks of {told[0]}, which only a game with a table has" if told else None
+    mentions = sorted(OF_TABLES & library.asked(f"hints/{framing.hint}.txt"))
+    return f"hint {framing.hint} speaks of {mentions[0]}, which only a game with a table has" if mentions else None
 
 
 def lacks_story(framing: Framing, library: Library) -> str | None:

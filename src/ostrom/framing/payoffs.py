@@ -60,7 +60,7 @@ def by_payoff(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     if any("value" not in row for row in rows):
         raise StudyError(
             "needs a presentation of payoffs with one outcome per row, such as rows, profiles or own_sentences",
-            key="agent.framing.rows", found="sorted",
+            key="agent.framing.rows", actual="sorted",
         )  # fmt: skip
     place = {own: i for i, own in enumerate(dict.fromkeys(row["own"] for row in rows))}
     return sorted(rows, key=lambda row: (place[row["own"]], -row["value"]))

@@ -93,5 +93,5 @@ def options_of(form: Form, named: Mapping[str, str]) -> dict[str, str]:
     """Labels of a form's options in the order of naming; an option that is no action is its own label."""
     if isinstance(form, (Text, Number)):
         return {}
-    known = {key: label for key, label in named.items() if key in form.options}
-    return {**known, **{key: key for key in form.options if key not in known}}
+    labelled = {key: label for key, label in named.items() if key in form.options}
+    return {**labelled, **{key: key for key in form.options if key not in labelled}}

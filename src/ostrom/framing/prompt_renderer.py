@@ -55,8 +55,8 @@ class PromptRenderer:
     ) -> None:
         self.framing, self.library, self.style = framing, library, style
         self._game: Game | None = None
-        known = library.has(story_file(framing, None))  # a story of games by a rule is known with the game
-        self.story = library.story(story_file(framing if known else Framing(), None))
+        has_story = library.has(story_file(framing, None))  # a story of games by a rule is known with the game
+        self.story = library.story(story_file(framing if has_story else Framing(), None))
         self.words = self.story.words
         self.history_renderer = HistoryRenderer(framing, library, self.words)
         self._most_words = {} if framing.words is None else {"most_words": framing.words}
@@ -118,7 +118,7 @@ class PromptRenderer:
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
         """The decision with the titles and the round that it is put with, and its page."""
-        asked, decision = decision, self.titled(shifted(decision, shown.before))
+        original, decision = decision, self.titled(shifted(decision, shown.before))
         order = self.labelling.order_of(decision, rng)
         manner = (order, shown.note, extra)
         last = self._pages.get(decision.kind)
@@ -126,7 +126,7 @@ class PromptRenderer:
             page = self._shared_page(decision, order, shown.note, extra)
             last = self._pages[decision.kind] = (decision, manner, page)
         page = last[2]
-        if decision is asked and rng is None and decision.view.game.has_table:
+        if decision is original and rng is None and decision.view.game.has_table:
             self._asked[decision.kind] = (decision, shown.note, extra, page)
         return decision, page
 
@@ -150,12 +150,12 @@ class PromptRenderer:
             place = (id(view.game), view.seat, view.mechanism, view.names, decision.kind, decision.form)
             try:
                 # Not JSON, to which a list is a tuple; version 0 depends on nothing but the values.
-                told = marshal.dumps((dict(view.facts), dict(extra)), 0)
-                key = (self._manner, self.labels(view.game), order, note, *place, told)
+                facts_bytes = marshal.dumps((dict(view.facts), dict(extra)), 0)
+                key = (self._manner, self.labels(view.game), order, note, *place, facts_bytes)
                 hash(key)
             except (TypeError, ValueError):
                 return self.page_of(decision, order, note, extra)
-            if len(told) <= _MOST_SHARED:
+            if len(facts_bytes) <= _MOST_SHARED:
                 # A page outlives the match: it must not hold its rounds.
                 alone = replace(decision, view=replace(view, history=EMPTY))
                 return self.library.kept(key, view.game, lambda: self.page_of(alone, order, note, extra))
@@ -165,9 +165,9 @@ class PromptRenderer:
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:
         view, form = decision.view, decision.form
-        asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
-        options = options_of(form, self.labelling.named(decision, asked, order))
-        target = self.history_renderer.name(view, asked)
+        options_seat = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
+        options = options_of(form, self.labelling.named(decision, options_seat, order))
+        target = self.history_renderer.name(view, options_seat)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
         if not view.game.has_table:
             values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
@@ -184,13 +184,13 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        told = {**values, "past": None, "question": self.question(decision, values), "instruction": instruction}
-        return Prompt(self.library.fill("turn.txt", told), {}, instruction)
+        turn_values = {**values, "past": None, "question": self.question(decision, values), "instruction": instruction}
+        return Prompt(self.library.fill("turn.txt", turn_values), {}, instruction)
 
     def _system(self, values: Mapping[str, Any]) -> str:
         """The text of the system message."""
-        told = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
-        return self.library.fill("system.txt", {**values, **told, "system": self._own_system(values)})
+        persona_values = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
+        return self.library.fill("system.txt", {**values, **persona_values, "system": self._own_system(values)})
 
     def _own_system(self, values: Mapping[str, Any]) -> str | None:
         """The agent's own system prompt: a file in systems/, which may speak of the game's words, or a text.
@@ -218,9 +218,9 @@ class PromptRenderer:
                 *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),
                 *(f for f in (f"systems/{self.system}.txt",) if library.has(f)),
             ]
-            asked = [*(library.asked(file) for file in files), self.story.asked]
+            name_sets = [*(library.asked(file) for file in files), self.story.asked]
             self._lasts[key] = (
-                not any(names & {*LIVE} for names in asked)
+                not any(names & {*LIVE} for names in name_sets)
                 and library.asked("system.txt") <= {"system", "persona", "persona_in"}
                 and library.asked("turn.txt") <= {"past", "question", "instruction"}
                 and library.asked("prompt.txt") <= {"setup", "turn"}
@@ -292,27 +292,27 @@ class PromptRenderer:
         key = None
         if isinstance(form, Choice) and self.library.steady(file):
             key = (file, *options.values(), values.get("kind"), values.get("target"))
-            if (known := self._instructions.get(key)) is not None:
-                return known
+            if (cached := self._instructions.get(key)) is not None:
+                return cached
         text = self._instruct(form, options, values, file)
         if key is not None:
             self._instructions[key] = text
         return text
 
     def _answer_file(self, form: Form) -> str:
-        known = self._answer_files.get(type(form))
-        if known is None:
-            known = self._answer_files[type(form)] = answer_file(self.library, form, self.style)
-        return known
+        cached = self._answer_files.get(type(form))
+        if cached is None:
+            cached = self._answer_files[type(form)] = answer_file(self.library, form, self.style)
+        return cached
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
         """What may be said about the answer itself."""
-        shown = list(options.values())
+        option_labels = list(options.values())
         caps = form.caps or {} if isinstance(form, Mixture) else {}
         return {
-            "options": shown,
-            "bracketed": [f"[{label}]" for label in shown],
-            "quoted": [f'"{label}"' for label in shown],
+            "options": option_labels,
+            "bracketed": [f"[{label}]" for label in option_labels],
+            "quoted": [f'"{label}"' for label in option_labels],
             **self._most_words,
             "caps": [{"label": options[key], "most": cap} for key, cap in caps.items()],
             "record": "",
@@ -321,8 +321,8 @@ class PromptRenderer:
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
-        told = {**values, "options": list(options.values())} if options else values
-        record = self._record(form, told, self.framing.wording)
+        form_values = {**values, "options": list(options.values())} if options else values
+        record = self._record(form, form_values, self.framing.wording)
         return self.library.fill(file, {**values, **self._offered(form, options), "record": record})
 
     def fields(self, decision: Decision) -> str:
@@ -340,8 +340,8 @@ class PromptRenderer:
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
-        told = {"reason": self.library.reason(reason), "instruction": instruction}
-        return self.library.fill("answers/correction.txt", told)
+        fill_values = {"reason": self.library.reason(reason), "instruction": instruction}
+        return self.library.fill("answers/correction.txt", fill_values)
 
     def nothing(self) -> str:
         """What a reply without any text is quoted as when it is asked for again."""
@@ -404,11 +404,11 @@ class PromptRenderer:
         return question_file(self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham")))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        told = {**values, **self.blocks.all(view, order, values)}
+        setup_values = {**values, **self.blocks.all(view, order, values)}
         if (watched := view.facts.get("watched")) is not None:
             # An observer of one seat is told of that one; the file stays as it is, for trees are bound to its text.
-            told["names"] = [values["names"][watched]]
-        return self.library.fill(self._setup_file, told)
+            setup_values["names"] = [values["names"][watched]]
+        return self.library.fill(self._setup_file, setup_values)
 
     def lacks(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""

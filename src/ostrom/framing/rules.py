@@ -105,6 +105,6 @@ def of_length(text: str, count: int) -> str:
     ('One two three. .', 'One. One. .')
     """
     ends = [match.end() for match in _TOKEN.finditer(text)]
-    whole, rest = divmod(count - 1, len(ends))
+    repeats, rest = divmod(count - 1, len(ends))
     cut = text[: ends[rest - 1]] if rest else ""
-    return " ".join([*[text.strip()] * whole, cut, "."]).replace("  ", " ").strip() if count > 1 else "."
+    return " ".join([*[text.strip()] * repeats, cut, "."]).replace("  ", " ").strip() if count > 1 else "."

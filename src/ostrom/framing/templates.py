@@ -26,12 +26,12 @@ def read_prompt(path: Path, within: Path | None = None) -> bytes:
     try:
         real = path.resolve(strict=True)
         if within is not None and not real.is_relative_to(within.resolve()):
-            raise StudyError("leads out of the folder of prompts", file=str(path), found=str(real))
+            raise StudyError("leads out of the folder of prompts", file=str(path), actual=str(real))
         facts = real.stat()
         if not S_ISREG(facts.st_mode):
             raise StudyError("is not a plain file", file=str(path))
         if facts.st_size > MOST_BYTES:
-            raise StudyError(f"is larger than {MOST_BYTES:,} bytes", file=str(path), found=facts.st_size)
+            raise StudyError(f"is larger than {MOST_BYTES:,} bytes", file=str(path), actual=facts.st_size)
         return real.read_bytes()
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
@@ -65,9 +65,9 @@ def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
     """Whether a template does no more with these values than print them, or ask whether they are there."""
     used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
     printed = sum(_is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes)
-    asked = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
-    asked += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
-    return used == printed + asked
+    tested = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
+    tested += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
+    return used == printed + tested
 
 
 def _is_one_of(names: frozenset[str], node: nodes.Node) -> bool:
@@ -112,15 +112,15 @@ def read_reasons(text: str, file: str) -> list[Reason]:
     >>> translated("the percentages sum to 90, not 100", read), translated("no label", read)
     ('90!', 'unlesbar')
     """
-    found = []
+    reasons = []
     for line in filter(None, map(str.strip, text.splitlines())):
         english, separator, other = line.partition(" = ")
         if not separator or other.count("{}") > english.count("{}"):
-            raise StudyError("is no line ENGLISH = TRANSLATION", file=file, found=line[:80])
-        found.append((re.compile("(.*?)".join(map(re.escape, english.split("{}")))), other))
-    if not found or not found[-1][0].fullmatch(""):
+            raise StudyError("is no line ENGLISH = TRANSLATION", file=file, actual=line[:80])
+        reasons.append((re.compile("(.*?)".join(map(re.escape, english.split("{}")))), other))
+    if not reasons or not reasons[-1][0].fullmatch(""):
         raise StudyError("must end with a line {} = TRANSLATION for all other reasons", file=file)
-    return found
+    return reasons
 
 
 def translated(reason: str, reasons: Sequence[Reason]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, RunError, StudyError
-from ostrom.ground.files import digest, read_plain, write_whole
+from ostrom.ground.files import digest, read_plain, write_atomically
 from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
@@ -85,7 +85,7 @@ def load_game(path: str | Path, *, key: str | None = None) -> Game:
         from ostrom.games.yaml_file import load_yaml
 
         return load_scenario(path).game() if is_scenario(path) else load_yaml(path)
-    raise StudyError("a game file must end in .yaml, .yml or .nfg", key=key, found=str(path))
+    raise StudyError("a game file must end in .yaml, .yml or .nfg", key=key, actual=str(path))
 
 
 def is_game_file(name: str) -> bool:
@@ -131,7 +131,7 @@ def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
         if not inside or not path.is_file() or digest(data := read_plain(path)) != of:
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target / name, data)
+        write_atomically(target / name, data)
 
 
 def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:
@@ -146,15 +146,15 @@ def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> Non
         copy = folder / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.exists():
-            write_whole(copy, source.read_bytes())
+            write_atomically(copy, source.read_bytes())
 
 
 def _inline(spec: Mapping[str, Any]) -> bool:
     name = spec.get("name")
     if "payoffs" in spec and "actions" in spec:
         return True  # written out whole, whatever it is called
-    known = isinstance(name, str) and name in games
-    return not known and ("payoffs" in spec or "actions" in spec)
+    registered = isinstance(name, str) and name in games
+    return not registered and ("payoffs" in spec or "actions" in spec)
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
@@ -166,7 +166,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
     if unknown:
         raise StudyError(f"unknown key {unknown[0]!r}", key=key, file=file, allowed=("file", *changeable))
     if not isinstance(spec["file"], (str, Path)):
-        raise StudyError("must be a path", key=f"{key}.file" if key else "file", file=file, found=spec["file"])
+        raise StudyError("must be a path", key=f"{key}.file" if key else "file", file=file, actual=spec["file"])
     game = load_game(_beside(spec["file"], file), key=key)
     changes = {name: value for name, value in spec.items() if name != "file"}
     if not changes:

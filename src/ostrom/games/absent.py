@@ -75,9 +75,9 @@ def shape_of(known_as: str, game: Game) -> dict[str, Any]:
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
     """Take in what a manifest keeps."""
     for shape in map(GameShape.model_validate, shapes):
-        known = SHAPES.setdefault(shape.known_as or shape.name, [])
-        if shape not in known:
-            known.append(shape)
+        variants = SHAPES.setdefault(shape.known_as or shape.name, [])
+        if shape not in variants:
+            variants.append(shape)
 
 
 def from_code(name: str, part: Any) -> Callable[..., Game]:

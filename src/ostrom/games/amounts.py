@@ -107,8 +107,8 @@ class Amounts(Sequence[str]):
     def _plain(self, scaled: int) -> int | float:
         if not self._decimals:
             return scaled
-        found = float(Decimal(scaled).scaleb(-self._decimals))
-        return int(found) if found.is_integer() else found
+        amount = float(Decimal(scaled).scaleb(-self._decimals))
+        return int(amount) if amount.is_integer() else amount
 
     @overload
     def __getitem__(self, index: int) -> str: ...

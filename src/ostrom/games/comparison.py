@@ -54,5 +54,5 @@ def same_payoffs(game: Game, other: Game) -> tuple[tuple[int, ...], ...] | None:
             break
         if np.array_equal(game.payoffs[np.ix_(*order, range(game.seats))], other.payoffs):
             return order
-    given = tuple(tuple(range(len(names))) for names in game.actions)
-    return given if np.array_equal(game.payoffs, other.payoffs) else None
+    identity = tuple(tuple(range(len(names))) for names in game.actions)
+    return identity if np.array_equal(game.payoffs, other.payoffs) else None

@@ -170,10 +170,10 @@ def pareto_frontier(game: Game) -> tuple[Profile, ...]:
     # Profiles of equal payoffs stand or fall together. Time is quadratic in the number of distinct payoff
     # vectors.
     vectors, where = np.unique(game.payoffs.reshape(-1, game.seats), axis=0, return_inverse=True)
-    kept = np.array(
+    efficient = np.array(
         [not bool(((vectors >= v - width).all(axis=1) & (vectors > v + width).any(axis=1)).any()) for v in vectors]
     )
-    mask = kept[where.reshape(-1)]
+    mask = efficient[where.reshape(-1)]
     return tuple(profile for profile, keep in zip(game.profiles(), mask, strict=True) if keep)
 
 
@@ -279,8 +279,8 @@ def iterated_elimination(game: Game, *, weak: bool = False) -> Elimination:
     left = tuple(tuple(range(len(names))) for names in game.actions)
     passes: list[tuple[Dominated, ...]] = []
     while True:
-        found = tuple(d for d in _dominated(game, left) if weak or d.strict)
-        first = tuple({(d.seat, d.action): d for d in reversed(found)}.values())[::-1]
+        dominated = tuple(d for d in _dominated(game, left) if weak or d.strict)
+        first = tuple({(d.seat, d.action): d for d in reversed(dominated)}.values())[::-1]
         if not first:
             return Elimination(left, tuple(passes))
         gone = {(d.seat, d.action) for d in first}
@@ -291,7 +291,7 @@ def iterated_elimination(game: Game, *, weak: bool = False) -> Elimination:
 def _dominated(game: Game, left: tuple[tuple[int, ...], ...]) -> tuple[Dominated, ...]:
     width = tie_width(game.payoffs)
     block = game.payoffs[np.ix_(*left)]
-    found = []
+    dominated = []
     for seat, actions in enumerate(left):
         # One row per action of this seat, one column per profile of the others.
         paid: NDArray[np.float64] = np.moveaxis(block[..., seat], seat, 0).reshape(len(actions), -1)
@@ -299,8 +299,8 @@ def _dominated(game: Game, left: tuple[tuple[int, ...], ...]) -> tuple[Dominated
             for j, by in enumerate(actions):
                 gain = paid[j] - paid[i]
                 if i != j and bool((gain >= -width).all()) and bool((gain > width).any()):
-                    found.append(Dominated(seat, action, by, bool((gain > width).all())))
-    return tuple(found)
+                    dominated.append(Dominated(seat, action, by, bool((gain > width).all())))
+    return tuple(dominated)
 
 
 Interval = tuple[float, float]
@@ -381,13 +381,13 @@ def mixed_equilibria_2x2(game: Game) -> MixedEquilibria:
     # seat 2.
     one = _responses(float(own[0, 0] - own[1, 0]), float(own[0, 1] - own[1, 1]), width)
     two = _responses(float(other[0, 0] - other[0, 1]), float(other[1, 0] - other[1, 1]), width)
-    found = set()
+    pieces = set()
     for (p1, q1), (q2, p2) in product(one, two):
         p, q = _meet(p1, p2), _meet(q1, q2)
         if p is not None and q is not None:
-            found.add(Piece(p, q))
-    whole = [a for a in found if not any(a != b and _inside(a, b) for b in found)]
-    return MixedEquilibria(tuple(sorted(whole, key=lambda a: (a.first, a.second), reverse=True)))
+            pieces.add(Piece(p, q))
+    maximal = [a for a in pieces if not any(a != b and _inside(a, b) for b in pieces)]
+    return MixedEquilibria(tuple(sorted(maximal, key=lambda a: (a.first, a.second), reverse=True)))
 
 
 def _responses(alpha: float, beta: float, width: float) -> list[tuple[Interval, Interval]]:

@@ -117,10 +117,10 @@ class FunctionGame(Game):
         """Travel to other processes without the rule, where the catalog can build it again there."""
         from ostrom.games import games
 
-        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
         if self.name in games:
-            del kept["play"], kept["theory"]
-        return _restored, (kept,)
+            del state["play"], state["theory"]
+        return _restored, (state,)
 
     def __getattr__(self, name: str) -> Any:
         if name == "payoffs":

@@ -67,8 +67,8 @@ class Now:
 
     def draw(self, seat: int, purpose: str, amounts: Amounts) -> Value:
         """One of these amounts by chance, each alike. Tell it to a seat under the name of its purpose."""
-        known = self.known.get((seat, purpose))
-        return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if known is None else known
+        preset = self.known.get((seat, purpose))
+        return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if preset is None else preset
 
 
 Stages: TypeAlias = Generator[Sequence[Due], Sequence[Value], End]
@@ -237,5 +237,5 @@ class Named(dict[str, Any]):
 
     def __missing__(self, action: str) -> Any:
         profile = (*self.before, self.game.index(len(self.before), action))
-        self[action] = found = profile if len(profile) == self.game.seats else Named(self.game, profile)
-        return found
+        self[action] = entry = profile if len(profile) == self.game.seats else Named(self.game, profile)
+        return entry

@@ -190,8 +190,8 @@ class _Parser:
             wanted = 'a closing quote (") for the text that begins here'
         line = self.text.count("\n", 0, token.at) + 1
         column = token.at - (self.text.rfind("\n", 0, token.at) + 1) + 1
-        found = "the end of the file" if token.kind == "end" else repr(token.value[:40])
-        raise StudyError(f"line {line}, column {column}: expected {wanted}, found {found}", file=self.file)
+        actual = "the end of the file" if token.kind == "end" else repr(token.value[:40])
+        raise StudyError(f"line {line}, column {column}: expected {wanted}, found {actual}", file=self.file)
 
 
 def _token(match: re.Match[str]) -> _Token:

@@ -36,9 +36,9 @@ def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
     header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
     missing = [name for name in ("game_number", *CELLS) if name not in header]
     if missing:
-        raise StudyError(f"lacks the columns {', '.join(missing)}", file=file, found=header)
+        raise StudyError(f"lacks the columns {', '.join(missing)}", file=file, actual=header)
     if len(set(header)) != len(header):
-        raise StudyError("names a column twice", file=file, found=header)
+        raise StudyError("names a column twice", file=file, actual=header)
     rows = []
     for line, cells in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
         if not any(cell.strip() for cell in cells):
@@ -82,15 +82,15 @@ def _faults(row: Row, game: OrdinalGame) -> list[str]:
     family = next((row[name] for name in _FAMILY if name in row), None)
     if family is not None and str(family).strip().lower().replace(" ", "-").replace("_", "-") != game.family:
         faults.append(f"family should be {game.family} (found {family!r})")
-    found_cells = [_whole(row.get(name)) for name in CELLS]
+    row_cells = [_whole(row.get(name)) for name in CELLS]
     right_cells = [rank for pair in zip(game.seat1, game.seat2, strict=True) for rank in pair]
     wrong = [
         f"{name} should be {right} (found {_said(row.get(name))})"
-        for name, right, value in zip(CELLS, right_cells, found_cells, strict=True)
+        for name, right, value in zip(CELLS, right_cells, row_cells, strict=True)
         if right != value
     ]
     if wrong:
-        faults += wrong + _ties(found_cells) + _same_game(found_cells, game)
+        faults += wrong + _ties(row_cells) + _same_game(row_cells, game)
     return faults
 
 

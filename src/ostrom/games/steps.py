@@ -30,11 +30,11 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
     for _ in range(MOST_ROUNDS):
         if not todo:
             break
-        taken = todo.popleft()
-        due = _after(game, taken)
+        prefix = todo.popleft()
+        due = _after(game, prefix)
         if due is not None:
             steps.setdefault(tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due), tuple(due))
-            todo += [(*taken, 0), (*taken, -1)]
+            todo += [(*prefix, 0), (*prefix, -1)]
     return tuple(steps.values())
 
 

@@ -134,8 +134,8 @@ def _mixed(game: Game) -> dict[str, Any] | None:
 
 
 def _bargaining(game: Game) -> dict[str, list[float]] | None:
-    found = bargaining_points(game)
-    return None if found is None else {name: list(point) for name, point in asdict(found).items()}
+    points = bargaining_points(game)
+    return None if points is None else {name: list(point) for name, point in asdict(points).items()}
 
 
 def _ordinal(game: Game) -> dict[str, Any] | None:

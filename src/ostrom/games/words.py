@@ -45,12 +45,12 @@ class Words:
         >>> Words(titles=("Owner", "Neighbour")).at(1)
         {'title': 'Neighbour'}
         """
-        found = {"narrative": self.narrative} if self.narrative else {}
+        seat_words = {"narrative": self.narrative} if self.narrative else {}
         if self.titles:
-            found["title"] = self.titles[seat]
+            seat_words["title"] = self.titles[seat]
         if self.personas:
-            found["persona"] = self.personas[seat]
-        return found
+            seat_words["persona"] = self.personas[seat]
+        return seat_words
 
     def check(self, game: str, actions: Sequence[Sequence[str]]) -> None:
         """Refuse words that do not fit the seats and actions of a game."""
@@ -58,18 +58,18 @@ class Words:
             ("titles", self.titles), ("personas", self.personas), ("actions", self.actions),
             ("kinds", self.kinds), ("order", self.order),
         ]  # fmt: skip
-        for what, given in parts:
-            if given and len(given) != len(actions):
-                raise GameError(f"game {game}: words.{what} has {len(given)} entries for {len(actions)} seats")
-            if any(not part for part in given):
+        for what, entries in parts:
+            if entries and len(entries) != len(actions):
+                raise GameError(f"game {game}: words.{what} has {len(entries)} entries for {len(actions)} seats")
+            if any(not part for part in entries):
                 raise GameError(f"game {game}: words.{what} has an empty entry")
         for seat, (meanings, names) in enumerate(zip(self.actions, actions, strict=False), 1):
             if len(meanings) != len(names):
                 raise GameError(
                     f"game {game}: words.actions explains {len(meanings)} of the {len(names)} actions of seat {seat}"
                 )
-        for seat, (shown, names) in enumerate(zip(self.order, actions, strict=False), 1):
-            if sorted(shown) != sorted(names):
+        for seat, (ordered, names) in enumerate(zip(self.order, actions, strict=False), 1):
+            if sorted(ordered) != sorted(names):
                 raise GameError(
                     f"game {game}: words.order of seat {seat} must name each of its actions once: {', '.join(names)}"
                 )

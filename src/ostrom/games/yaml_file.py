@@ -80,21 +80,21 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     """Build a game from what a file or a study says about it."""
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
-        raise reader.error("a game is a mapping with 'actions' and 'payoffs'", found=_brief(data))
+        raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
     unknown = [str(k) for k in data if k not in KEYS]
     if unknown:
         raise reader.error(f"unknown key {unknown[0]!r}", allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
-            raise reader.error(f"lacks '{needed}'", found=list(data))
-    given = reader.text(data, "name") or name
-    if not given.isidentifier():
-        raise reader.error("must be letters, digits and underscores", "name", found=given)
+            raise reader.error(f"lacks '{needed}'", actual=list(data))
+    game_name = reader.text(data, "name") or name
+    if not game_name.isidentifier():
+        raise reader.error("must be letters, digits and underscores", "name", actual=game_name)
     try:
         actions = reader.actions(data)
-        check_size(given, [len(names) for names in actions])
+        check_size(game_name, [len(names) for names in actions])
         return TensorGame(
-            given,
+            game_name,
             actions,
             reader.payoffs(data["payoffs"], actions),
             cooperative=reader.indices(data, "cooperative", actions),
@@ -145,32 +145,32 @@ class _Reader:
     file: str | None
     key: str | None
 
-    def error(self, problem: str, at: str | None = None, found: object = None, allowed: Any = None) -> StudyError:
+    def error(self, problem: str, at: str | None = None, actual: object = None, allowed: Any = None) -> StudyError:
         key = ".".join(part for part in (self.key, at) if part) or None
-        return StudyError(problem, file=self.file, key=key, found=found, allowed=allowed)
+        return StudyError(problem, file=self.file, key=key, actual=actual, allowed=allowed)
 
     def text(self, data: Mapping[Any, Any], key: str) -> str:
         value = data.get(key)
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.error("must be text (put it in quotes)", key, found=_brief(value))
+            raise self.error("must be text (put it in quotes)", key, actual=_brief(value))
         return value
 
     def names(self, value: Any, at: str) -> tuple[str, ...]:
         if not _is_list(value) or not value:
-            raise self.error("must be a list of names", at, found=_brief(value))
+            raise self.error("must be a list of names", at, actual=_brief(value))
         for i, name in enumerate(value):
             if not isinstance(name, str):
-                raise self.error("must be text (put it in quotes)", f"{at}[{i}]", found=_brief(name))
+                raise self.error("must be text (put it in quotes)", f"{at}[{i}]", actual=_brief(name))
         return tuple(value)
 
     def actions(self, data: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
         value, seats = data["actions"], data.get("seats")
         if seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS):
-            raise self.error(f"must be a whole number from 1 to {MAX_SEATS}", "seats", found=_brief(seats))
+            raise self.error(f"must be a whole number from 1 to {MAX_SEATS}", "seats", actual=_brief(seats))
         if not _is_list(value) or not value:
-            raise self.error("must be a list of names, or one list per seat", "actions", found=_brief(value))
+            raise self.error("must be a list of names, or one list per seat", "actions", actual=_brief(value))
         if not _is_list(value[0]):
             return (self.names(value, "actions"),) * (2 if seats is None else seats)
         if seats is not None and seats != len(value):
@@ -196,7 +196,7 @@ class _Reader:
             raise self.error(f"names {len(each)} actions, the game has {len(actions)} seats", key)
         for seat, name in enumerate(each):
             if name is not None and name not in actions[seat]:
-                raise self.error(f"seat {seat + 1} has no such action", key, found=_brief(name), allowed=actions[seat])
+                raise self.error(f"seat {seat + 1} has no such action", key, actual=_brief(name), allowed=actions[seat])
         return tuple(None if name is None else actions[seat].index(name) for seat, name in enumerate(each))
 
     def params(self, data: Mapping[Any, Any]) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class _Reader:
         if value is None:
             return {}
         if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-            raise self.error("must be a mapping from names to values", "params", found=_brief(value))
+            raise self.error("must be a mapping from names to values", "params", actual=_brief(value))
         return dict(value)
 
     def words(self, data: Mapping[Any, Any]) -> Words:
@@ -212,19 +212,19 @@ class _Reader:
         if value is None:
             return Words()
         if not isinstance(value, Mapping):
-            raise self.error("must be a mapping", "words", found=_brief(value))
-        known = ("narrative", "titles", "personas", "kinds", "actions", "order")
+            raise self.error("must be a mapping", "words", actual=_brief(value))
+        word_keys = ("narrative", "titles", "personas", "kinds", "actions", "order")
         for key in value:
-            if key not in known:
-                raise self.error("unknown key", f"words.{key}", allowed=known)
+            if key not in word_keys:
+                raise self.error("unknown key", f"words.{key}", allowed=word_keys)
         inner = _Reader(self.file, ".".join(part for part in (self.key, "words") if part))
-        listed = {key: inner.names(value[key], key) for key in known[1:4] if value.get(key) is not None}
+        listed = {key: inner.names(value[key], key) for key in word_keys[1:4] if value.get(key) is not None}
         by_seat: dict[str, tuple[tuple[str, ...], ...]] = {}
-        for key in known[4:]:
-            given = value.get(key)
-            if given is not None and not _is_list(given):
-                raise inner.error("must be one list per seat", key, found=_brief(given))
-            by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(given or ()))
+        for key in word_keys[4:]:
+            per_seat = value.get(key)
+            if per_seat is not None and not _is_list(per_seat):
+                raise inner.error("must be one list per seat", key, actual=_brief(per_seat))
+            by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(per_seat or ()))
         return Words(
             inner.text(value, "narrative"),
             titles=listed.get("titles", ()),
@@ -251,7 +251,7 @@ class _Reader:
             return
         if not _is_list(value) or len(value) != len(actions[len(at)]):
             wanted = f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
-            raise self.error(wanted, where, found=_brief(value))
+            raise self.error(wanted, where, actual=_brief(value))
         for i, part in enumerate(value):
             self._nested(part, actions, tensor, (*at, i))
 
@@ -281,20 +281,20 @@ class _Reader:
 
     def _paid(self, value: Any, seats: int, at: str) -> list[float]:
         if not _is_list(value) or len(value) != seats:
-            raise self.error(f"must be {seats} numbers, one per seat", at, found=_brief(value))
+            raise self.error(f"must be {seats} numbers, one per seat", at, actual=_brief(value))
         return [self._number(x, f"{at}[{i}]") for i, x in enumerate(value)]
 
     def _number(self, value: Any, at: str) -> float:
         # YAML takes 1e3 and 1/3 for text; people mean numbers.
-        found = rational(value.strip()) if isinstance(value, str) else value
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise self.error("must be a number", at, found=_brief(value))
+        parsed = rational(value.strip()) if isinstance(value, str) else value
+        if isinstance(parsed, bool) or not isinstance(parsed, (int, float)):
+            raise self.error("must be a number", at, actual=_brief(value))
         try:
-            number = float(found)
+            number = float(parsed)
         except OverflowError:
             number = float("inf")
         if not isfinite(number):
-            raise self.error("must be a finite number", at, found=_brief(value))
+            raise self.error("must be a finite number", at, actual=_brief(value))
         return number
 
 

@@ -192,11 +192,11 @@ def parts_of(name: str) -> dict[str, tuple[Any, ...]]:
 
 def every_command() -> dict[str, tuple[Any, ...]]:
     """All commands by the words that call them; one whose package is broken is left out."""
-    found: dict[str, tuple[Any, ...]] = {}
+    entries: dict[str, tuple[Any, ...]] = {}
     for name in command_names():
         with suppress(OstromError):
-            found.update(parts_of(name))
-    return found
+            entries.update(parts_of(name))
+    return entries
 
 
 @lru_cache(maxsize=256)

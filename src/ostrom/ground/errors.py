@@ -28,13 +28,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The known name that somebody most likely meant, or None.
 
     >>> nearest("rouns", ["rounds", "noise"]), nearest("Skip_Match", ["fail", "skip-match"]), nearest("x", ["y"])
     ('rounds', 'skip-match', None)
     """
-    plain = {_plain(other): other for other in map(str, known)}
+    plain = {_plain(other): other for other in map(str, candidates)}
     near = get_close_matches(_plain(name), plain, n=1)
     return plain[near[0]] if near else None
 
@@ -43,13 +43,13 @@ def _plain(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def unknown_key(name: str, known: Iterable[str], of: str = "") -> str:
+def unknown_key(name: str, candidates: Iterable[str], of: str = "") -> str:
     """The complaint about a key that does not exist.
 
     >>> unknown_key("rouns", ["rounds", "noise"], "mechanism repetition")
     "unknown key 'rouns' of mechanism repetition, did you mean 'rounds'?"
     """
-    near = nearest(name, known)
+    near = nearest(name, candidates)
     return f"unknown key {name!r}" + (f" of {of}" if of else "") + (f", did you mean {near!r}?" if near else "")
 
 
@@ -68,7 +68,7 @@ class UsageError(OstromError):
 class StudyError(UsageError):
     """A file that people write is wrong: names the file, the key, what was found and what is allowed.
 
-    >>> str(StudyError("must be at least 1", file="s.yaml", key="mechanism.rounds", found=0))
+    >>> str(StudyError("must be at least 1", file="s.yaml", key="mechanism.rounds", actual=0))
     's.yaml: mechanism.rounds: must be at least 1 (found 0)'
     """
 
@@ -78,13 +78,13 @@ class StudyError(UsageError):
         *,
         file: str | None = None,
         key: str | None = None,
-        found: object = None,
+        actual: object = None,
         allowed: Iterable[str] | None = None,
     ) -> None:
         self.problem, self.file, self.key = problem, file, key
         self.notes = []
-        if found is not None:
-            self.notes.append(f"found {brief(found)}")
+        if actual is not None:
+            self.notes.append(f"found {brief(actual)}")
         if allowed is not None:
             self.notes.append("allowed: " + ", ".join(allowed))
         super().__init__(self._line())
@@ -104,12 +104,12 @@ class StudyError(UsageError):
         return self
 
 
-def brief(found: object) -> str:
+def brief(actual: object) -> str:
     """The ``repr`` of a value, cut to fit into one line of a message."""
     try:
-        text = repr(found)
+        text = repr(actual)
     except (RecursionError, ValueError):  # ValueError: Python refuses to write integers of thousands of digits
-        return f"a {type(found).__name__} too large to show"
+        return f"a {type(actual).__name__} too large to show"
     return text if len(text) <= 300 else text[:297] + "..."
 
 
@@ -134,7 +134,7 @@ class UnknownName(UsageError):
         names = sorted(map(str, known))  # keys of a YAML file may be numbers
         plain = {_plain(other): other for other in names}
         start = [other for key, other in plain.items() if len(name) > 2 and key.startswith(_plain(name))]
-        near = start[:3] or [plain[found] for found in get_close_matches(_plain(name), plain, n=2)]
+        near = start[:3] or [plain[close] for close in get_close_matches(_plain(name), plain, n=2)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = ", ".join(names) if len(names) <= 40 else f"{len(names)} names, see `ostrom list`"
         self.file: str | None = None

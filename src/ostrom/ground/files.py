@@ -64,7 +64,7 @@ def cache_folder(part: str) -> Path:
     return Path.home() / ".cache" / "ostrom" / part
 
 
-def write_whole(path: Path, data: bytes, *, sync: bool = False, mode: int = 0o644) -> None:
+def write_atomically(path: Path, data: bytes, *, sync: bool = False, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there; a link at either place is replaced, never followed."""
     draft = draft_of(path)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)

@@ -173,18 +173,18 @@ def _list(length: Length, entry: Rule) -> Rule:
 
 def _either(rules: Sequence[Rule | None]) -> Rule | None:
     """The rule of a union; a member without a rule allows everything."""
-    known = [rule for rule in rules if rule is not None]
-    if len(known) < len(rules):
+    present = [rule for rule in rules if rule is not None]
+    if len(present) < len(rules):
         return None
     return Rule(
-        " or ".join(rule.words for rule in known),
-        lambda value: any(rule.fits(value) for rule in known),
-        tuple(name for rule in known for name in rule.names),
+        " or ".join(rule.words for rule in present),
+        lambda value: any(rule.fits(value) for rule in present),
+        tuple(name for rule in present for name in rule.names),
     )
 
 
 def _number(kind: type, marks: Sequence[Any]) -> Rule:
-    whole = kind is int or Whole() in marks
+    integral = kind is int or Whole() in marks
     bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, Ge | Gt | Le | Lt)}
     finite = Finite() in marks
 
@@ -198,17 +198,17 @@ def _number(kind: type, marks: Sequence[Any]) -> Rule:
     def fits(value: Any) -> bool:
         if not is_number(value):
             return False
-        if kind is float and (finite or whole) and not _is_finite(value):
+        if kind is float and (finite or integral) and not _is_finite(value):
             return False
         return (
-            (not whole or value == int(value))
+            (not integral or value == int(value))
             and not (Ge in bounds and not value >= bounds[Ge])
             and not (Gt in bounds and not value > bounds[Gt])
             and not (Le in bounds and not value <= bounds[Le])
             and not (Lt in bounds and not value < bounds[Lt])
         )
 
-    noun = "a whole number" if whole else "a finite number" if finite and not bounds else "a number"
+    noun = "a whole number" if integral else "a finite number" if finite and not bounds else "a number"
     return Rule(" ".join([noun, *_range(bounds)]), fits)
 
 

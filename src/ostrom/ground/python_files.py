@@ -86,9 +86,9 @@ def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
     name = match["name"] or Path(match["file"]).stem
     digest = run_file(match["file"], folder, file, key)
     if not hasattr(_MODULES[match["file"], digest], name):
-        known = [one for one in vars(_MODULES[match["file"], digest]) if not one.startswith("_")]
+        public_names = [one for one in vars(_MODULES[match["file"], digest]) if not one.startswith("_")]
         raise StudyError(
-            f"{match['file']} has no {name!r}", file=file, key=key, found=value, allowed=known or ("nothing",)
+            f"{match['file']} has no {name!r}", file=file, key=key, actual=value, allowed=public_names or ("nothing",)
         )
     part = {"name": f"{match['file']}:{name}@{digest}", **_parameters(match["more"], file, key)}
     return {"strategy": part} if re.search(r"(^|\.)types\.[^.]+$", key) else part
@@ -97,7 +97,7 @@ def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
 def _parameters(text: str | None, file: str, key: str) -> dict[str, Any]:
     named = [piece.partition("=") for piece in (text or "").split(",") if piece]
     if any(not equals for _, equals, _ in named):
-        raise StudyError("name the parameters of a Python function: FILE.py:NAME:k=3", file=file, key=key, found=text)
+        raise StudyError("name the parameters of a Python function: FILE.py:NAME:k=3", file=file, key=key, actual=text)
     return {left.strip(): scalar(right.strip()) for left, _, right in named}
 
 
@@ -137,7 +137,7 @@ def run_file(name: str, folder: Path, file: str, key: str) -> str:
     """Run a file once and return the hash of its text."""
     place = next((one for one in (folder / name, Path(name)) if one.is_file()), None)
     if place is None:
-        raise StudyError("there is no such Python file", file=file, key=key or None, found=str(folder / name))
+        raise StudyError("there is no such Python file", file=file, key=key or None, actual=str(folder / name))
     if place.resolve() not in _ALLOWED:
         raise StudyError(
             f"{place} is Python code, which a study cannot run by itself: read it, then add --allow-code {place}",

@@ -55,18 +55,18 @@ def _installed() -> tuple[dict[str, str], dict[str, str]]:
     usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
     broken: dict[str, str] = {}
     points = grouped((point.name, point) for point in _entry_points().select(group=OWN_REPLICATIONS))
-    for name, found in points.items():
-        owners = sorted({owner(point) for point in found})
-        if name in usable or len({point.value for point in found}) > 1:
+    for name, providers in points.items():
+        owners = sorted({owner(point) for point in providers})
+        if name in usable or len({point.value for point in providers}) > 1:
             others = [*owners, "ostrom"] if name in usable else owners
             broken[name] = f"several packages have a replication of that name: {', '.join(others)}"
             continue
         try:
-            files(found[0].value)
+            files(providers[0].value)
         except (Exception, SystemExit) as error:
             broken[name] = f"package {owners[0]} cannot be imported: {_reason(error)}"
         else:
-            usable[name] = found[0].value
+            usable[name] = providers[0].value
     return dict(sorted(usable.items())), broken
 
 
@@ -200,8 +200,8 @@ class NamedFiles(dict[str, Traversable]):
 
     def text(self, source: str) -> str:
         """The text of the file of that name, or of a file of the reader's own by its path."""
-        if (known := self.named(source)) is not None:
-            return known.read_text(encoding="utf-8")
+        if (named_file := self.named(source)) is not None:
+            return named_file.read_text(encoding="utf-8")
         path = Path(source)
         if not path.exists():
             if path.suffix in (".yaml", ".yml") or "/" in source:
@@ -212,13 +212,13 @@ class NamedFiles(dict[str, Traversable]):
 
 def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
     """The files of one folder of every replication, by name without the suffix."""
-    found = NamedFiles(kind)
+    named_files = NamedFiles(kind)
     for package in replications().values():
-        held = files(package).joinpath(folder)
-        for path in sorted(held.iterdir(), key=lambda p: p.name) if held.is_dir() else ():
+        directory = files(package).joinpath(folder)
+        for path in sorted(directory.iterdir(), key=lambda p: p.name) if directory.is_dir() else ():
             if path.name.endswith(suffix):
-                found.put(path.name.removesuffix(suffix), path, package)
-    return found
+                named_files.put(path.name.removesuffix(suffix), path, package)
+    return named_files
 
 
 def package_folder(package: str) -> Traversable:
@@ -234,8 +234,8 @@ def _is_package(path: Traversable) -> bool:
 def _modules(package: str) -> list[str]:
     """The public modules of a package; none where there is no such package."""
     if package.partition(".")[0] == "ostrom":
-        held = package_folder(package)
-        paths = held.iterdir() if held.is_dir() else ()
+        directory = package_folder(package)
+        paths = directory.iterdir() if directory.is_dir() else ()
         names = {p.name.removesuffix(".py") for p in paths if p.name.endswith(".py") or _is_package(p)}
         return sorted(name for name in names if not name.startswith("_"))
     spec = find_spec(package)
@@ -296,8 +296,8 @@ class Registry(Generic[T]):
 
     def forget(self) -> None:
         """Forget what was found: it is looked for again when a name is asked for."""
-        for found in ("_files", "_foreign"):
-            self.__dict__.pop(found, None)
+        for attribute in ("_files", "_foreign"):
+            self.__dict__.pop(attribute, None)
         self._clashes.clear()
 
     @cached_property
@@ -326,13 +326,13 @@ class Registry(Generic[T]):
 
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
+        by_name: dict[str, EntryPoint] = {}
         for point in _entry_points().select(group=self.group):
-            first = found.setdefault(point.name, point)
-            known = self._files.get(point.name, first.value)
-            if point.value.partition(":")[0] != known.partition(":")[0]:
+            first = by_name.setdefault(point.name, point)
+            expected = self._files.get(point.name, first.value)
+            if point.value.partition(":")[0] != expected.partition(":")[0]:
                 self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)]).append(owner(point))
-        return found
+        return by_name
 
     def names(self) -> list[str]:
         """Every known name, sorted."""
@@ -403,8 +403,8 @@ class Registry(Generic[T]):
         module, _, attribute = (place or "").partition(":")
         try:
             if place is None:
-                found: Callable[..., T] = self._foreign[name].load()
-                return found
+                factory: Callable[..., T] = self._foreign[name].load()
+                return factory
             package = import_module(module)
             if module == self.declared:
                 declared: Callable[..., T] = package.DECLARED[name]
@@ -424,10 +424,10 @@ class Registry(Generic[T]):
 
     def part(self, name: str, kind: type[Part]) -> Part:
         """A part that is an object of its own, not a factory; one of another kind is refused in one line."""
-        found: Any = self.get(name)
-        if not isinstance(found, kind):
-            raise StudyError(f"{self.kind} {name}: is a {type(found).__name__}, not a {kind.__name__}")
-        return found
+        entry: Any = self.get(name)
+        if not isinstance(entry, kind):
+            raise StudyError(f"{self.kind} {name}: is a {type(entry).__name__}, not a {kind.__name__}")
+        return entry
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters a part takes, by name."""
@@ -517,10 +517,10 @@ def parse_spec(
         rest = dict(spec)
         name = rest.pop("name", None)
         if not isinstance(name, str):
-            raise StudyError("needs a 'name'", key=key, file=file, found=dict(spec))
+            raise StudyError("needs a 'name'", key=key, file=file, actual=dict(spec))
         return name, [], rest
     if not isinstance(spec, str) or not spec:
-        raise StudyError("must be a name or a mapping with a 'name'", key=key, file=file, found=spec)
+        raise StudyError("must be a name or a mapping with a 'name'", key=key, file=file, actual=spec)
     name, _, tail = spec.partition(":")
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -529,7 +529,7 @@ def parse_spec(
         if equals:
             kwargs[left.strip()] = scalar(right.strip())
         elif kwargs:
-            raise StudyError("unnamed values come before named ones", key=key, file=file, found=spec)
+            raise StudyError("unnamed values come before named ones", key=key, file=file, actual=spec)
         else:
             args.append(scalar(left.strip()))
     return name.strip(), args, kwargs

@@ -122,18 +122,18 @@ def _put(stream: Any, text: str) -> None:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _login(found: re.Match[str]) -> str:
-    user, colon, _ = found[0].partition(":")
+def _login(matched: re.Match[str]) -> str:
+    user, colon, _ = matched[0].partition(":")
     return f"{user}:***@" if colon else "***@"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escaped(matched: re.Match[str]) -> str:
+    code = ord(matched[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _json_escaped(matched: re.Match[str]) -> str:
+    code = ord(matched[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
     high, low = divmod(code - 0x10000, 0x400)

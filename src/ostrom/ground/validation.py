@@ -26,8 +26,8 @@ def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> C
 
 def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
     """The first problem of a failed check, in one line."""
-    found_all = error.errors(include_url=False)
-    first = found_all[0]
+    errors = error.errors(include_url=False)
+    first = errors[0]
     way, last = first["loc"][:-1], first["loc"][-1:]
     if first["type"] != "extra_forbidden":  # there the last part is what somebody wrote, whatever it looks like
         last = tuple(p for p in last if not _is_branch(p))
@@ -50,13 +50,13 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
         near = nearest(value, allowed) if isinstance(value, str) else None
         text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
     else:  # a union is refused once for every kind of value that it takes
-        same = [e for e in found_all if e["input"] is first["input"] and e["type"] in _KINDS]
+        same = [e for e in errors if e["input"] is first["input"] and e["type"] in _KINDS]
         kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
         if len(kinds) > 1:
             text = f"must be {' or '.join(kinds)}"
     if isinstance(value, dict | list) and len(str(value)) > 80:
         value = None
-    return StudyError(text, file=file, key=key or None, found=value, allowed=allowed)
+    return StudyError(text, file=file, key=key or None, actual=value, allowed=allowed)
 
 
 _KINDS = {
@@ -80,7 +80,7 @@ _KINDS = {
 
 
 def _plain_words(error: Any) -> str:
-    kind, said, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
+    kind, message, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
     if kind in _KINDS:
         return f"must be {_KINDS[kind]}"
     for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
@@ -88,7 +88,7 @@ def _plain_words(error: Any) -> str:
             return f"must be {words} {bounds[name]}"
     if kind == "string_pattern_mismatch":
         return f"must be letters, digits, '.', '_' and '-', as in {bounds.get('pattern')}"
-    return said.removeprefix("Value error, ").replace("Input should be", "must be")
+    return message.removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 def _is_branch(part: int | str) -> bool:
@@ -118,4 +118,4 @@ def _model_in(annotation: Any) -> Any:
     """The model that a field holds, also inside a list or beside null."""
     if hasattr(annotation, "model_fields"):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
+    return next((inner_model for part in get_args(annotation) if (inner_model := _model_in(part)) is not None), None)

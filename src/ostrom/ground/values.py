@@ -27,12 +27,12 @@ class Derived(Generic[Source, T]):
         """By the identity of the object, which stays its own for as long as it is held here."""
 
     def __call__(self, source: Source) -> T:
-        kept = self._kept.get(id(source))
-        if kept is None:
+        cached = self._kept.get(id(source))
+        if cached is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._kept[id(source)] = (source, self._make(source))
-        return kept[1]
+            cached = self._kept[id(source)] = (source, self._make(source))
+        return cached[1]
 
 
 def grouped(pairs: Iterable[tuple[Key, T]]) -> dict[Key, list[T]]:

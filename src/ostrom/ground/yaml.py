@@ -33,9 +33,9 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         # A list is never shown: with aliases of aliases its text has no end.
         key = loader.construct_object(key_node) if isinstance(key_node, yaml.ScalarNode) else None
         if not isinstance(key, str | int | float | bool):
-            shown = repr(key_node.value)[:60] if isinstance(key_node, yaml.ScalarNode) else f"a {key_node.id}"
+            key_text = repr(key_node.value)[:60] if isinstance(key_node, yaml.ScalarNode) else f"a {key_node.id}"
             raise yaml.constructor.ConstructorError(
-                None, None, f"a key must be plain text, found {shown}", key_node.start_mark
+                None, None, f"a key must be plain text, found {key_text}", key_node.start_mark
             )
         if key in result:
             raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", key_node.start_mark)
@@ -115,7 +115,7 @@ def read_json(text: str, file: str, *, line: int | None = None, finite: bool = T
 
     def constant(name: str) -> float:
         if finite:
-            raise StudyError("not a finite number", file=file, found=name)
+            raise StudyError("not a finite number", file=file, actual=name)
         return float(name)
 
     at = None if line is None else f"line {line}"
@@ -147,16 +147,16 @@ def yaml_problem(error: BaseException, file: str | None) -> StudyError:
     """What is wrong with a YAML text, in one line with its place."""
     where = None
     if isinstance(error, RecursionError):
-        said = "nested too deeply"
+        reason = "nested too deeply"
     elif isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
-        said = str(error.problem or error.context)
+        reason = str(error.problem or error.context)
     elif isinstance(error, yaml.YAMLError | ValueError):
-        said = str(error)
+        reason = str(error)
     else:
-        said = f"a value does not fit its tag ({error})"
-    return StudyError(f"is not valid YAML: {said}", file=file, key=where)
+        reason = f"a value does not fit its tag ({error})"
+    return StudyError(f"is not valid YAML: {reason}", file=file, key=where)
 
 
 def check_depth(text: str, file: str | None, loader: Any) -> None:
@@ -201,9 +201,9 @@ class _Check:
         elif isinstance(value, int | float) and not self.numbers:
             pass
         elif isinstance(value, float) and not isfinite(value):
-            raise StudyError("must be a finite number", file=self.file, key=path or None, found=value)
+            raise StudyError("must be a finite number", file=self.file, key=path or None, actual=value)
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise StudyError("must be a number of at most 64 bits", file=self.file, key=path or None, found=value)
+            raise StudyError("must be a number of at most 64 bits", file=self.file, key=path or None, actual=value)
         elif not (value is None or isinstance(value, bool | int | float)):
             raise StudyError(
                 "must be text, a number, true, false, null, a list or a mapping "
@@ -213,12 +213,12 @@ class _Check:
         return 1, 0
 
     def collection(self, value: Any, path: str, depth: int) -> tuple[int, int]:
-        found = self.known.get(id(value), (0, 0))
-        if found is None or depth + found[1] > DEEPEST:
+        extent = self.known.get(id(value), (0, 0))
+        if extent is None or depth + extent[1] > DEEPEST:
             short = path if len(path) <= 40 else path[:37] + "..."
             raise StudyError("is nested too deeply, or contains itself", file=self.file, key=short or None)
-        if found[0]:
-            return found
+        if extent[0]:
+            return extent
         self.known[id(value)] = None
         total, below = 1, 0
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
@@ -236,7 +236,7 @@ class _Check:
         if not isinstance(holder, Mapping):
             return f"{path}[{key}]"
         if not isinstance(key, str | int | float):
-            raise StudyError("a key must be plain text", file=self.file, key=path or None, found=key)
+            raise StudyError("a key must be plain text", file=self.file, key=path or None, actual=key)
         self.value(key, path, 0)
         return f"{path}.{key}" if path else str(key)
 

@@ -69,9 +69,9 @@ def shape_of(
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
     """Take in what a manifest keeps."""
     for shape in map(RulesShape.model_validate, shapes):
-        known = SHAPES.setdefault(shape.name, [])
-        if shape not in known:
-            known.append(shape)
+        siblings = SHAPES.setdefault(shape.name, [])
+        if shape not in siblings:
+            siblings.append(shape)
 
 
 def absent(name: str) -> Callable[..., Mechanism] | None:
@@ -118,8 +118,8 @@ class AbsentMechanism(Mechanism):
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
         """The members that the society had."""
-        known = (shape.population for shape in self._shapes if shape.types == list(names))
-        return next(known, None) or super().population(names, seats)
+        populations = (shape.population for shape in self._shapes if shape.types == list(names))
+        return next(populations, None) or super().population(names, seats)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
         """What a player did beforehand, by its name."""

@@ -69,7 +69,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
         return rules
     if control not in CONTROLS:
         raise StudyError(
-            "is no control of a mechanism", file=file, key=f"{key}.control", found=control, allowed=CONTROLS
+            "is no control of a mechanism", file=file, key=f"{key}.control", actual=control, allowed=CONTROLS
         )
     if control != "sham":
         if isinstance(rules, Recognised):
@@ -79,7 +79,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
     if sham is None:
         raise StudyError(
             f"mechanism {rules.name} cannot be played without its power",
-            file=file, key=f"{key}.control", found=control,
+            file=file, key=f"{key}.control", actual=control,
         )  # fmt: skip
     return sham
 

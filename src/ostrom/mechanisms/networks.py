@@ -42,11 +42,11 @@ def lattice(members: Sequence[int], degree: int) -> list[tuple[int, int]]:
 
 def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:
     """The neighbours that pairs make."""
-    found: Links = [set() for _ in range(members)]
+    neighbours: Links = [set() for _ in range(members)]
     for one, other in pairs:
-        found[one].add(other)
-        found[other].add(one)
-    return found
+        neighbours[one].add(other)
+        neighbours[other].add(one)
+    return neighbours
 
 
 def rewire(links: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np.random.Generator) -> None:
@@ -103,9 +103,9 @@ class SmallWorld:
     def links(self, members: int, rng: np.random.Generator) -> Links:
         """As many links as the ring has."""
         pairs = lattice(range(members), self.degree)
-        found = linked(members, pairs)
-        rewire(found, pairs, self.rewired, rng)
-        return found
+        neighbours = linked(members, pairs)
+        rewire(neighbours, pairs, self.rewired, rng)
+        return neighbours
 
 
 class ScaleFree:
@@ -151,17 +151,17 @@ class Communities:
         bounds = [members * place // self.count for place in range(self.count + 1)]
         groups = [range(start, end) for start, end in pairwise(bounds)]
         inside = [lattice(group, self.degree) for group in groups]
-        found = linked(members, [pair for pairs in inside for pair in pairs])
+        neighbours = linked(members, [pair for pairs in inside for pair in pairs])
         for pairs in inside:
-            rewire(found, pairs, self.rewired, rng)
+            rewire(neighbours, pairs, self.rewired, rng)
         for place, group in enumerate(groups):
             for other in groups[place + 1 :]:
                 free = [(a, b) for a in group for b in other]
                 for i in rng.permutation(len(free))[: self.bridges]:
                     a, b = free[int(i)]
-                    found[a].add(b)
-                    found[b].add(a)
-        return found
+                    neighbours[a].add(b)
+                    neighbours[b].add(a)
+        return neighbours
 
 
 networks: Registry[Network] = Registry(

@@ -75,8 +75,8 @@ class NamedMechanisms(Registry[Mechanism]):
     def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The shapes of mechanisms that somebody else wrote: that of a specification, and those that it holds."""
         shapes: dict[str, dict[str, Any]] = {}
-        for held in spec.values() if isinstance(spec, Mapping) else ():
-            shapes |= self.shapes(held, game, types) if isinstance(held, Mapping) else {}
+        for inner in spec.values() if isinstance(spec, Mapping) else ():
+            shapes |= self.shapes(inner, game, types) if isinstance(inner, Mapping) else {}
         if isinstance(spec, str) or isinstance(spec.get("name"), str):
             name, args, params = parse_spec(spec)
             if self.is_foreign(name) or is_code(name):

@@ -72,7 +72,7 @@ class Rounds:
 
     def hidden_facts(self) -> dict[str, Any]:
         """What the rounds of the match kept from everybody, for the facts of its outcome; nothing if they kept none."""
-        return {"hidden": [dict(kept) for kept in self._hidden]} if any(self._hidden) else {}
+        return {"hidden": [dict(hidden) for hidden in self._hidden]} if any(self._hidden) else {}
 
     def _one_step(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
         """A round of a game with a table, without the detour over the generator of the game."""
@@ -84,11 +84,11 @@ class Rounds:
         The views and decisions are those that their constructors make, without the calls: these would take a fifth of
         the time of scripted play.
         """
-        game, name, told, decisions = self.game, self.mechanism, self.told, []
+        game, name, shared_facts, decisions = self.game, self.mechanism, self.told, []
         for seat, form in self._seats:
             view: Any = _new(View)
             view.game, view.seat, view.mechanism = game, seat, name
-            view.round, view.facts, view.names = number, told, ()
+            view.round, view.facts, view.names = number, shared_facts, ()
             view.history = history if shows is None else shows(seat)
             decision: Any = _new(Decision)
             decision.player, decision.kind, decision.view = seat, "act", view
@@ -199,15 +199,15 @@ def play_round(
 
 def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
     """What the rounds that ended so kept from everybody; goes with ``play_round``."""
-    kept = [dict(end.hidden) if end is not None else {} for end in ends]
-    return {"hidden": kept} if any(kept) else {}
+    hidden = [dict(end.hidden) if end is not None else {} for end in ends]
+    return {"hidden": hidden} if any(hidden) else {}
 
 
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
     """Where the round of a view began, as far as its seat knows; ``chance`` stands for what it does not know."""
-    known = {(view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)}
+    facts = {(view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)}
     state = view.history[-1].facts.get("state", {}) if view.history else {}
-    return Now(view.round, state, chance, known)
+    return Now(view.round, state, chance, facts)
 
 
 def due_with(view: View) -> list[Due]:

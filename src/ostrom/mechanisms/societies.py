@@ -217,12 +217,12 @@ class SocietyRules(Mechanism):
             tables = self.tables(life, number)
             table_of = {player: table for table in tables for player in table}
             players = sorted(table_of)
-            given: dict[int, Answer] = {}
+            answer_of: dict[int, Answer] = {}
             if players:
                 answers = yield [self.question(life, p, table_of[p], number) for p in players]
-                given = dict(zip(players, answers, strict=True))
+                answer_of = dict(zip(players, answers, strict=True))
             played: dict[int, Round] = {}
-            for round_ in self.settle(life, tables, given, number, missing):
+            for round_ in self.settle(life, tables, answer_of, number, missing):
                 life.rounds.append(round_)
                 played.update(dict.fromkeys(round_.players, round_))
             life.past.append(played)
@@ -232,7 +232,7 @@ class SocietyRules(Mechanism):
                 if player not in played
             ]
             self._remember(life, played)
-            late = [p for p in players if given[p].reading == "missed"] if missing is not None else []
+            late = [p for p in players if answer_of[p].reading == "missed"] if missing is not None else []
             if missing is not None and (ended := missing.ends(times, late)):
                 break
             if number < self.rounds:
@@ -364,21 +364,21 @@ class Rewiring:
                 cut.append(sorted((player, by_name[left])))
             if (wanted := answer.value["propose"]) != NOBODY:
                 proposed.setdefault(by_name[wanted], []).append(player)
-        made: list[list[int]] = []
+        new_links: list[list[int]] = []
         if proposed:
             targets = sorted(proposed)
             answers = yield [
                 self._question("accept", life, target, number, name, told, [], proposed[target]) for target in targets
             ]
             for target, answer in zip(targets, answers, strict=True):
-                made += [sorted((target, p)) for p in proposed[target] if answer.value[life.names[p]]]
+                new_links += [sorted((target, p)) for p in proposed[target] if answer.value[life.names[p]]]
         for one, other in cut:
             life.links[one].discard(other)
             life.links[other].discard(one)
-        for one, other in made:
+        for one, other in new_links:
             life.links[one].add(other)
             life.links[other].add(one)
-        for kind, pairs in (("cut", cut), ("made", made)):
+        for kind, pairs in (("cut", cut), ("made", new_links)):
             unique = sorted({(one, other) for one, other in pairs})
             life.facts["changes"] += [[number, kind, one, other] for one, other in unique]
 

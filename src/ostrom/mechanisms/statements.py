@@ -37,11 +37,11 @@ def times_of(when: Any) -> tuple[str, ...]:
     >>> times_of("after"), times_of(["after", "before"]), times_of(None)
     (('after',), ('before', 'after'), ())
     """
-    given = [] if when is None else [when] if isinstance(when, str) else list(when)
-    for time in given:
+    moments = [] if when is None else [when] if isinstance(when, str) else list(when)
+    for time in moments:
         if time not in WHEN:
             raise ValueError(f"state must be one or several of {', '.join(WHEN)}, found {time!r}")
-    return tuple(time for time in WHEN if time in given)
+    return tuple(time for time in WHEN if time in moments)
 
 
 def has_tables(game: Game) -> bool:
@@ -95,11 +95,11 @@ def statements(
 
     ``who`` names each player, what it knows, and whose agent answers where that is not its own.
     """
-    asked = [(p, replace(v, facts={**v.facts, "when": when, "aside": True}), agent) for p, v, agent in who]
-    answers = yield [Decision(p, "state", v, statement_form(how, v.game, v.seat), agent) for p, v, agent in asked]
+    targets = [(p, replace(v, facts={**v.facts, "when": when, "aside": True}), agent) for p, v, agent in who]
+    answers = yield [Decision(p, "state", v, statement_form(how, v.game, v.seat), agent) for p, v, agent in targets]
     words = [
         Decision(p, "code", replace(v, facts={**v.facts, "statement": str(answer.value)}), table_form(), agent)
-        for (p, v, agent), answer in zip(asked, answers, strict=True)
+        for (p, v, agent), answer in zip(targets, answers, strict=True)
         if how == "words" and answer.reading != "missed" and has_tables(v.game)
     ]
     if words:
@@ -157,9 +157,9 @@ class Stated(Around):
     def _statements(self, views: Sequence[View], when: str) -> Generator[list[Decision], Sequence[Answer], None]:
         """Ask every seat, whoever of them the rules ask now."""
         views = [unpredicting(view) for view in views]
-        known = {view.seat: view for view in views}
+        by_seat = {view.seat: view for view in views}
         seats = [
-            (seat, self.rules.bystander(known.get(seat, views[0]), seat), None) for seat in range(views[0].game.seats)
+            (seat, self.rules.bystander(by_seat.get(seat, views[0]), seat), None) for seat in range(views[0].game.seats)
         ]
         return statements(seats, self.state_as, when)
 
@@ -255,13 +255,13 @@ class Predicted(Around):
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """Those of the rules, and the predictions of whoever makes any."""
-        asked = super().decisions_of(game, player, players)
+        total = super().decisions_of(game, player, players)
         if self.predict == "players":
             # Every act meets at most all others, of which a game with a table has one per round.
-            acts = self.most_rounds(game) if game.has_table else asked
-            return asked + (0 if player >= game.seats else acts * (game.seats - 1))
+            acts = self.most_rounds(game) if game.has_table else total
+            return total + (0 if player >= game.seats else acts * (game.seats - 1))
         if player < players - 1:
-            return asked
+            return total
         if self.watched is not None and game.has_table:
             return self.most_rounds(game)
         return self.most_rounds(game) * game.turns

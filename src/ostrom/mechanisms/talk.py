@@ -332,12 +332,12 @@ class _Floor:
                 continue
             if self.channels and not own and message.get("channel") not in open_to:
                 continue
-            told = {"round": message["round"], "own": own, "from": self._name(message["from"])}
+            entry = {"round": message["round"], "own": own, "from": self._name(message["from"])}
             if to is not None:
-                told |= {"to": self._name(to), "to_you": to == player}
+                entry |= {"to": self._name(to), "to_you": to == player}
             if len(open_to) > 1 and "channel" in message:
-                told["channel"] = message["channel"]
-            messages.append({**told, "text": message["text"]})
+                entry["channel"] = message["channel"]
+            messages.append({**entry, "text": message["text"]})
         talk = {**self.told, "messages": messages}
         if open_to:
             talk["channels"] = [
@@ -351,12 +351,12 @@ class _Floor:
         return player if self.names is None else self.names[player]
 
     def _speakers(self, due: Sequence[Decision]) -> list[Speaker]:
-        asked = {d.player: d for d in due if not d.view.facts.get("observer")}
+        by_player = {d.player: d for d in due if not d.view.facts.get("observer")}
         first = due[0].view
-        players = range(self.game.seats) if self.names is None else sorted(asked)
+        players = range(self.game.seats) if self.names is None else sorted(by_player)
         speakers = []
         for player in players if self.sender is None else [self.sender]:
-            decision = asked.get(player)
+            decision = by_player.get(player)
             view = self.rules.bystander(first, player) if decision is None else decision.view
             others = [other for other in players if other != player] if self.rules_of_talk.private else []
             receivers: dict[str, Message] = {self._key(other): {"to": other} for other in others}

@@ -72,13 +72,13 @@ def from_code(name: str, part: Any) -> Callable[..., Memory]:
         return part
     if isinstance(part, Memory):
         return lambda: part
-    if not callable(part) or not (given := list(inspect.signature(part).parameters.values())):
+    if not callable(part) or not (parameters := list(inspect.signature(part).parameters.values())):
         raise StudyError(f"memory {readable(name)}: must be a function of the rounds, or a Memory")
 
     def build(**params: Any) -> Memory:
         return FunctionMemory(part, readable(name), params)
 
-    own = [one.replace(kind=one.KEYWORD_ONLY, annotation=one.empty) for one in given[1:] if one.name != "rng"]
+    own = [one.replace(kind=one.KEYWORD_ONLY, annotation=one.empty) for one in parameters[1:] if one.name != "rng"]
     build.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     build.__doc__ = inspect.getdoc(part) or "A Python function."
     return build

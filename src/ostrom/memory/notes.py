@@ -97,8 +97,8 @@ class Curated(Memory):
         """What was kept last, and all rounds since."""
         if not notes:
             return list(view.history)
-        kept, last = set(notes[-1].rounds), notes[-1].covers
-        return [r for i, r in enumerate(view.history) if i >= last or r.number in kept]
+        numbers, last = set(notes[-1].rounds), notes[-1].covers
+        return [r for i, r in enumerate(view.history) if i >= last or r.number in numbers]
 
     def most_lines(self, rounds: int) -> int:
         """At most ``k`` rounds are shown."""

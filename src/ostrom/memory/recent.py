@@ -61,8 +61,8 @@ class Forgetting(Memory):
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The rounds that are still there."""
         played = len(view.history)
-        kept = [r for i, r in enumerate(view.history) if draw(r.number, "forget").random() >= self.gone(played - i)]
-        return Shown(kept[-self.most :] if self.most else kept, gaps=True)
+        rounds = [r for i, r in enumerate(view.history) if draw(r.number, "forget").random() >= self.gone(played - i)]
+        return Shown(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
         """All rounds, or the limit where there is one."""
@@ -96,8 +96,8 @@ class Forgiving(Memory):
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """All recent rounds, and of the older ones those without a defection."""
         recent = len(view.history) - self.m
-        kept = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
-        return Shown(kept[-self.most :] if self.most else kept, gaps=True)
+        rounds = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
+        return Shown(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
         """All of them, up to the limit."""
@@ -138,9 +138,9 @@ class TallyMemory(Memory):
         seats = view.game.seats
         counts = [Frequency((), void)] if (void := profiles.pop((), 0)) else []
         for seat in sorted(range(seats), key=lambda s: (s != view.seat, s)):
-            taken: Counter[int] = Counter()
+            tally: Counter[int] = Counter()
             for actions, times in profiles.items():
-                taken[actions[seat]] += times
-            for action, times in sorted(taken.items()):
+                tally[actions[seat]] += times
+            for action, times in sorted(tally.items()):
                 counts.append(Frequency(tuple(action if s == seat else None for s in range(seats)), times))
         return Shown(counts=counts)

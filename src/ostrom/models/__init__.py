@@ -77,7 +77,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     unknown = [key for key in settings if key not in parameters]
     if unknown:
         allowed = sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY)
-        raise StudyError(f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed)
+        raise StudyError(f"{name.partition('/')[0]} models have no such setting", actual=unknown[0], allowed=allowed)
     check_values(settings)
     check_settings(name, settings)
     return factory, argument
@@ -110,8 +110,8 @@ def _variants(name: str) -> tuple[str, ...]:
     provider = name.partition("/")[0]
     if name.startswith(URL_SCHEMES) or (provider not in PROVIDERS and provider not in STARTED):
         return ()
-    found: tuple[str, ...] = getattr(_home(_factory(name)[0]), "VARIANTS", ())
-    return found
+    variants: tuple[str, ...] = getattr(_home(_factory(name)[0]), "VARIANTS", ())
+    return variants
 
 
 def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
@@ -124,8 +124,8 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
     home = _home(factory)
     if (check := getattr(home, "check", None)) is not None:
         check(argument)
-    told: Callable[..., Abilities] | None = getattr(home, "abilities", None)
-    return None if told is None else told(name, settings)
+    read_abilities: Callable[..., Abilities] | None = getattr(home, "abilities", None)
+    return None if read_abilities is None else read_abilities(name, settings)
 
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
@@ -141,8 +141,8 @@ def params_of(name: str) -> tuple[str, ...] | None:
     >>> params_of("anthropic/claude-sonnet-4-5")
     ('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'extra')
     """
-    found: tuple[str, ...] | None = getattr(_home(_factory(name)[0]), "PARAMS", None)
-    return found
+    params: tuple[str, ...] | None = getattr(_home(_factory(name)[0]), "PARAMS", None)
+    return params
 
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:
@@ -159,7 +159,7 @@ def _factory(name: str) -> tuple[Callable[..., Model], str]:
             "a model is named provider/model or http://host:port/v1#model"
             + (f", did you mean {guess!r}?" if guess else ""),
             key="model",
-            found=name,
+            actual=name,
         )
     if provider in PROVIDERS:
         return PROVIDERS.get(provider), rest

@@ -16,7 +16,7 @@ def at_least_one(value: object, key: str) -> int:
     16
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise StudyError("must be a whole number of at least 1", key=key, found=value)
+        raise StudyError("must be a whole number of at least 1", key=key, actual=value)
     return value
 
 
@@ -40,7 +40,7 @@ def positive(value: object, key: str) -> float:
     30.0
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise StudyError("must be a number above 0", key=key, found=value)
+        raise StudyError("must be a number above 0", key=key, actual=value)
     return float(value)
 
 
@@ -48,14 +48,14 @@ MOST_CALLS, LONGEST_ARGUMENTS, LONGEST_NAME = 32, 20_000, 200
 """Of one reply: calls of tools, and characters of the arguments and of a name."""
 
 
-def tool_calls(found: Iterable[tuple[object, object, object]], who: str) -> list[dict[str, str]]:
+def tool_calls(raw_calls: Iterable[tuple[object, object, object]], who: str) -> list[dict[str, str]]:
     """The calls of tools in a reply (id, name, arguments), as they are kept: bounded texts.
 
     >>> tool_calls([("c1", "calculate", {"expression": "1+1"})], "m")
     [{'id': 'c1', 'name': 'calculate', 'arguments': '{"expression":"1+1"}'}]
     """
     calls = []
-    for place, (id_, name, arguments) in enumerate(found):
+    for place, (id_, name, arguments) in enumerate(raw_calls):
         if place == MOST_CALLS:
             raise MalformedReply(f"{who} called more than {MOST_CALLS} tools in one reply")
         text = arguments if isinstance(arguments, str) else orjson.dumps(arguments, default=str).decode()
@@ -92,10 +92,10 @@ def result_turn(call: Mapping[str, str], result: str) -> Message:
 def arguments_of(text: str) -> dict[str, Any] | None:
     """The arguments of a call as an object; None where they are none."""
     try:
-        found = orjson.loads(text or "{}")
+        parsed = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:

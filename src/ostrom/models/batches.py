@@ -173,11 +173,11 @@ class BatchEndpoint(ABC):
         """
         since = "" if after is None else f"&{self.after}={quote(after, safe='')}"
         data, last = await self.listed(f"{self.root}?limit={count}{since}")
-        found = []
+        batches = []
         for entry in data:
             with suppress(MalformedReply):
-                found.append(self._status(entry))
-        return found, last
+                batches.append(self._status(entry))
+        return batches, last
 
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """The JSON objects in a file of results; whatever else stands there is left out."""
@@ -185,14 +185,14 @@ class BatchEndpoint(ABC):
         response = await self.transport.exchange(
             Route("GET", path), largest=largest_results(requests), more_time=more_time
         )
-        found = []
+        documents = []
         for text in response.body.split(b"\n"):
             document = json_or_none(text)
             if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
-                found.append(document)
-                if requests is not None and len(found) > 2 * requests + SPARE_LINES:
+                documents.append(document)
+                if requests is not None and len(documents) > 2 * requests + SPARE_LINES:
                     raise MalformedReply(f"{self.who} sent more lines of results than requests it was sent")
-        return found
+        return documents
 
     async def close(self) -> None:
         """Close the connections."""
@@ -223,10 +223,10 @@ def count(value: object) -> int | None:
 
 def identifier(document: Mapping[str, Any], who: str) -> str:
     """The identifier of a batch or a file; it becomes part of a path, so it may hold no other characters."""
-    found = document.get("id")
-    if not isinstance(found, str) or not is_identifier(found):
+    id_ = document.get("id")
+    if not isinstance(id_, str) or not is_identifier(id_):
         raise MalformedReply(f"{who} sent no usable identifier")
-    return found
+    return id_
 
 
 def is_identifier(text: str) -> bool:

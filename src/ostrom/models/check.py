@@ -39,16 +39,16 @@ async def check_model(model: str | Model, *, concurrent: int = 4, close: bool = 
     ``model`` is a name (``provider/model``) or the client.
     """
     model = open_model(model) if isinstance(model, str) else model
-    made = []
+    passed = []
     checks = [_one_call, _stages, _description, _abilities, _concurrency, _usage]
     for check in checks:
         await check(model, concurrent)
-        made.append(check.__name__.strip("_"))
+        passed.append(check.__name__.strip("_"))
     if close:
         await model.close()
         await model.close()
-        made.append("close")
-    return made
+        passed.append("close")
+    return passed
 
 
 async def probe(model: Model) -> dict[str, Any]:
@@ -122,11 +122,11 @@ async def _description(model: Model, _: int) -> None:
     import os
 
     names = [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
-    shown = written + repr(model)
+    description = written + repr(model)
     for name in names:
         secret = os.environ[name]
-        _must(len(secret) < 8 or secret not in shown, model, f"describe() or repr() shows the value of {name}")
-    _must(redact(shown, ()) == shown, model, "describe() or repr() shows something that looks like a key")
+        _must(len(secret) < 8 or secret not in description, model, f"describe() or repr() shows the value of {name}")
+    _must(redact(description, ()) == description, model, "describe() or repr() shows something that looks like a key")
     _must(model.describe() == model.describe(), model, "describe() changes from call to call")
 
 
@@ -161,8 +161,8 @@ async def _able(model: Model, name: str, request: Request) -> None:
         _must(reply.text in CHOICES, model, f"was held to {CHOICES} and wrote {reply.text[:40]!r}")
     elif name == "schema":
         try:
-            found = orjson.loads(reply.text)
-            number = found["number"] if isinstance(found, dict) and len(found) == 1 else None
+            parsed = orjson.loads(reply.text)
+            number = parsed["number"] if isinstance(parsed, dict) and len(parsed) == 1 else None
             good = type(number) is int and 1 <= number <= 9
         except (orjson.JSONDecodeError, KeyError):
             good = False

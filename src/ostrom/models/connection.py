@@ -106,13 +106,13 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
     async def attempt(address: str) -> P:
         name = None if tls is None else host
         try:
-            _, made = await loop.create_connection(make, address, port, ssl=tls, server_hostname=name)
+            _, connected = await loop.create_connection(make, address, port, ssl=tls, server_hostname=name)
         except ConnectionResetError as error:
             if tls is None or str(error):
                 raise
             # The error asyncio raises when the server closes the connection during the TLS handshake has no message.
             raise ConnectionResetError(CLOSED) from None
-        return made
+        return connected
 
     if is_address(host):
         return await attempt(host)
@@ -126,10 +126,10 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
             retry = HEAD_START if waiting else None
             done, trying = await asyncio.wait(trying, timeout=retry, return_when=asyncio.FIRST_COMPLETED)
             failed += [error for task in done if (error := task.exception()) is not None]
-            made = [task for task in done if task.exception() is None]
-            if made:
-                trying.update(made[1:])
-                return made[0].result()
+            connected = [task for task in done if task.exception() is None]
+            if connected:
+                trying.update(connected[1:])
+                return connected[0].result()
         raise failed[0]
     finally:
         for task in trying:
@@ -150,9 +150,9 @@ def is_address(host: str) -> bool:
     return True
 
 
-def _in_turn(found: Iterable[tuple[Any, ...]]) -> list[str]:
+def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
     """The addresses, families in turn: the first that the resolver gives, then one of the other family, ..."""
-    families = grouped((family, str(address[0])) for family, *_, address in found)
+    families = grouped((family, str(address[0])) for family, *_, address in addresses)
     mixed = chain.from_iterable(zip_longest(*families.values()))
     return list(dict.fromkeys(address for address in mixed if address is not None))
 
@@ -382,13 +382,13 @@ class Connection(Abortable):
         """Ask a proxy for a tunnel; returns the status of its response."""
         self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
-        self.exchange(request, lambda found: None if answer.done() else answer.set_result(found))
-        found = await answer
-        if isinstance(found, Exception):
-            raise found
-        if found.status < 300 and not found.keep:
+        self.exchange(request, lambda outcome: None if answer.done() else answer.set_result(outcome))
+        outcome = await answer
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome.status < 300 and not outcome.keep:
             raise InvalidResponse("it sent more than the headers that open a tunnel")
-        return found.status
+        return outcome.status
 
     async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
         """Upgrade the connection to TLS."""

@@ -91,7 +91,7 @@ def abilities_of(dialect: Dialect, wanted: Iterable[str] | None, *, who: str) ->
         for name in sorted(names):
             if not forms.get(name):
                 raise StudyError(
-                    f"{who} has no words for this", key="abilities", found=name, allowed=[n for n in forms if forms[n]]
+                    f"{who} has no words for this", key="abilities", actual=name, allowed=[n for n in forms if forms[n]]
                 )
     return Abilities(**dict.fromkeys(names, True))
 
@@ -108,7 +108,7 @@ def check_values(settings: Mapping[str, Any]) -> None:
 
 def _text(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise StudyError("must be a text", key=name, found=value)
+        raise StudyError("must be a text", key=name, actual=value)
 
 
 def _url(name: str, value: Any) -> None:
@@ -118,7 +118,7 @@ def _url(name: str, value: Any) -> None:
 
 def _replicas(name: str, value: Any) -> None:
     if not isinstance(value, list | tuple) or not value or len(set(map(str, value))) < len(value):
-        raise StudyError("must be a list of different addresses", key=name, found=value)
+        raise StudyError("must be a list of different addresses", key=name, actual=value)
     for address in value:
         _url(name, address)
 
@@ -127,23 +127,23 @@ def _dialect(name: str, value: Any) -> None:
     from ostrom.models.dialects import DIALECTS
 
     if value not in DIALECTS:
-        raise StudyError("unknown dialect", key=name, found=value, allowed=sorted(DIALECTS))
+        raise StudyError("unknown dialect", key=name, actual=value, allowed=sorted(DIALECTS))
 
 
 def _abilities(name: str, value: Any) -> None:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(item, str) for item in names):
-        raise StudyError("must be a list of names", key=name, found=value)
+        raise StudyError("must be a list of names", key=name, actual=value)
 
 
 def _gpu(name: str, value: Any) -> None:
     if value not in ("all", "none") and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise StudyError("must be all, none or a number of layers", key=name, found=value)
+        raise StudyError("must be all, none or a number of layers", key=name, actual=value)
 
 
 def _scale(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -10 <= value <= 10:
-        raise StudyError("must be a number from -10 to 10", key=name, found=value)
+        raise StudyError("must be a number from -10 to 10", key=name, actual=value)
 
 
 _RULES: dict[str, Callable[[str, Any], object]] = {

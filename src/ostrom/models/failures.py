@@ -72,8 +72,8 @@ def from_document(
     retry_after: float | None = None,
 ) -> ModelError:
     """The error for a status and the JSON that came with it; ``body`` speaks where that is no object."""
-    said = one_line(message_in(document, body), secrets)
-    return make(status, who, said, code=_code(document), retry_after=retry_after)
+    message = one_line(message_in(document, body), secrets)
+    return make(status, who, message, code=_code(document), retry_after=retry_after)
 
 
 def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
@@ -83,9 +83,9 @@ def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -
     return from_document(status, {"error": error}, who=who, secrets=secrets)
 
 
-def make(status: int, who: str, said: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
+def make(status: int, who: str, text: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
     """One error of the tree for an HTTP status and the server's own words."""
-    tail = f": {said}" if said else ""
+    tail = f": {text}" if text else ""
     kind: type[ModelError]
     if status == 429 and code == "insufficient_quota":
         # The account is empty: waiting does not help, so this must not look like a plain rate limit.
@@ -94,9 +94,9 @@ def make(status: int, who: str, said: str, *, code: str | None = None, retry_aft
         kind, what = RateLimited, "asks for patience"
         if retry_after is not None:
             what += f" of {retry_after:,.6g} s"
-    elif status in (400, 403, 422, 451) and _is_about(_CONTENT, code, said):
+    elif status in (400, 403, 422, 451) and _is_about(_CONTENT, code, text):
         kind, what = ContentRefused, "refused the content"
-    elif status in (400, 422) and _is_about(_CONTEXT, code, said):
+    elif status in (400, 422) and _is_about(_CONTEXT, code, text):
         kind, what = _MEANINGS[413]
     elif status >= 500:
         kind, what = ServerFailed, "failed"
@@ -107,11 +107,11 @@ def make(status: int, who: str, said: str, *, code: str | None = None, retry_aft
     return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
 
 
-def _is_about(pattern: re.Pattern[str], code: str | None, said: str) -> bool:
+def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:
     """Whether a refusal is of a kind: by its code, or by its words unless the code blames a parameter."""
     if code is not None and pattern.search(code):
         return True
-    return bool(pattern.search(said)) and not (code is not None and _PARAMETER.search(code))
+    return bool(pattern.search(text)) and not (code is not None and _PARAMETER.search(code))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -147,13 +147,13 @@ def message_in(document: object, body: bytes) -> str:
         text = body.decode("utf-8", "replace").strip()
         return "an HTML page" if text[:1] == "<" else text
     for name in ("error", "message", "detail", "errors"):
-        found = document.get(name)
-        if isinstance(found, list) and found:
-            found = found[0]
-        if isinstance(found, dict):
-            found = found.get("message") or found.get("msg") or found.get("type") or found.get("code")
-        if found:
-            return in_text(found)
+        detail = document.get(name)
+        if isinstance(detail, list) and detail:
+            detail = detail[0]
+        if isinstance(detail, dict):
+            detail = detail.get("message") or detail.get("msg") or detail.get("type") or detail.get("code")
+        if detail:
+            return in_text(detail)
     return ""
 
 

@@ -120,7 +120,7 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
     """Refuse a key variable that a file names for a server it does not belong to; no key has to be there for this."""
     for setting in ("key_variable", "base_url"):
         if not isinstance(settings.get(setting), str | None):
-            raise StudyError("must be a text", key=setting, found=settings[setting])
+            raise StudyError("must be a text", key=setting, actual=settings[setting])
     variable, moved = settings.get("key_variable"), settings.get("base_url")
     provider = name.partition("/")[0]
     for replica in settings.get("replicas") or ():  # type: ignore[attr-defined]  # its values are checked by now
@@ -187,14 +187,14 @@ def _configuration(entry: str, kind: str) -> Mapping[object, object]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"cannot be read: {error}", file=str(path)) from None
-    found = read_yaml(text, str(path)) or {}
-    if not isinstance(found, dict):
-        raise StudyError("must map names to values", file=str(path), found=found)
-    if unknown := sorted(str(key) for key in set(found) - set(ENTRIES)):
-        raise StudyError("unknown entry", file=str(path), found=unknown[0], allowed=ENTRIES)
-    values = found.get(entry) or {}
+    config = read_yaml(text, str(path)) or {}
+    if not isinstance(config, dict):
+        raise StudyError("must map names to values", file=str(path), actual=config)
+    if unknown := sorted(str(key) for key in set(config) - set(ENTRIES)):
+        raise StudyError("unknown entry", file=str(path), actual=unknown[0], allowed=ENTRIES)
+    values = config.get(entry) or {}
     if not isinstance(values, dict):
-        raise StudyError(f"must map {kind}", file=str(path), key=entry, found=values)
+        raise StudyError(f"must map {kind}", file=str(path), key=entry, actual=values)
     return values
 
 
@@ -214,5 +214,5 @@ def _place(host: str, source: str) -> Origin:
 
 def _written(place: Origin) -> str:
     scheme, host, port = place
-    shown = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{shown}" + ("" if port == {"http": 80, "https": 443}.get(scheme) else f":{port}")
+    host_text = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host_text}" + ("" if port == {"http": 80, "https": 443}.get(scheme) else f":{port}")

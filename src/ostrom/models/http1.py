@@ -293,9 +293,9 @@ class ResponseReader:
         self._response = Response(self._status, self._headers, bytes(body), keep)
         return self._response
 
-    def _refuse(self, problem: str, found: str = "") -> None:
+    def _refuse(self, problem: str, excerpt: str = "") -> None:
         """Stop the parser. It wraps what its callbacks raise, so ``feed`` raises what is kept here."""
-        self._problem = InvalidResponse(problem, found.encode("latin-1"))
+        self._problem = InvalidResponse(problem, excerpt.encode("latin-1"))
         raise self._problem
 
     def _refuse_size(self) -> InvalidResponse:

@@ -107,10 +107,10 @@ def as_one_text(request: Request) -> str:
     >>> as_one_text(Request((Message("user", "Q: J or F?"), Message("assistant", "A: Option"))))
     'Q: J or F?\\nA: Option'
     """
-    *said, last = request.messages
-    told = "\n\n".join(message.content for message in said)
-    between = "" if not said else "\n" if last.role == "assistant" else "\n\n"
-    return f"{told}{between}{last.content}"
+    *earlier, last = request.messages
+    preamble = "\n\n".join(message.content for message in earlier)
+    between = "" if not earlier else "\n" if last.role == "assistant" else "\n\n"
+    return f"{preamble}{between}{last.content}"
 
 
 def _add_choices(body: dict[str, Any], choices: tuple[str, ...], dialect: Dialect) -> None:
@@ -152,8 +152,8 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         message = {"content": choice["text"]} if "message" not in choice else choice["message"]
         content = message.get("content")
     except (KeyError, IndexError, TypeError, AttributeError):
-        shown = _excerpt(in_text(document).encode(), secrets)
-        raise MalformedReply(f"{who} sent a reply without choices[0].message: {shown}") from None
+        excerpt = _excerpt(in_text(document).encode(), secrets)
+        raise MalformedReply(f"{who} sent a reply without choices[0].message: {excerpt}") from None
     if choice.get("error"):
         raise from_error_object(choice["error"], who=who, secrets=secrets)
     called = message.get("tool_calls") if request.tools else None
@@ -215,15 +215,15 @@ def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, s
 
 def _parts(content: list[Any], kind: str) -> list[str]:
     """The texts of the content parts of one kind; a thinking part may hold a list of text parts."""
-    found = []
+    texts = []
     for part in content:
         if isinstance(part, dict) and part.get("type") == kind:
             inner = part.get(kind)
             if isinstance(inner, list):
-                found += _parts(inner, "text")
+                texts += _parts(inner, "text")
             elif isinstance(inner, str):
-                found.append(inner)
-    return found
+                texts.append(inner)
+    return texts
 
 
 def _usage(usage: object, timings: object = None) -> Usage:
@@ -256,17 +256,17 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
         else:
             tokens = logprobs["content"]  # type: ignore[index]
             top = tokens[0]["top_logprobs"] if tokens else []
-        found: dict[str, float] = {}
+        alternatives: dict[str, float] = {}
         for entry in top:
             token, value = entry["token"], entry["logprob"]
             if type(token) is not str or type(value) not in (int, float) or not value <= 0:
                 raise TypeError
             value = float(value)
-            found[token] = _log_sum(found[token], value) if token in found else value
+            alternatives[token] = _log_sum(alternatives[token], value) if token in alternatives else value
     except (LookupError, TypeError, ValueError, AttributeError):
         # Asking again would not help: this server does not give them.
         raise RequestRefused(f"{who} gives no log-probabilities", status=200) from None
-    return found
+    return alternatives
 
 
 def _log_sum(a: float, b: float) -> float:

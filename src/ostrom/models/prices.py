@@ -41,11 +41,11 @@ class Rates:
         if usage.input is None or usage.output is None:
             return None if self != NOTHING else 0.0
         cached = min(usage.cached or 0, usage.input)
-        kept = min(usage.kept or 0, usage.input - cached)
+        stored = min(usage.kept or 0, usage.input - cached)
         cheap = self.input if self.cached is None else self.cached
         dear = self.input if self.kept is None else self.kept
-        fresh = usage.input - cached - kept
-        return (fresh * self.input + cached * cheap + kept * dear + usage.output * self.output) / MILLION
+        fresh = usage.input - cached - stored
+        return (fresh * self.input + cached * cheap + stored * dear + usage.output * self.output) / MILLION
 
 
 NOTHING = Rates(0.0, 0.0, 0.0)
@@ -111,15 +111,15 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
     """One line of a price table: ``{input: 3, output: 15, cached: 0.3, kept: 3.75}``, in USD per million tokens."""
     allowed = ("input", "output", "cached", "kept", "batch")
     if not isinstance(entry, Mapping):
-        raise StudyError("a price is a mapping", file=file, key=model, found=entry, allowed=allowed)
+        raise StudyError("a price is a mapping", file=file, key=model, actual=entry, allowed=allowed)
     for key, value in entry.items():
         if key not in allowed:
-            raise StudyError("unknown price", file=file, key=model, found=key, allowed=allowed)
+            raise StudyError("unknown price", file=file, key=model, actual=key, allowed=allowed)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise StudyError("a price is a number of at least 0", file=file, key=f"{model}.{key}", found=value)
+            raise StudyError("a price is a number of at least 0", file=file, key=f"{model}.{key}", actual=value)
     for key in ("input", "output"):
         if key not in entry:
-            raise StudyError("needs a price for input and for output", file=file, key=model, found=dict(entry))
+            raise StudyError("needs a price for input and for output", file=file, key=model, actual=dict(entry))
     return Rates(**{key: float(value) for key, value in entry.items()})
 
 
@@ -129,10 +129,10 @@ def load_prices(path: str | Path) -> dict[str, Rates]:
     from ostrom.ground.yaml import read_yaml
 
     file = str(path)
-    found = read_yaml(read_text_file(path), file, numbers=False)
-    if not isinstance(found, dict):
-        raise StudyError("must map model names to prices", file=file, found=found)
-    return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in found.items()}
+    entries = read_yaml(read_text_file(path), file, numbers=False)
+    if not isinstance(entries, dict):
+        raise StudyError("must map model names to prices", file=file, actual=entries)
+    return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in entries.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -145,8 +145,8 @@ def _known(model: str) -> Rates | None:
     flat = [getattr(price, f"{name}_mtok", None) for name in ("input", "output", "cache_read", "cache_write")]
     if flat[0] is None or flat[1] is None or not all(rate is None or isinstance(rate, Decimal) for rate in flat):
         return None
-    cached, kept = (None if rate is None else float(rate) for rate in flat[2:])
-    return Rates(float(flat[0]), float(flat[1]), cached, kept=kept)
+    cached, stored = (None if rate is None else float(rate) for rate in flat[2:])
+    return Rates(float(flat[0]), float(flat[1]), cached, kept=stored)
 
 
 def _tiered(model: str, usage: Usage) -> float | None:

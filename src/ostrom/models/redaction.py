@@ -40,9 +40,9 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     >>> redact("Incorrect API key provided: sk-ab****wxyz. key=opensesame", ["opensesame"])
     'Incorrect API key provided: [key] key=[key]'
     """
-    known = tuple(secret for secret in secrets if secret)
-    text = redactor(known).clean(text)
-    for secret in known:
+    real_secrets = tuple(secret for secret in secrets if secret)
+    text = redactor(real_secrets).clean(text)
+    for secret in real_secrets:
         if len(secret) < _SHORTEST:
             text = re.sub(re.escape(secret), MASK, text, flags=re.I)
     return _LOOKS_LIKE_A_KEY.sub(MASK, text)
@@ -148,8 +148,8 @@ def _forms(secret: str) -> Iterable[tuple[str, int]]:
         yield "".join(form.lower().split()), _RUN
     yield data.hex(), _ENCODED_RUN
     for shift in range(3):  # base64 depends on where the key begins in what was encoded
-        whole = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
-        inner = whole[(0, 2, 3)[shift] : len(whole) - bool((shift + len(data)) % 3)].lower()
+        base64_text = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
+        inner = base64_text[(0, 2, 3)[shift] : len(base64_text) - bool((shift + len(data)) % 3)].lower()
         yield inner, _ENCODED_RUN
         yield inner.replace("+", "-").replace("/", "_"), _ENCODED_RUN
 
@@ -175,8 +175,8 @@ def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A text in small letters without white space, and where each of its characters stood."""
-    shown = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
-    letters = [(place, each) for place, letter in shown for each in letter.lower()]
+    visible_letters = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
+    letters = [(place, each) for place, letter in visible_letters for each in letter.lower()]
     return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]
 
 

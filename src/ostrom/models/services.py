@@ -170,10 +170,10 @@ def home_of(name: str) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1], "").strip()
-        if not re.fullmatch(r"[\w-]+", found):
+        env_text = os.environ.get(match[1], "").strip()
+        if not re.fullmatch(r"[\w-]+", env_text):
             raise UsageError(f"{name}/...: set the environment variable {match[1]}")
-        return found
+        return env_text
 
     return re.sub(r"\{(\w+)\}", value, SERVICES[name].base_url)
 

@@ -58,20 +58,20 @@ class PendingPost(PendingCall):
         except Exception as error:  # raised by ``reply``, not in the code that released a slot
             self.refuse(error)
 
-    def receive(self, found: Response | Exception) -> None:
+    def receive(self, outcome: Response | Exception) -> None:
         """The exchange is over. On 2xx release the slot now; on an error, after the limiter has been told."""
         self.arrived()
         connection, self.way = self.way, None
         assert isinstance(connection, Connection)
-        if isinstance(found, Exception):
+        if isinstance(outcome, Exception):
             self._transport.returned(connection, well=False)
-            self.refuse(self._transport.failure(found))
+            self.refuse(self._transport.failure(outcome))
             return
         self._transport.returned(connection, well=True)
-        if found.status < 300:
+        if outcome.status < 300:
             self.release()
         if not self._response.done():
-            self._response.set_result(found)
+            self._response.set_result(outcome)
 
     def refuse(self, error: Exception) -> None:
         self.way = None
@@ -289,12 +289,12 @@ class Transport:
     def _line(self, error: object) -> str:
         """An error as part of one line. Secrets are redacted before anything is cut."""
         if isinstance(error, InvalidResponse):
-            found = one_line(error.found.decode("latin-1"), self.secrets)
-            return one_line(str(error), self.secrets) + (f" (it sent {found[:40]!r})" if found else "")
+            excerpt = one_line(error.found.decode("latin-1"), self.secrets)
+            return one_line(str(error), self.secrets) + (f" (it sent {excerpt[:40]!r})" if excerpt else "")
         if isinstance(error, ssl.SSLError):
             return one_line(reason(error), self.secrets)
-        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return one_line(str(said), self.secrets)
+        message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return one_line(str(message), self.secrets)
 
 
 class HttpModel(ABC):

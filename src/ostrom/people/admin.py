@@ -119,9 +119,9 @@ class Admin:
         kinds = {*ALWAYS, *(step.kind for step in people.visit)}
         if people.time.decision is not None and len(people.time.accommodation) > 1:
             kinds.add("accommodation")
-        known = [state for kind, state in STATES.items() if kind in kinds or counts[state]]
+        live_states = [state for kind, state in STATES.items() if kind in kinds or counts[state]]
         ends = [end for end in ENDS if end == "done" or counts[end]]
-        here = [(WHERE[state], counts[state], "here") for state in known]
+        here = [(WHERE[state], counts[state], "here") for state in live_states]
         return here + [(WHERE[end], counts[end], "done" if end == "done" else "left") for end in ends]
 
     def _cell(self, cell: int, real: list[LiveVisit], unblinded: bool) -> dict[str, Any]:

@@ -43,10 +43,10 @@ class Values:
 def shared(cells: Collection[Values]) -> Values:
     """What is so in all cells: the values that they agree on, and everybody who is met in some cell."""
     first, *rest = cells
-    known = {
+    common = {
         name: value for name, value in first.known.items() if all(other.known.get(name) == value for other in rest)
     }
-    return Values(known, frozenset().union(*(cell.kinds for cell in cells)))
+    return Values(common, frozenset().union(*(cell.kinds for cell in cells)))
 
 
 def fill(text: str, values: Values) -> str:

@@ -69,8 +69,8 @@ def list_people(
             for v in records.visits()
         ]  # fmt: skip
     heads = ["code", "cell", "end", "points", "missed", "base", "bonus", "paid", *(["id"] if ids else []), "joined"]
-    shown = [[_shown(row, head) for head in heads] for row in rows]
-    return Output(rows, [TextTable(how_many(len(rows), "person"), heads, shown)])
+    cells = [[_shown(row, head) for head in heads] for row in rows]
+    return Output(rows, [TextTable(how_many(len(rows), "person"), heads, cells)])
 
 
 def _shown(row: dict[str, Any], head: str) -> str:
@@ -164,13 +164,13 @@ def erase(
             records.find(code)
             codes, unpaid = (code,), ()
         else:
-            codes, unpaid = (found := records.overdue(keep)).erasable, found.unpaid
-        known = records.register.erase(*codes)
+            codes, unpaid = (overdue := records.overdue(keep)).erasable, overdue.unpaid
+        erased_count = records.register.erase(*codes)
     left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
-    line = f"{how_many(known, 'person')} erased{left}"
+    line = f"{how_many(erased_count, 'person')} erased{left}"
     if code is not None:
-        line = f"{code}: {'erased' if known else 'was erased before'}"
-    return Output({"erased": known, "not_paid": list(unpaid)}, [Remark(line)])
+        line = f"{code}: {'erased' if erased_count else 'was erased before'}"
+    return Output({"erased": erased_count, "not_paid": list(unpaid)}, [Remark(line)])
 
 
 @people.command("withdraw")
@@ -186,12 +186,12 @@ def withdraw(context: typer.Context, code: Code) -> object:
 def audit(context: typer.Context) -> Output:
     """Check what must hold: served = assigned in every round, journal and register fit, nobody is paid twice."""
     with _records(context) as records:
-        found = records.audit()
-    rows = [[what, count, problem or "holds"] for what, count, problem in found]
+        checks = records.audit()
+    rows = [[what, count, problem or "holds"] for what, count, problem in checks]
     return Output(
-        [{"check": what, "looked_at": count, "wrong": problem} for what, count, problem in found],
+        [{"check": what, "looked_at": count, "wrong": problem} for what, count, problem in checks],
         [TextTable("Audit", ["check", "looked at", "found"], rows)],
-        code=int(any(problem for _, _, problem in found)),
+        code=int(any(problem for _, _, problem in checks)),
     )
 
 
@@ -230,14 +230,14 @@ def serve(
     from ostrom.studies.files import folder_of
     from ostrom.studies.resolve import resolve
 
-    found = resolve(study, preset=preset, changes=set_ or (), options=options)
+    setup = resolve(study, preset=preset, changes=set_ or (), options=options)
 
     async def run(people: Host, folder: Folder) -> None:
         await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
 
     with listening(host, port, admin_port, public) as where:
-        host_plan(found.plan, run, name=check_name(name or found.plan.name), runs=runs, options=options, test=test)
-    say(f"stopped; the same command goes on. run: {runs / (name or found.plan.name)}")
+        host_plan(setup.plan, run, name=check_name(name or setup.plan.name), runs=runs, options=options, test=test)
+    say(f"stopped; the same command goes on. run: {runs / (name or setup.plan.name)}")
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key", "allow_command")
@@ -280,10 +280,10 @@ def pilot(
     if not read_study(study)[0].get("people"):
         raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
     changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
-    found = resolve(study, preset=preset, changes=changes, options=options)
-    crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
-    called = check_name(name or f"{found.plan.name}-pilot")
-    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options)
+    setup = resolve(study, preset=preset, changes=changes, options=options)
+    crowd = Crowd(people, pilot_agent(setup.plan, model, strategy), dropout, miss, seed)
+    called = check_name(name or f"{setup.plan.name}-pilot")
+    result, summary = play(setup.plan, crowd, name=called, runs=runs, options=options)
     ends, cells = sorted(summary["ends"]), {**summary["cells"]}
     rest = {end: n - sum(c.get(end, 0) for c in cells.values()) for end, n in summary["ends"].items()}
     if any(rest.values()):
@@ -297,10 +297,10 @@ def pilot(
     )
     shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
     over = sum(count for end, count in summary["ends"].items() if end != "open")
-    whole = "complete" if over == summary["people"] else "not complete: the same command goes on"
+    status = "complete" if over == summary["people"] else "not complete: the same command goes on"
     notes = (
         f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}",
-        f"{over} of {summary['people']} visits are over: the pilot is {whole}",
+        f"{over} of {summary['people']} visits are over: the pilot is {status}",
         f"run: {runs / called}",
     )
     return Output({"run": str(runs / called), **summary, **spent_data(result.tally)}, [table, *map(Remark, notes)])

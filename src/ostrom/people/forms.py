@@ -123,8 +123,8 @@ def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | I
         case Mixture():
             return _mixture(form, labels, sent)
         case Number():
-            found = read_number(sent.get("answer", ""), form.amounts, strict=True)
-            return Invalid(f"a number {range_text(form.amounts)}") if isinstance(found, Invalid) else Read(found.value)
+            entry = read_number(sent.get("answer", ""), form.amounts, strict=True)
+            return Invalid(f"a number {range_text(form.amounts)}") if isinstance(entry, Invalid) else Read(entry.value)
         case Text():
             return _text(sent.get("answer", ""), form)
         case Record():
@@ -143,9 +143,9 @@ def _mixture(form: Mixture, labels: Mapping[str, str], sent: Sent) -> Read | Inv
 
 
 def _record(form: Record, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
-    shown = relabelled(form.schema, labels)
+    schema = relabelled(form.schema, labels)
     try:
-        return Read(unlabelled(fitted(_object("f", shown, sent), shown), form.schema, labels))
+        return Read(unlabelled(fitted(_object("f", schema, sent), schema), form.schema, labels))
     except Misfit as problem:
         return Invalid(str(problem))
 
@@ -158,8 +158,8 @@ def _object(prefix: str, schema: Mapping[str, Any], sent: Sent) -> dict[str, Any
         if part["type"] == "object":
             value[key] = _object(f"{name}_", part, sent)
         elif part["type"] != "array":
-            if (found := _scalar(name, key, part, sent)) is not None:
-                value[key] = found
+            if (scalar := _scalar(name, key, part, sent)) is not None:
+                value[key] = scalar
             elif key in schema.get("required", ()):
                 raise Misfit(f"{key.replace('_', ' ')}: an answer is needed")
         elif _is_optional(part):
@@ -178,9 +178,9 @@ def _scalar(name: str, key: str, schema: Mapping[str, Any], sent: Sent) -> Any:
     text = sent.get(name, "").strip()
     if not text and (schema["type"] != "string" or "enum" in schema):
         return None
-    if (found := _part(schema, text)) is None:
+    if (parsed := _part(schema, text)) is None:
         raise Misfit(f"{key.replace('_', ' ')}: this is no valid answer")
-    return found
+    return parsed
 
 
 def _part(schema: Mapping[str, Any], text: str) -> Any:
@@ -242,13 +242,13 @@ def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
             if question.optional:
                 continue
             return Invalid(f"{number}: an answer is needed")
-        found = _answered(question, text)
-        if found is None:
+        answer = _answered(question, text)
+        if answer is None:
             return Invalid(f"{number}: this is no valid answer")
         if question.kept_apart:
-            personal.append((name, str(found)))
+            personal.append((name, str(answer)))
         else:
-            value[name] = found
+            value[name] = answer
     return Read(value, tuple(personal))
 
 

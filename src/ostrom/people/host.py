@@ -90,8 +90,8 @@ class Host:
         live = self.live_visits.get(unit.index // self.plan.stride)
         if live is not None and error is None:
             await self.journal.flush()  # what a visit came to is read from there
-            found = self.journal.ended(unit.index) or ("", None, None, {})
-            self._close(live, str(found[3].get("end", "done")), found[3])
+            ending = self.journal.ended(unit.index) or ("", None, None, {})
+            self._close(live, str(ending[3].get("end", "done")), ending[3])
 
     # -- beginning and end ---------------------------------------------------------------------------
 
@@ -111,16 +111,16 @@ class Host:
                 self.strangers += visitor.code not in tombs
                 self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
         for visit, live in self.live_visits.items():
-            known = self.plan.book.visits.get(visit)
-            if known is not None and known.code != live.code:
+            booking = self.plan.book.visits.get(visit)
+            if booking is not None and booking.code != live.code:
                 raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
-            live.cell = None if known is None else known.cell
+            live.cell = None if booking is None else booking.cell
             if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
                 facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
                 withdrawn = states[visit * self.plan.stride] == "withdrawn"
                 self._close(live, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
             else:
-                live.resumed = known is not None
+                live.resumed = booking is not None
                 if live.code in left:  # killed before the end of the visit was on the disk
                     live.leaving = left[live.code]
                     live.left.set()
@@ -252,15 +252,15 @@ class Host:
         assert live.cell is not None
         lobby = self.people.lobby
         live.changed()
-        found = await self.lobby.seat(
+        seating = await self.lobby.seat(
             live.cell, match, self.plan.match_index(live.visit, match), self.plan.persons(live.cell, key),
             lobby.wait, lobby.stand_in,
         )  # fmt: skip
         if live.leaving is not None:
             return {"end": live.leaving}
-        if found is None:
+        if seating is None:
             return {"end": "no_partner"}
-        table, player, stand_ins = found
+        table, player, stand_ins = seating
         more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
         return {"table": table, "player": player, "match": match, **more}
 
@@ -392,11 +392,11 @@ class Host:
 
     def _kept(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
-        shown = None if entry.shown is None else live.offset(entry.shown)
-        kept = {**entry.facts, "shown": shown, "answered": live.offset(asyncio.get_running_loop().time())}
+        seen_at = None if entry.shown is None else live.offset(entry.shown)
+        facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
         if entry.extended:
-            kept["extended"] = entry.extended
-        return {**kept, "interrupted": True} if entry.interrupted else kept
+            facts["extended"] = entry.extended
+        return {**facts, "interrupted": True} if entry.interrupted else facts
 
     async def settle(
         self, live: LiveVisit, entry: Open, value: Any, personal: Sequence[tuple[str, str]] = (), **facts: Any
@@ -447,8 +447,8 @@ class Host:
                 await self.leave(live, "timed_out")
         self.closed = bool(self.register.meta("closed"))
         for number, what, code in self.register.requests():
-            if what == "withdraw" and (asked := self.codes.get(code)) is not None:
-                await self._withdraw(asked)
+            if what == "withdraw" and (leaver := self.codes.get(code)) is not None:
+                await self._withdraw(leaver)
             self.register.handled(number)
         for code in self.register.tombstones():
             for key in [key for key, who in self.known.items() if who.code == code]:
@@ -470,10 +470,10 @@ class Host:
 
         # Erased is erased: a clock that jumped ahead while the server runs makes nobody old.
         now = min(time.time(), self._epoch + time.monotonic())
-        found = overdue(self.register, self.people.keep.people, now, owes)
-        if found.erasable:
-            self.register.erase(*found.erasable)
-        return found
+        expired = overdue(self.register, self.people.keep.people, now, owes)
+        if expired.erasable:
+            self.register.erase(*expired.erasable)
+        return expired
 
     async def _withdraw(self, live: LiveVisit) -> None:
         if live.end is None:
@@ -532,10 +532,10 @@ class SeatedPerson:
         self._stand_in = self._agent(config)
 
     def _entry(self, decision: Decision, context: DecisionContext) -> Open:
-        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
-        prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
+        memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt = self.renderer.prompt(decision, memory_view, context.draw("order"), self.config.facts)
         fields = self.renderer.fields(decision) if decision.kind in ("state", "code", "recognise") else ""
         return Open(
-            context.unit, context.step, context.player, decision, prompt, fields, shown,
+            context.unit, context.step, context.player, decision, prompt, fields, memory_view,
             self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},
         )  # fmt: skip

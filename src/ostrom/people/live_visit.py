@@ -224,13 +224,13 @@ class MatchResult:
 
     def shown(self, labels: tuple[Options, ...]) -> dict[str, Any]:
         """What the next page says about it; ``labels`` are what the person saw for the actions."""
-        told: dict[str, Any] = {"points": self.points, "whole": self.ended == "done"}
+        summary: dict[str, Any] = {"points": self.points, "whole": self.ended == "done"}
         if self.last is not None and len(self.last.actions) == 2 and len(labels) == 2 and self.player < 2:
             own, other = self.player, 1 - self.player
-            told["last_words"] = {
+            summary["last_words"] = {
                 "own": labels[own][self.last.actions[own]], "other": labels[other][self.last.actions[other]],
             }  # fmt: skip
-        return told
+        return summary
 
 
 def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
@@ -239,9 +239,9 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
     mechanism = unit.mechanism
     if unit.needs:
         facts = [journal.ended(index) for index in unit.needs]
-        if any(found is None or found[0] != "done" for found in facts):
+        if any(ending is None or ending[0] != "done" for ending in facts):
             return MatchResult(0.0, 0, "failed", player)
-        mechanism = mechanism.given([found[3] for found in facts if found is not None])
+        mechanism = mechanism.given([ending[3] for ending in facts if ending is not None])
     steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
     rounds = outcome.played if outcome else list(steps[-1][0].view.history) if steps else []
     points = 0.0

@@ -78,8 +78,8 @@ def render(text: str, picture: Addresses = lambda name: name) -> Markup:
 def _begins_table(lines: list[str], at: int) -> bool:
     """Whether a line is the head of a table: cells, and below them a line of dashes with as many columns."""
     head, rule = lines[at], lines[at + 1].strip() if at + 1 < len(lines) else ""
-    whole = "|" in head and "|" in rule and len(rule) <= 1000 and _RULE.fullmatch(rule) is not None
-    return whole and len(_cells(head)) == len(_cells(rule))
+    is_table = "|" in head and "|" in rule and len(rule) <= 1000 and _RULE.fullmatch(rule) is not None
+    return is_table and len(_cells(head)) == len(_cells(rule))
 
 
 def _cells(line: str) -> list[str]:
@@ -99,11 +99,11 @@ def _table(rows: list[list[str]], picture: Addresses) -> str:
     """A table of a head and rows; a row has as many cells as the head."""
     head, *body = rows
     top = "".join(f'<th scope="col">{_inline(cell, picture)}</th>' for cell in head)
-    made = [f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>']
+    parts = [f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>']
     for row in body:
         cells = (row + [""] * len(head))[: len(head)]
-        made.append("<tr>" + "".join(f"<td>{_inline(cell, picture)}</td>" for cell in cells) + "</tr>")
-    return "\n".join((*made, "</tbody></table></div>"))
+        parts.append("<tr>" + "".join(f"<td>{_inline(cell, picture)}</td>" for cell in cells) + "</tr>")
+    return "\n".join((*parts, "</tbody></table></div>"))
 
 
 def _inline(text: str, picture: Addresses) -> str:

@@ -151,8 +151,8 @@ class Pages:
         left = None if entry.deadline is None else max(0, round(entry.deadline - asyncio.get_running_loop().time()))
         fields = fields_of(decision.form, prompt.labels, _names(entry, w))
         two = view.game.seats == 2
-        shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
-        history = [_line(entry, played, w) for played in shown]
+        past_rounds = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
+        history = [_line(entry, played, w) for played in past_rounds]
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
@@ -162,7 +162,7 @@ class Pages:
             "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
             "history": history, "last": _last(history, w) if two else "",
-            "total": _number(sum(p.payoffs[view.seat] for p in shown)),
+            "total": _number(sum(p.payoffs[view.seat] for p in past_rounds)),
             "choices": fields[0].options if acts or fields[0].kind == "buttons" else None, "fields": fields,
             "more": left is not None and self.host.may_extend(entry),
             "refresh": None if left is None else left + 2,
@@ -172,9 +172,9 @@ class Pages:
         result = live.result or {}
         ended = w.match_over if result.get("whole") else w.match_broken
         last = result.get("last_words")
-        said = w.last_round.format(**last) + " " if last else ""
+        last_text = w.last_round.format(**last) + " " if last else ""
         points = _number(result.get("points", 0.0))
-        return f"{ended} {said}{w.match_point if points == '1' else w.match_points.format(points=points)}"
+        return f"{ended} {last_text}{w.match_point if points == '1' else w.match_points.format(points=points)}"
 
     def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
         """The page at the end of a visit, with its code and what is paid."""
@@ -244,12 +244,12 @@ def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
         if "result" in event:
             lines.append((w.result, w[f"result_{event['result']}"]))
             continue
-        said = [str(event["text"]).strip()]
+        parts = [str(event["text"]).strip()]
         if "accepts" in event:
-            said.append(w.accepted if event["accepts"] else w.refused)
+            parts.append(w.accepted if event["accepts"] else w.refused)
         elif event["offer"]:
-            said.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
-        lines.append((_player(entry, event["from"], w), "\n".join(filter(None, said)) or NOTHING))
+            parts.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
+        lines.append((_player(entry, event["from"], w), "\n".join(filter(None, parts)) or NOTHING))
     return lines
 
 
@@ -271,9 +271,9 @@ def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
 def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
     """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
     facts, own = entry.decision.view.facts, entry.decision.view.seat
-    said = facts.get("messages") or ()
-    names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {own: w.you}
-    heard = [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
+    texts = facts.get("messages") or ()
+    names = {s: w.player.format(number=s + 1) if len(texts) > 2 else w.other for s in range(len(texts))} | {own: w.you}
+    heard = [(names[s], str(texts[s]).strip() or "–") for s in _seats(entry) if s < len(texts)]
     heard += _negotiated(entry, w)
     return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
 

@@ -78,13 +78,13 @@ class Participants:
         return response
 
     def _language(self, request: Request, wanted: str = "") -> str:
-        known = self.host.people.languages
-        told = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
-        for language in (wanted, request.query_params.get("lang", ""), *told[:20]):
-            for own in known:
+        languages = self.host.people.languages
+        accepted = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
+        for language in (wanted, request.query_params.get("lang", ""), *accepted[:20]):
+            for own in languages:
                 if language == own or language.partition("-")[0] == own.partition("-")[0] != "":
                     return own
-        return known[0]
+        return languages[0]
 
     # -- pages ---------------------------------------------------------------------------------------
 
@@ -246,10 +246,10 @@ class Participants:
             try:
                 yield b"retry: 2000\nevent: news\ndata: 0\n\n"
                 while not self.closing.is_set() and live.end is None:
-                    found = await live.news(version, PING)
+                    latest = await live.news(version, PING)
                     live.seen = asyncio.get_running_loop().time()
-                    kind, version = ("news" if found != version else "ping"), found
-                    yield f"event: {kind}\ndata: {found}\n\n".encode()
+                    kind, version = ("news" if latest != version else "ping"), latest
+                    yield f"event: {kind}\ndata: {latest}\n\n".encode()
             finally:
                 live.streams -= 1
 

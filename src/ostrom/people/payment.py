@@ -87,12 +87,12 @@ def read_payments(folder: Path) -> dict[str, Payment]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: the ledger of payments cannot be read: {error}") from None
-    found: dict[str, Payment] = {}
+    payments: dict[str, Payment] = {}
     for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
         if len(row) != 4:
             raise RunError(f"{path}: line {number} is no payment (allowed: code,amount,currency,file)")
-        found.setdefault(row[0], Payment(*row))
-    return found
+        payments.setdefault(row[0], Payment(*row))
+    return payments
 
 
 def add_payments(folder: Path, payments: Iterable[Payment]) -> None:
@@ -103,13 +103,13 @@ def add_payments(folder: Path, payments: Iterable[Payment]) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         with os.fdopen(handle, "ab") as file:
-            whole = file.tell()
+            old_size = file.tell()
             try:
                 file.write(text.getvalue().encode())
                 file.flush()
                 os.fsync(file.fileno())
             except OSError:
-                os.ftruncate(handle, whole)  # half a line would make the ledger unreadable
+                os.ftruncate(handle, old_size)  # half a line would make the ledger unreadable
                 raise
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror})") from None

@@ -77,21 +77,21 @@ def read_pictures(marks: Mapping[str, str], folder: Path, file: str) -> dict[str
 def _read(folder: Path, path: str, file: str, key: str) -> bytes:
     kind = TYPES.get(path.rpartition(".")[2].lower())
     if kind is None:
-        raise StudyError("a picture is a file beside the texts", file=file, key=key, found=path, allowed=[*TYPES])
+        raise StudyError("a picture is a file beside the texts", file=file, key=key, actual=path, allowed=[*TYPES])
     parts = PurePosixPath(path)
     if ".." in parts.parts or parts.is_absolute() or ":" in path or "\\" in path:
-        raise StudyError("a picture lies in or below the folder of its text", file=file, key=key, found=path)
-    whole = folder / path
+        raise StudyError("a picture lies in or below the folder of its text", file=file, key=key, actual=path)
+    full_path = folder / path
     try:
-        if not whole.resolve().is_relative_to(folder.resolve()):
-            raise StudyError("a link leads out of the folder of the study", file=file, key=key, found=path)
-        data = read_plain(whole, LARGEST)
+        if not full_path.resolve().is_relative_to(folder.resolve()):
+            raise StudyError("a link leads out of the folder of the study", file=file, key=key, actual=path)
+        data = read_plain(full_path, LARGEST)
     except FileNotFoundError:
-        raise StudyError(f"there is no such picture ({whole})", file=file, key=key, found=path) from None
+        raise StudyError(f"there is no such picture ({full_path})", file=file, key=key, actual=path) from None
     except RunError:
-        raise StudyError(f"is no plain file of at most {LARGEST:,} bytes", file=file, key=key, found=path) from None
+        raise StudyError(f"is no plain file of at most {LARGEST:,} bytes", file=file, key=key, actual=path) from None
     except OSError as error:
-        raise StudyError(f"cannot be read: {error.strerror}", file=file, key=key, found=path) from None
+        raise StudyError(f"cannot be read: {error.strerror}", file=file, key=key, actual=path) from None
     if content_type(data) != kind:
-        raise StudyError(f"is no {kind} by its content", file=file, key=key, found=path)
+        raise StudyError(f"is no {kind} by its content", file=file, key=key, actual=path)
     return data

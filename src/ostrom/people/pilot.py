@@ -25,7 +25,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result, Runner
 from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import Host, SeatedPerson
@@ -95,9 +95,9 @@ def ignore_register(folder: Path) -> None:
     file = folder / ".gitignore"
     wanted = f"{FILE}*\n".encode()
     try:
-        known = read_plain(file) if file.exists() or file.is_symlink() else b""
-        if wanted not in known:
-            write_whole(file, known + wanted)
+        current = read_plain(file) if file.exists() or file.is_symlink() else b""
+        if wanted not in current:
+            write_atomically(file, current + wanted)
     except OSError as error:
         raise RunError(f"{file}: cannot be written ({error.strerror})") from None
 
@@ -174,19 +174,19 @@ class _Simulated(SeatedPerson):
             return await super().answer(decision, context)
         if not hasattr(self, "_mind"):
             self._mind = self._agent(self.host.crowd.config)
-        asked = asyncio.ensure_future(super().answer(decision, context))
+        pending = asyncio.ensure_future(super().answer(decision, context))
         try:
             thought = await self._mind.answer(decision, context)
-            await self._send(thought, context, asked)
-            return await asked
+            await self._send(thought, context, pending)
+            return await pending
         finally:
-            asked.cancel()
+            pending.cancel()
 
-    async def _send(self, thought: Answer, context: DecisionContext, asked: asyncio.Future[Answer]) -> None:
+    async def _send(self, thought: Answer, context: DecisionContext, pending: asyncio.Future[Answer]) -> None:
         """Send the answer as soon as it may be given; what the participant misses is not sent."""
         host = self.host
         live = host.visit_at(context.unit, context.player)
-        entry = await _next(host, live, lambda: asked.done())
+        entry = await _next(host, live, lambda: pending.done())
         if entry is None:
             return
         host.shown(entry)
@@ -281,14 +281,14 @@ def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> Age
     person = next(seats, None)
     if person is None:
         raise UsageError(f"{plan.file}: has no people to simulate; a type needs 'person: web'")
-    told = person.config.model_dump(exclude_unset=True, exclude={"person"})
+    own_settings = person.config.model_dump(exclude_unset=True, exclude={"person"})
     if model is None:
         config = AgentConfig(strategy=strategy or "random")
         for cell in plan.tables():  # or matches fail one by one, and the pilot is one of nothing
             seated = [replace(s, config=config) if s.config.person == "web" else s for s in cell.seatings[0]]
             check_strategies(cell.game, cell.mechanism, [seated], plan.file)
         return config
-    return AgentConfig.model_validate({"style": "direct", **told, "model": model})
+    return AgentConfig.model_validate({"style": "direct", **own_settings, "model": model})
 
 
 def pilot(
@@ -305,15 +305,15 @@ def pilot(
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
     if crowd.config.model is not None:
         plan.add_model(crowd.config.model, crowd.config.settings)
-    told: dict[str, Any] = {}
+    ends: dict[str, Any] = {}
     rounds = sum(int(getattr(plan.variant(0, key).mechanism, "rounds", 1)) for key in plan.people_of(0).order)
 
     async def serve(host: Host, _: Folder) -> None:
         assert isinstance(host, PilotHost)
         await simulate(host, crowd, len(plan.people.visit) + rounds)
-        told.update(summary(host))
+        ends.update(summary(host))
 
-    return host_plan(plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost), told
+    return host_plan(plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost), ends
 
 
 def summary(host: Host) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class PeoplePlan(StudyPlan):
             if not getattr(mechanisms.get(name), "may_miss", False):
                 raise StudyError(
                     f"mechanism {name} has no rule for missed decisions: leave the time limit out",
-                    file=self.file, key="people.time.decision", found=time.decision,
+                    file=self.file, key="people.time.decision", actual=time.decision,
                 )  # fmt: skip
             set_path(data, "mechanism.missed", time.missed)
             if time.missed_at_most is not None:
@@ -145,7 +145,7 @@ class PeoplePlan(StudyPlan):
     def _check_people(self) -> None:
         if self.study.seeds != 1:
             raise StudyError(
-                "people come once each: leave seeds out", file=self.file, key="seeds", found=self.study.seeds
+                "people come once each: leave seeds out", file=self.file, key="seeds", actual=self.study.seeds
             )
         if self.cells > MOST_PEOPLE_CELLS:
             raise StudyError(
@@ -157,7 +157,7 @@ class PeoplePlan(StudyPlan):
                     first, _, rest = path.partition(".")
                     if first == "people" and rest.partition(".")[0] not in VARIABLE:
                         raise StudyError(
-                            "cannot be varied", file=self.file, key=f"vary.{factor.name}", found=path,
+                            "cannot be varied", file=self.file, key=f"vary.{factor.name}", actual=path,
                             allowed=[f"people.{name}" for name in VARIABLE],
                         )  # fmt: skip
         counts = {len(self.people_of(number).order) for number in range(self.cells)}
@@ -191,7 +191,7 @@ class PeoplePlan(StudyPlan):
             if name and (name not in cell.types or cell.types[name].kind == "person"):
                 agents = [other for other, config in cell.types.items() if config.kind != "person"]
                 raise StudyError(
-                    "names no type of agent", file=self.file, key=f"people.lobby.{key}", found=name, allowed=agents
+                    "names no type of agent", file=self.file, key=f"people.lobby.{key}", actual=name, allowed=agents
                 )
 
     def persons(self, cell: int, key: str) -> tuple[int, ...]:
@@ -266,11 +266,11 @@ class PeoplePlan(StudyPlan):
                 if not late or not all(place in cell.known for cell in cells):
                     raise StudyError(
                         "differs between cells, and this text is the same for all",
-                        file=self.file, key=name, found=f"{{{{ {place} }}}}",
+                        file=self.file, key=name, actual=f"{{{{ {place} }}}}",
                     )  # fmt: skip
             elif place not in alike:
                 raise StudyError(
-                    "the study has no such value", file=self.file, key=name, found=f"{{{{ {place} }}}}",
+                    "the study has no such value", file=self.file, key=name, actual=f"{{{{ {place} }}}}",
                     allowed=[*alike, *(f"only {kind}" for kind in KINDS)],
                 )  # fmt: skip
 
@@ -337,8 +337,8 @@ class PeoplePlan(StudyPlan):
 
     def units_of(self, visit: int) -> list[int]:
         """The numbers of a visit and of the matches that its person has a seat in."""
-        known = self.book.visits.get(visit)
-        seats = () if known is None else known.seats.values()
+        visitor = self.book.visits.get(visit)
+        seats = () if visitor is None else visitor.seats.values()
         return [visit * self.stride, *(seat.unit for seat in seats)]
 
     def match_index(self, visit: int, match: int) -> int:
@@ -356,8 +356,8 @@ class PeoplePlan(StudyPlan):
         return self.variant(table.cell, self.people_of(table.cell).order[table.match]).types[name]
 
     def _visit_unit(self, visit: int) -> Unit:
-        known = self.book.visits.get(visit)
-        cell = None if known is None else known.cell
+        visitor = self.book.visits.get(visit)
+        cell = None if visitor is None else visitor.cell
         at = cell or 0
         table = self.variant(at, self.people_of(at).order[0])
         labels = self._cell(at).columns if cell is not None else dict.fromkeys(self._cell(0).columns)

@@ -96,11 +96,11 @@ class Questionnaire(Declared):
 
     def form(self, name: str) -> Record:
         """All answers as one record."""
-        asked = self.named()
+        questions = self.named()
         schema = {
             "type": "object",
-            "properties": {key: question.json_form() for key, question in asked},
-            "required": [key for key, question in asked if not question.optional],
+            "properties": {key: question.json_form() for key, question in questions},
+            "required": [key for key, question in questions if not question.optional],
             "additionalProperties": False,
         }
         return Record(name, schema)

@@ -16,7 +16,7 @@ from typing import Any
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.ground.words import how_many
 from ostrom.people.payment import Payment, due, owed, pays_for
 from ostrom.people.plan import PeoplePlan
@@ -116,7 +116,7 @@ class Records:
             (visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who
         )
         try:
-            write_whole(draft, text.getvalue().encode(), sync=True)
+            write_atomically(draft, text.getvalue().encode(), sync=True)
             draft.chmod(0o600)
         except OSError as error:
             raise RunError(f"{out}: cannot be written ({error.strerror})") from None
@@ -189,8 +189,8 @@ class Records:
         old = self.overdue()
         if not old:
             return ""
-        told = f"{how_many(len(old), 'person')} joined more than {self.plan.people.keep.people / 86400:g} days ago"
-        return f"{told}, {len(old.unpaid)} of them are not paid" if old.unpaid else told
+        text = f"{how_many(len(old), 'person')} joined more than {self.plan.people.keep.people / 86400:g} days ago"
+        return f"{text}, {len(old.unpaid)} of them are not paid" if old.unpaid else text
 
     def _served(self) -> tuple[int, list[str]]:
         """The agents that people met, as kept with every answer, against those of the cell they belong to."""

@@ -102,14 +102,14 @@ class Register:
             if db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 raise RunError(f"{self.path}: is no register of this version")
             require_schema(db, self.path, [schema_of(_SCHEMA)])
-            if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                what = " ".join(str(found).split())
+            if (verdict := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                what = " ".join(str(verdict).split())
                 raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
             lift(db)
-            told = dict(db.execute("SELECT key, value FROM meta").fetchall())
-            if told.get("study") != identity:
+            meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+            if meta.get("study") != identity:
                 raise RunError(f"{self.path}: belongs to another study than the journal beside it")
-            if not isinstance(told.get("key"), bytes) or len(told["key"]) != 32:
+            if not isinstance(meta.get("key"), bytes) or len(meta["key"]) != 32:
                 raise RunError(f"{self.path}: holds no key for its tokens (put back a copy of it)")
         except BaseException:
             db.close()
@@ -134,8 +134,8 @@ class Register:
 
     def meta(self, key: str) -> Any:
         """A value of the register itself."""
-        found = self._rows("SELECT value FROM meta WHERE key=?", key)
-        return found[0][0] if found else None
+        rows = self._rows("SELECT value FROM meta WHERE key=?", key)
+        return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a value of the register itself."""

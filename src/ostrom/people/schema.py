@@ -23,10 +23,10 @@ def seconds(value: object) -> float:
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
         return float(value)
-    found = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise ValueError("must be a length of time such as 20 (seconds), 30s, 5min, 2h or 90d")
-    return float(found[1]) * _UNITS[found[2] or "s"]
+    return float(match[1]) * _UNITS[match[2] or "s"]
 
 
 Seconds = Annotated[float, BeforeValidator(seconds)]
@@ -109,10 +109,10 @@ class Step(StudySection):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Step:
-        found = [name for name in STEPS if getattr(self, name) is not None]
-        if len(found) != 1:
+        kinds = [name for name in STEPS if getattr(self, name) is not None]
+        if len(kinds) != 1:
             raise ValueError(
-                f"a step of a visit is exactly one of {', '.join(STEPS)} (found {', '.join(found) or 'none'})"
+                f"a step of a visit is exactly one of {', '.join(STEPS)} (found {', '.join(kinds) or 'none'})"
             )
         return self
 
@@ -124,8 +124,8 @@ class Step(StudySection):
     @property
     def file(self) -> str | None:
         """The text file of the step, if it has one."""
-        held = getattr(self, self.kind)
-        return held if isinstance(held, str) else getattr(held, "file", None)
+        content = getattr(self, self.kind)
+        return content if isinstance(content, str) else getattr(content, "file", None)
 
     @property
     def name(self) -> str:

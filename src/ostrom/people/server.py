@@ -109,9 +109,7 @@ async def _sweep(host: Host, say: Callable[[str], None]) -> None:
     while True:
         if loop.time() - forgot >= FORGET:
             forgot = loop.time()
-            if (found := host.forget()).erasable:
-                say(
-                    f"personal data of {how_many(len(found.erasable), 'person')} was kept for long enough and is erased"
-                )
+            if (due := host.forget()).erasable:
+                say(f"personal data of {how_many(len(due.erasable), 'person')} was kept for long enough and is erased")
         await asyncio.sleep(SWEEP)
         await host.sweep()

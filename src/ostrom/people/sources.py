@@ -75,8 +75,8 @@ class LinkReader:
 
     def _placed(self, number: str | None, session: str) -> Invited | None:
         """Who has one of the places of the study, by its number."""
-        known = number is not None and number.isascii() and number.isdigit() and len(number) < 7
-        place = int(number) if known and number is not None else 0
+        is_number = number is not None and number.isascii() and number.isdigit() and len(number) < 7
+        place = int(number) if is_number and number is not None else 0
         return Invited(str(place), session) if 1 <= place <= (self.source.places or 0) else None
 
     def links(self, base: str) -> list[str]:
@@ -88,17 +88,17 @@ class LinkReader:
             return [f"{base}/?seat={n}" for n in places]
         return [f"{base}/?{QUERIES[self.source.name]}"]
 
-    def _prolific(self, given: Mapping[str, str]) -> Invited | None:
+    def _prolific(self, query: Mapping[str, str]) -> Invited | None:
         if not self.source.verify:
-            return _both(given.get("PROLIFIC_PID"), given.get("SESSION_ID"))
-        claims = verified_claims(given.get("prolific_token", ""), self._keys, time.time())
+            return _both(query.get("PROLIFIC_PID"), query.get("SESSION_ID"))
+        claims = verified_claims(query.get("prolific_token", ""), self._keys, time.time())
         if claims is None or (self._host and _audience(claims) != self._host):
             return None
-        held = claims.get("prolific")
-        told = {str(name).lower(): value for name, value in held.items()} if isinstance(held, Mapping) else {}
-        found = _both(told.get("prolific_pid") or told.get("participant_id"), told.get("session_id"))
-        given_person = given.get("PROLIFIC_PID")
-        return found if found is not None and given_person in (None, found.external) else None
+        section = claims.get("prolific")
+        fields = {str(name).lower(): value for name, value in section.items()} if isinstance(section, Mapping) else {}
+        invited = _both(fields.get("prolific_pid") or fields.get("participant_id"), fields.get("session_id"))
+        person = query.get("PROLIFIC_PID")
+        return invited if invited is not None and person in (None, invited.external) else None
 
 
 def _audience(claims: Mapping[str, Any]) -> str:
@@ -140,8 +140,8 @@ def _rsa_fits(message: bytes, signature: bytes, modulus: int, exponent: int) -> 
     if len(signature) != size or size < 256:
         return False
     opened = pow(int.from_bytes(signature, "big"), exponent, modulus).to_bytes(size, "big")
-    told = _SHA256 + hashlib.sha256(message).digest()
-    return hmac.compare_digest(opened, b"\0\1" + b"\xff" * (size - len(told) - 3) + b"\0" + told)
+    expected = _SHA256 + hashlib.sha256(message).digest()
+    return hmac.compare_digest(opened, b"\0\1" + b"\xff" * (size - len(expected) - 3) + b"\0" + expected)
 
 
 def _bytes(text: str) -> bytes:

@@ -59,12 +59,12 @@ class PeopleTables:
     @cached_property
     def columns(self) -> dict[str, dict[str, type]]:
         """The columns that people add to each table, with their types."""
-        asked: dict[str, type] = dict.fromkeys(dict.fromkeys(self.asks), str)
+        ask_columns: dict[str, type] = dict.fromkeys(dict.fromkeys(self.asks), str)
         factors = dict.fromkeys((name for f in self.plan.factors for name in (f.name, *f.traits)), str)
         numbered = dict.fromkeys(self._numbered(), str)
         surveys = {column: kind for column, (_, _, kind) in self.surveys.items()}
         return {
-            "matches": {"visit": int, "person": str, "excluded": bool, **asked},
+            "matches": {"visit": int, "person": str, "excluded": bool, **ask_columns},
             "decisions": dict(DECISIONS),
             "visits": {**factors, **VISITS, **numbered, **surveys},
         }
@@ -75,13 +75,13 @@ class PeopleTables:
         visit = self._visit_of(unit, player)
         if visit is None:
             return row
-        known = self._visits[visit]
-        row |= {"visit": visit, "person": known["person"], "excluded": known["excluded"]}
+        visit_row = self._visits[visit]
+        row |= {"visit": visit, "person": visit_row["person"], "excluded": visit_row["excluded"]}
         if unit.kind == "match":
             table = self.plan.book.tables[unit.index]
             for place, (name, match) in enumerate(zip(self.asks, self.after, strict=True)):
                 if match == table.match:
-                    row[name] = known["answers"].get(place)
+                    row[name] = visit_row["answers"].get(place)
         return row
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row:
@@ -114,17 +114,17 @@ class PeopleTables:
 
     def visits(self) -> Iterator[Row]:
         """One row per person."""
-        for known in self._visits.values():
-            yield {name: known.get(name) for name in self.columns["visits"]}
+        for row in self._visits.values():
+            yield {name: row.get(name) for name in self.columns["visits"]}
 
     @cached_property
     def _visits(self) -> dict[int, Row]:
-        made: dict[int, Row] = {}
+        by_visit: dict[int, Row] = {}
         for unit, state, _ in self.rows.played():
             if unit.kind == "visit":
                 visit = unit.index // self.plan.stride
-                made[visit] = self._visit(visit, unit, state)
-        return made
+                by_visit[visit] = self._visit(visit, unit, state)
+        return by_visit
 
     @cached_property
     def _payments(self) -> dict[str, Payment]:
@@ -134,17 +134,17 @@ class PeopleTables:
         steps, outcome, answers = self.rows.replayed(unit)
         book = self.plan.book.visits[visit]
         facts = dict(outcome.facts) if outcome is not None else {}
-        given = [
+        pairs = [
             (decision, answers[step, decision.player, ""][0])
             for step, decisions in enumerate(steps)
             for decision in decisions
             if (step, decision.player, "") in answers
         ]
         matches = [
-            a.value for d, a in given if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
+            a.value for d, a in pairs if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
         ]
-        kept = [a.facts or {} for _, a in given] + self._kept_in_matches(visit)
-        quizzes = [a.value for d, a in given if d.kind == "quiz" and a.reading == "person"]
+        timings = [a.facts or {} for _, a in pairs] + self._kept_in_matches(visit)
+        quizzes = [a.value for d, a in pairs if d.kind == "quiz" and a.reading == "person"]
         missed = sum(int(m["missed"]) for m in matches)
         row: Row = {
             "run": self.rows.run,
@@ -155,37 +155,37 @@ class PeopleTables:
             "order_of_games": None if book.cell is None else ", ".join(self.plan.people_of(book.cell).order),
             "state": state,
             "end": facts.get("end", "open"),
-            "consented": next((a.value == "agree" for d, a in given if d.kind == "consent"), None),
+            "consented": next((a.value == "agree" for d, a in pairs if d.kind == "consent"), None),
             "quiz_tries": len(quizzes),
-            "quiz_passed": facts.get("quiz_passed", None if not quizzes else any(d.kind == "seat" for d, _ in given)),
-            "accommodation": next((str(a.value) for d, a in given if d.kind == "accommodation"), None),
+            "quiz_passed": facts.get("quiz_passed", None if not quizzes else any(d.kind == "seat" for d, _ in pairs)),
+            "accommodation": next((str(a.value) for d, a in pairs if d.kind == "accommodation"), None),
             "matches_done": sum(m["ended"] == "done" for m in matches),
             "points": sum(float(m["points"]) for m in matches),
             "missed_rounds": missed,
             "excluded": self.plan.people.exclude.leaves_out(missed),
-            "extended": sum(int(k.get("extended", 0)) for k in kept),
-            "interrupted": sum(bool(k.get("interrupted")) for k in kept),
-            "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0) / 1000,
+            "extended": sum(int(k.get("extended", 0)) for k in timings),
+            "interrupted": sum(bool(k.get("interrupted")) for k in timings),
+            "seconds": max((int(k["answered"]) for k in timings if k.get("answered") is not None), default=0) / 1000,
             "paid": float(self._payments[book.code].amount) if book.code in self._payments else None,
         }
-        asked = [a.value for d, a in given if d.kind == "ask" and a.reading == "person"]
-        row["answers"] = {i: value.get(name) for i, (name, value) in enumerate(zip(self.asks, asked, strict=False))}
+        sheets = [a.value for d, a in pairs if d.kind == "ask" and a.reading == "person"]
+        row["answers"] = {i: value.get(name) for i, (name, value) in enumerate(zip(self.asks, sheets, strict=False))}
         row |= {column: row["answers"].get(i) for i, column in enumerate(self._numbered())}
-        surveys = [a.value for d, a in given if d.kind == "survey" and a.reading == "person"]
+        surveys = [a.value for d, a in pairs if d.kind == "survey" and a.reading == "person"]
         named = [step.survey.name for step in self.plan.people.visit if step.survey is not None]
-        told = dict(zip(named, surveys, strict=False))
-        row |= {column: told.get(survey, {}).get(name) for column, (survey, name, _) in self.surveys.items()}
+        by_survey = dict(zip(named, surveys, strict=False))
+        row |= {column: by_survey.get(survey, {}).get(name) for column, (survey, name, _) in self.surveys.items()}
         return row
 
     def _kept_in_matches(self, visit: int) -> list[Mapping[str, Any]]:
         """What was kept with the person's answers in matches."""
-        found: list[Mapping[str, Any]] = []
+        facts: list[Mapping[str, Any]] = []
         for seat in self.plan.book.visits[visit].seats.values():
             answers = self.rows.journal.answers(seat.unit)
-            found += [
+            facts += [
                 a.facts or {} for (_, player, part), (a, *_) in answers.items() if player == seat.player and not part
             ]
-        return found
+        return facts
 
     def _visit_of(self, unit: Unit, player: int) -> int | None:
         if unit.kind == "visit":

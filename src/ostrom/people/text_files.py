@@ -26,9 +26,9 @@ def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
             text = people.texts.get(local)
             texts[local] = text if text is not None else _read(folder, local, file)
             if name.endswith((".yaml", ".yml")):
-                found = questionnaire(PLACE.sub(r"value \1", texts[local]), local, file)
-                originals = originals or found
-                _same_shape(originals, found, local, file)
+                sheet = questionnaire(PLACE.sub(r"value \1", texts[local]), local, file)
+                originals = originals or sheet
+                _same_shape(originals, sheet, local, file)
     return texts
 
 
@@ -55,14 +55,14 @@ def questionnaire(text: str, name: str, file: str | None = None) -> Questionnair
         if first["type"] == "extra_forbidden":
             raise problem(error, Questionnaire, where) from None
         key = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        found = first.get("input")
-        shown = found if isinstance(found, str | int | float) else None
-        raise StudyError(said, file=where, key=key or None, found=shown) from None
+        message = first["msg"].removeprefix("Value error, ")
+        entry = first.get("input")
+        plain_entry = entry if isinstance(entry, str | int | float) else None
+        raise StudyError(message, file=where, key=key or None, actual=plain_entry) from None
 
 
 def _read(folder: Path, name: str, file: str) -> str:
-    problem = partial(StudyError, file=file, key="people.visit", found=name)
+    problem = partial(StudyError, file=file, key="people.visit", actual=name)
     if ".." in PurePosixPath(name).parts:
         raise problem("a text lies in or below the folder of the study")
     path = folder / name
@@ -82,14 +82,14 @@ def _read(folder: Path, name: str, file: str) -> str:
 
 def _same_shape(one: Questionnaire, other: Questionnaire, name: str, file: str) -> None:
     """Answers in all languages must go into the same columns."""
-    for (key, a), (found, b) in zip(one.named(), other.named(), strict=False):
+    for (key, a), (other_key, b) in zip(one.named(), other.named(), strict=False):
         same = (len(a.options), a.number, a.free, a.optional, a.kept_apart) == (
             len(b.options), b.number, b.free, b.optional, b.kept_apart,
         )  # fmt: skip
         right = a.answer is None or (b.answer is not None and a.options.index(a.answer) == b.options.index(b.answer))
-        if key != found or not same or not right:
+        if key != other_key or not same or not right:
             raise StudyError(
-                f"question {found} differs from the first language in more than its words", file=file, key=name
+                f"question {other_key} differs from the first language in more than its words", file=file, key=name
             )
     if len(one.questions) != len(other.questions):
         raise StudyError(

@@ -101,13 +101,13 @@ class Visit(Mechanism):
                 case "ask":
                     assert step.ask is not None
                     sheet = Questionnaire(questions=(step.ask,))
-                    found = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
-                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(found.get(step.ask.name))
+                    reply = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
+                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(reply.get(step.ask.name))
                 case "survey":
                     assert step.survey is not None
                     form = self.forms[step.survey.file]
-                    found = yield from self._ask(game, story, "survey", form, number)
-                    story.facts.setdefault("surveys", {})[step.survey.name] = found
+                    reply = yield from self._ask(game, story, "survey", form, number)
+                    story.facts.setdefault("surveys", {})[step.survey.name] = reply
 
     def _quiz(self, game: Game, story: Story, number: int, step: Step) -> Steps:
         """Ask until all is right; a wrong answer leads back to the text that is named, or uses up a try."""
@@ -120,9 +120,9 @@ class Visit(Mechanism):
         wrong: list[str] = []
         while True:
             facts = {"tries": tries, "wrong": wrong, "tries_left": None if quiz.tries is None else quiz.tries - tries}
-            found = yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)
+            reply = yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)
             tries += 1
-            wrong = sheet.wrong(found)
+            wrong = sheet.wrong(reply)
             story.facts["quiz_tries"] = tries
             story.facts["quiz_passed"] = not wrong
             if not wrong:
@@ -158,10 +158,10 @@ class Visit(Mechanism):
         self, game: Game, story: Story, kind: str, form: Form, number: int | None = None, facts: Mapping[str, Any] = {}
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
-        told = {"number": number, "points": story.points, **facts}
+        view_facts = {"number": number, "points": story.points, **facts}
         if "accommodation" in story.facts:
-            told["accommodation"] = story.facts["accommodation"]
-        (answer,) = yield [Decision(0, kind, View(game, 0, self.name, facts=told), form)]
+            view_facts["accommodation"] = story.facts["accommodation"]
+        (answer,) = yield [Decision(0, kind, View(game, 0, self.name, facts=view_facts), form)]
         if answer.reading == "assigned" and isinstance(answer.value, Mapping) and "end" in answer.value:
             raise Ended(str(answer.value["end"]))
         if kind == "consent" and answer.facts:
@@ -224,15 +224,15 @@ class Book:
             self.visits[visit] = Visitor(str(value["code"]), bool(value["test"]), float(value["at"]))
             self.codes[str(value["code"])] = visit
             self.last = max(self.last, visit)
-        known = self.visits.get(visit)
-        if known is None:
+        visitor = self.visits.get(visit)
+        if visitor is None:
             return
         if "cell" in value:
-            known.cell = int(value["cell"])
-        elif "table" in value and known.cell is not None:
+            visitor.cell = int(value["cell"])
+        elif "table" in value and visitor.cell is not None:
             index, player, match = int(value["table"]), int(value["player"]), int(value["match"])
-            known.seats[match] = SeatTaken(index, player)
-            table = self.tables.setdefault(index, BookedMatch(known.cell, match))
+            visitor.seats[match] = SeatTaken(index, player)
+            table = self.tables.setdefault(index, BookedMatch(visitor.cell, match))
             table.people[player] = visit
             for seat, name in (value.get("stand_ins") or {}).items():
                 table.stand_ins[int(seat)] = str(name)

@@ -19,5 +19,5 @@ def words(language: str) -> PageWords:
     folder = files("ostrom.web").joinpath("words")
     english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
     own = folder.joinpath(f"{language.partition('-')[0]}.yaml")
-    found: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
-    return PageWords({**english, **found})
+    local_words: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
+    return PageWords({**english, **local_words})

@@ -34,9 +34,9 @@ class Example:
     def as_dict(self, arm: str) -> dict[str, Any]:
         """Plain data, readable by every trainer that takes chat messages."""
         trace = self.trace
-        told = [{"role": role, "content": text} for role, text in self.messages]
+        messages = [{"role": role, "content": text} for role, text in self.messages]
         return {
-            "messages": [*told, {"role": "assistant", "content": trace.reply}],
+            "messages": [*messages, {"role": "assistant", "content": trace.reply}],
             "weight": round(self.weight, 6),
             "arm": arm,
             "provenance": trace.provenance(),

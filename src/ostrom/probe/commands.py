@@ -206,8 +206,8 @@ def train(
     if record is None:
         end = f"stopped after step {progress.step} of {progress.total}; the same command goes on from here"
         return Output(document, (), [end], 1)
-    losses, held = record["losses"], record["held_out_perplexity"]
-    perplexity = "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
+    losses, ppl = record["losses"], record["held_out_perplexity"]
+    perplexity = "" if ppl["base"] is None else f"; held-out perplexity {ppl['base']:.2f} to {ppl['adapter']:.2f}"
     lines = [
         f"{out}: {' and '.join(training.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
@@ -279,7 +279,7 @@ def regress(
         raise UsageError("--task-folder and --allow-code-execution belong to --task, which is missing")
     other = open_model(adapter_model) if adapter_model else open_model(model, adapter=str(adapter))
     replies = ReplyFile({"base": open_model(model), "adapter": other}, adapter)
-    found = asyncio.run(
+    reports = asyncio.run(
         _regress(replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution)
     )
     table = TextTable(
@@ -288,12 +288,12 @@ def regress(
         [
             [one.task, c.pairs, c.before, c.after, c.lost, c.gained, c.p,
              "none could" if c.detectable is None else f"{c.detectable} items ({100 * c.detectable / c.pairs:.0f} %)"]
-            for one in found
+            for one in reports
             for c in [one.compared]
         ],
     )  # fmt: skip
     note = "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
-    return Output({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]}, [table, Remark(note)])
+    return Output({"adapter": str(adapter), "tasks": [one.as_dict() for one in reports]}, [table, Remark(note)])
 
 
 async def _regress(
@@ -309,10 +309,10 @@ async def _regress(
     from ostrom.probe.lm_eval import compare_tasks
 
     try:
-        found = await replies.compare(questions, max_tokens)
+        reports = await replies.compare(questions, max_tokens)
         if tasks:
-            found += await compare_tasks(replies, tasks, folder, items=items, include=include, run_code=run_code)
-        return found
+            reports += await compare_tasks(replies, tasks, folder, items=items, include=include, run_code=run_code)
+        return reports
     except ModelError as error:
         raise UsageError(f"stopped: {error}; the same command goes on") from None
     finally:

@@ -14,7 +14,7 @@ import orjson
 from ostrom.analysis.statistics.counts import cohens_kappa
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.probe.arms import Matching
 from ostrom.probe.funnel import Corpus, Rules
 from ostrom.probe.scores import MODEL as SCRIPTED
@@ -76,18 +76,18 @@ def _stage(stage: Stage) -> dict[str, Any]:
 
 
 def _cooperative(traces: Sequence[Trace]) -> float | None:
-    known = [trace.cooperative for trace in traces if trace.cooperative is not None]
-    return sum(known) / len(known) if known else None
+    flags = [trace.cooperative for trace in traces if trace.cooperative is not None]
+    return sum(flags) / len(flags) if flags else None
 
 
 def _echoes(traces: Sequence[Trace]) -> dict[str, int]:
-    found = [terms_of(trace.reasoning, trace.prompt) for trace in traces]
+    terms = [terms_of(trace.reasoning, trace.prompt) for trace in traces]
     return {
-        "forward_terms": sum(t.forward + t.forward_echoes for t in found),
-        "forward_terms_that_echo_the_prompt": sum(t.forward_echoes for t in found),
-        "reactive_terms": sum(t.reactive + t.reactive_echoes for t in found),
-        "reactive_terms_that_echo_the_prompt": sum(t.reactive_echoes for t in found),
-        "replies_with_forward_echoes_only": sum(bool(t.forward_echoes and not t.forward) for t in found),
+        "forward_terms": sum(t.forward + t.forward_echoes for t in terms),
+        "forward_terms_that_echo_the_prompt": sum(t.forward_echoes for t in terms),
+        "reactive_terms": sum(t.reactive + t.reactive_echoes for t in terms),
+        "reactive_terms_that_echo_the_prompt": sum(t.reactive_echoes for t in terms),
+        "replies_with_forward_echoes_only": sum(bool(t.forward_echoes and not t.forward) for t in terms),
     }
 
 
@@ -157,7 +157,7 @@ def write_corpus(folder: Path, corpus: Corpus, facts: Mapping[str, Any]) -> bool
         if all(_same(folder / name, data) for name, data in files.items()):
             return False
         for name, data in files.items():
-            write_whole(folder / name, data)
+            write_atomically(folder / name, data)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None
     return True
@@ -195,8 +195,8 @@ def dataset_card(facts: Mapping[str, Any]) -> str:
     lines += ["", "| stage | keeps | in | kept | published | dropped because |", "|---|---|---|---|---|---|"]
     for stage in facts["stages"]:
         why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"
-        kept = f"{stage['kept']} | {stage['published'] or '-'}"
-        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {kept} | {why} |")
+        stage_counts = f"{stage['kept']} | {stage['published'] or '-'}"
+        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {stage_counts} | {why} |")
     share = facts["cooperative_share"]
     echoes = facts["echoes"]
     lines += [

@@ -77,11 +77,11 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     train, val = split(forward, rules.held_out)
     if arm == "forward":
         return Corpus(arm, tuple(stages), tuple(map(Example.of, train)), tuple(map(Example.of, val)))
-    made = [shuffled(part) for part in (train, val)]
+    both = [shuffled(part) for part in (train, val)]
     rule = "has a prompt of another trace of its game and part"
-    lost = tuple(pair for _, without in made for pair in without)
-    stages.append(Stage("shuffled", rule, tuple(example.trace for examples, _ in made for example in examples), lost))
-    return Corpus(arm, tuple(stages), tuple(made[0][0]), tuple(made[1][0]))
+    lost = tuple(pair for _, without in both for pair in without)
+    stages.append(Stage("shuffled", rule, tuple(example.trace for examples, _ in both for example in examples), lost))
+    return Corpus(arm, tuple(stages), tuple(both[0][0]), tuple(both[1][0]))
 
 
 def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Stage]) -> None:
@@ -92,10 +92,10 @@ def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Sta
 
 def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int) -> Corpus:
     """The placebo arm has stages of its own: no prefilter, since it looks for replies without forward terms."""
-    taken = {trace.place for trace in forward}
+    forward_places = {trace.place for trace in forward}
     stages = [
         sieve("not in the forward corpus", "all traces that the forward corpus does not hold", source,
-              lambda t: "in the forward corpus" if t.place in taken else None)
+              lambda t: "in the forward corpus" if t.place in forward_places else None)
     ]  # fmt: skip
     _go_through(
         stages,

@@ -43,10 +43,10 @@ Scores = dict[tuple[str, str, str], dict[TextItem, bool]]
 
 def program() -> str:
     """The program `lm_eval`, beside this Python or on PATH."""
-    found = shutil.which(PROGRAM, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if found is None:
+    path = shutil.which(PROGRAM, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if path is None:
         raise UsageError("--task needs the program lm_eval: pip install 'lm-eval[api]' (in any environment on PATH)")
-    return found
+    return path
 
 
 async def compare_tasks(

@@ -37,10 +37,10 @@ def format_items(corpus: Path, most: int) -> list[Item]:
     rows = [*read_examples(corpus / "val.jsonl"), *read_examples(corpus / "train.jsonl")][:most]
     items = []
     for row in rows:
-        told = tuple((m["role"], m["content"]) for m in row["messages"][:-1])
-        options = set(_LABEL.findall(told[-1][1].rpartition("\n\n")[2]))
-        items.append(Item("format", told, partial(readable, options=options)))
-        items.append(Item("no refusal", told, lambda reply: not _REFUSAL.search(reply)))
+        turns = tuple((m["role"], m["content"]) for m in row["messages"][:-1])
+        options = set(_LABEL.findall(turns[-1][1].rpartition("\n\n")[2]))
+        items.append(Item("format", turns, partial(readable, options=options)))
+        items.append(Item("no refusal", turns, lambda reply: not _REFUSAL.search(reply)))
     return items
 
 
@@ -51,8 +51,8 @@ def readable(reply: str, options: set[str]) -> bool:
     (True, False)
     """
     lines = reply.strip().splitlines()
-    found = _LABEL.fullmatch(lines[-1].strip()) if lines else None
-    return found is not None and found[1] in options
+    label_match = _LABEL.fullmatch(lines[-1].strip()) if lines else None
+    return label_match is not None and label_match[1] in options
 
 
 def gym_items(task: str, most: int) -> list[Item]:
@@ -68,13 +68,13 @@ def gym_items(task: str, most: int) -> list[Item]:
     items = []
     for number in range(most):
         entry = data[number]
-        told = f"{entry['question']}\n\nThink briefly, then write the answer alone on the last line."
+        prompt_text = f"{entry['question']}\n\nThink briefly, then write the answer alone on the last line."
 
         def good(reply: str, entry: Any = entry) -> bool:
             last = (reply.strip().splitlines() or [""])[-1]
             return float(data.score_answer(last.strip(), entry)) >= 0.99
 
-        items.append(Item(task, (("user", told),), good))
+        items.append(Item(task, (("user", prompt_text),), good))
     return items
 
 
@@ -87,9 +87,9 @@ class Regression:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with the drop that could have been seen as a share."""
-        made = asdict(self.compared)
+        comparison = asdict(self.compared)
         detectable = self.compared.detectable
-        return {"task": self.task, **made,
+        return {"task": self.task, **comparison,
                 "detectable_share": None if detectable is None else detectable / self.compared.pairs}  # fmt: skip
 
 

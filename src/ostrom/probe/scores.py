@@ -109,16 +109,16 @@ def score_plan(
 ) -> ScorePlan:
     """The plan to score a run: the decisions listed before, then those of these traces that are new."""
     name = "score-" + corpus_name(judges)
-    known = read_corpus(run.folder.path / name)
-    places = {(row["match"], row["step"], row["player"]) for row in known}
+    old_rows = read_corpus(run.folder.path / name)
+    places = {(row["match"], row["step"], row["player"]) for row in old_rows}
     fresh = sorted((t for t in traces if t.place[1:] not in places), key=lambda t: (t.order, t.place))
-    listed = [*known, *(_row(run, trace) for trace in fresh)]
+    listed = [*old_rows, *(_row(run, trace) for trace in fresh)]
     return ScorePlan(run, name, judges, (), listed, prompts=prompts, budget=budget, retries=retries, policy=policy)
 
 
 def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]:
     """The scores by match, step and seat, of the decisions that every judge has scored."""
-    found: dict[tuple[int, int, int], list[Scores]] = {}
+    by_place: dict[tuple[int, int, int], list[Scores]] = {}
     if not plan.folder.exists or not plan.folder.journal.exists():
         return {}
     with plan.folder.open_journal() as journal:
@@ -128,15 +128,15 @@ def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]
                 row, _ = plan.place(index)
                 value = journal.answers(index)[0, 0, ""][0].value
                 scores = Scores(*(int(value[name]) for name in SCORES))
-                found.setdefault((row["match"], row["step"], row["player"]), []).append(scores)
-    return {place: tuple(of) for place, of in found.items() if len(of) == len(plan.judges)}
+                by_place.setdefault((row["match"], row["step"], row["player"]), []).append(scores)
+    return {place: tuple(of) for place, of in by_place.items() if len(of) == len(plan.judges)}
 
 
 def _row(run: Run, trace: Trace) -> dict[str, Any]:
-    found = trace_of(run, trace.match, trace.step, trace.seat - 1)
-    assert found is not None, "a collected trace has a reply"
+    call_trace = trace_of(run, trace.match, trace.step, trace.seat - 1)
+    assert call_trace is not None, "a collected trace has a reply"
     return {"match": trace.match, "step": trace.step, "player": trace.seat, "model": trace.model,
-            "game": trace.game, "call": found.call}  # fmt: skip
+            "game": trace.game, "call": call_trace.call}  # fmt: skip
 
 
 NAME = "lexicon"
@@ -155,8 +155,8 @@ def scored(reply: str, prompt: str) -> Scores:
     >>> scored("In round 2 player 2 chose A0, and a good reputation pays in the future.", "Choose.")
     Scores(forward=10, quality=10, specificity=9)
     """
-    found = terms_of(reply, prompt)
-    forward = found.forward / (found.forward + found.reactive) if found.forward else 0.0
+    terms = terms_of(reply, prompt)
+    forward = terms.forward / (terms.forward + terms.reactive) if terms.forward else 0.0
     words = [word.lower() for word in reply.split()]
     triples = list(zip(words, words[1:], words[2:], strict=False))
     quality = len(set(triples)) / len(triples) if triples else 0.0
@@ -169,9 +169,9 @@ def _tenths(share: float) -> int:
 
 
 def _answer(request: Request) -> str:
-    told = [line for line in request.messages[0].content.splitlines() if line.startswith('"')]
+    quoted_lines = [line for line in request.messages[0].content.splitlines() if line.startswith('"')]
     try:
-        situation, reply = (orjson.loads(line) for line in told[-2:])
+        situation, reply = (orjson.loads(line) for line in quoted_lines[-2:])
     except ValueError:
         raise ModelError(f"{MODEL} reads the shipped prompt of judges only") from None
     scores = scored(reply, situation)
@@ -222,8 +222,8 @@ class Probing:
 
         def look(traces: Sequence[Trace]) -> Sequence[Trace]:
             for plan in self._plans(traces):
-                known = [p for p, _ in self.forecasts if p.run.name == plan.run.name]
-                if plan.corpus and (not known or len(known[-1].corpus) < len(plan.corpus)):
+                run_plans = [p for p, _ in self.forecasts if p.run.name == plan.run.name]
+                if plan.corpus and (not run_plans or len(run_plans[-1].corpus) < len(plan.corpus)):
                     self.forecasts = [f for f in self.forecasts if f[0].run.name != plan.run.name]
                     self.forecasts.append((plan, plan.forecast(self.options.rates)))
             return self._with_scores(traces)
@@ -233,17 +233,17 @@ class Probing:
 
     def _scored(self, traces: Sequence[Trace]) -> Sequence[Trace]:
         for plan in self._plans(traces):
-            known = len(scores_of(plan))
-            if known == len(plan.corpus):
+            score_count = len(scores_of(plan))
+            if score_count == len(plan.corpus):
                 continue
             result = plan.play(options=self.options, watch=self.watch() if self.watch else None)
             self.results.append(result)
             if not result.complete:
                 raise Unscored(result)
-            self.scored += len(plan.corpus) - known
-        found = self._with_scores(traces)
-        self.asked += found
-        return found
+            self.scored += len(plan.corpus) - score_count
+        scored_traces = self._with_scores(traces)
+        self.asked += scored_traces
+        return scored_traces
 
     def _plans(self, traces: Sequence[Trace]) -> list[ScorePlan]:
         return [
@@ -255,12 +255,12 @@ class Probing:
         ]  # fmt: skip
 
     def _with_scores(self, traces: Sequence[Trace]) -> Sequence[Trace]:
-        known = {
+        scores_by_place = {
             (run.name, *place): scores
             for run in self.runs
             for place, scores in scores_of(score_plan(run, [], self.judges)).items()
         }
-        return [replace(trace, scores=known.get(trace.place, ())) for trace in traces]
+        return [replace(trace, scores=scores_by_place.get(trace.place, ())) for trace in traces]
 
 
 def collect(runs: list[Run]) -> Stage:
@@ -271,12 +271,12 @@ def collect(runs: list[Run]) -> Stage:
         for row in run.rows.decisions():
             if row["state"] != "done" or row["kind"] != "act" or row["model"] is None:
                 continue
-            found = trace_of(run, row["match"], row["step"], row["player"] - 1)
-            if found is None:
+            call_trace = trace_of(run, row["match"], row["step"], row["player"] - 1)
+            if call_trace is None:
                 reply, reasoning, messages = "", "", []
             else:
-                reply, reasoning = found.text, reasoning_of(found.text, label=row["label"])[0]
-                messages = run.journal.prompt(found.call) or []
+                reply, reasoning = call_trace.text, reasoning_of(call_trace.text, label=row["label"])[0]
+                messages = run.journal.prompt(call_trace.call) or []
             length = row.get("history_length")
             trace = Trace(
                 run.name, row["match"], row["step"], row["player"], row["model"], row["game"],

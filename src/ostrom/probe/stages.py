@@ -34,8 +34,8 @@ class Stage:
 def sieve(name: str, rule: str, traces: Iterable[Trace], why: Callable[[Trace], str | None]) -> Stage:
     """A stage that looks at each trace alone: ``why`` says the reason to drop it, or None."""
     reasons = [(trace, why(trace)) for trace in traces]
-    kept = tuple(trace for trace, reason in reasons if reason is None)
-    return Stage(name, rule, kept, tuple((trace, reason) for trace, reason in reasons if reason is not None))
+    passed = tuple(trace for trace, reason in reasons if reason is None)
+    return Stage(name, rule, passed, tuple((trace, reason) for trace, reason in reasons if reason is not None))
 
 
 def parted(name: str, rule: str, traces: Sequence[Trace], chosen: Iterable[Trace], reason: str) -> Stage:
@@ -48,10 +48,10 @@ def prefilter(traces: Iterable[Trace]) -> Stage:
     """Keep replies with a forward-looking keyword (Liu et al. 2026, Appendix I.1); an echo of the prompt is none."""
 
     def why(trace: Trace) -> str | None:
-        found = terms_of(trace.reasoning, trace.prompt)
-        if found.forward:
+        terms = terms_of(trace.reasoning, trace.prompt)
+        if terms.forward:
             return None
-        return "every forward term echoes the prompt" if found.forward_echoes else "no forward term"
+        return "every forward term echoes the prompt" if terms.forward_echoes else "no forward term"
 
     return sieve("prefilter", "at least one forward term that does not echo the prompt", traces, why)
 
@@ -94,21 +94,21 @@ def lexical(traces: Iterable[Trace]) -> Stage:
     """At least one forward term and more forward than reactive ones (Liu et al. 2026, Appendix I.1), without echoes."""
 
     def why(trace: Trace) -> str | None:
-        found = terms_of(trace.reasoning, trace.prompt)
-        if not found.forward:
+        terms = terms_of(trace.reasoning, trace.prompt)
+        if not terms.forward:
             return "no forward term of its own"
-        return None if found.forward > found.reactive else "no more forward than reactive terms"
+        return None if terms.forward > terms.reactive else "no more forward than reactive terms"
 
     return sieve("lexical", "own forward terms: at least one, and more than reactive ones", traces, why)
 
 
 def families(traces: Sequence[Trace], most: int) -> Stage:
     """At most ``most`` replies with the same first 50 characters, drawn at random among them."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     chosen = []
     for trace in sorted(traces, key=lambda t: (t.order, t.place)):
-        taken[trace.family] += 1
-        if taken[trace.family] <= most:
+        counts[trace.family] += 1
+        if counts[trace.family] <= most:
             chosen.append(trace)
     rule = f"at most {most} replies with the same first {PREFIX} characters"
     return parted("families", rule, traces, chosen, f"more than {most} replies begin alike")
@@ -121,9 +121,9 @@ def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trac
     """
     sizes = Counter(trace.family for trace in traces)
     room = int(len(traces) * share + 0.5)
-    held_out = set()
+    val_families = set()
     for family in sorted(sizes, key=lambda f: (key_of(f"split:{f}"), f)):
         if sizes[family] <= room:
             room -= sizes[family]
-            held_out.add(family)
-    return [t for t in traces if t.family not in held_out], [t for t in traces if t.family in held_out]
+            val_families.add(family)
+    return [t for t in traces if t.family not in val_families], [t for t in traces if t.family in val_families]

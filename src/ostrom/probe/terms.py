@@ -76,18 +76,18 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
         if last + 1 < len(lengths) and lengths[last + 1] == length + 1:
             continue  # the passage goes on
         first = last - length + 1
-        whole = any(first <= a and b <= last for a, b in sentences)
-        if length >= COPIED or (length and whole):
+        full_sentence = any(first <= a and b <= last for a, b in sentences)
+        if length >= COPIED or (length and full_sentence):
             passages.append((words[first][1], words[last][2]))
     return passages
 
 
 def _sentences(reply: str, words: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
     """The first and last word of every sentence or line."""
-    found, first = [], 0
+    spans, first = [], 0
     for index, (_, _, end) in enumerate(words):
         following = words[index + 1][1] if index + 1 < len(words) else len(reply)
         if index + 1 == len(words) or _SENTENCE_END.search(reply, end, following):
-            found.append((first, index))
+            spans.append((first, index))
             first = index + 1
-    return found
+    return spans

@@ -167,8 +167,8 @@ class ReportAnswers:
     def table(self) -> Table:
         """Every line with its figures, for the files."""
         if self.declared:
-            kept = [line.as_dict() for line in self.lines]
-            return Table("answers", list(kept[0]), [list(row.values()) for row in kept], "All answers in numbers.")
+            dicts = [line.as_dict() for line in self.lines]
+            return Table("answers", list(dicts[0]), [list(row.values()) for row in dicts], "All answers in numbers.")
         rows = [
             [a.factor or None, a.what, a.word, a.estimate.value, a.estimate.low, a.estimate.high, a.estimate.level,
              a.adjusted, a.estimate.n, a.needs or None, a.note or None, a.estimate.bound_low, a.estimate.bound_high,
@@ -180,9 +180,9 @@ class ReportAnswers:
         return Table("answers", columns, rows, "All answers in numbers.")
 
 
-def keep_result(data: RunData, found: ReportAnswers) -> None:
+def keep_result(data: RunData, summary: ReportAnswers) -> None:
     """Record the first line for lists of runs."""
-    data.keep_result(f"{found.brief} (so far)" if found.brief and data.so_far else found.brief)
+    data.keep_result(f"{summary.brief} (so far)" if summary.brief and data.so_far else summary.brief)
 
 
 def _signed(value: float | None, sign: str) -> str | None:
@@ -194,10 +194,10 @@ def _signed(value: float | None, sign: str) -> str | None:
 
 def headline_measure(data: RunData) -> str | None:
     """What the first screen speaks of: cooperation, what the study charts first, or the score."""
-    (known,) = data.records(
+    (counts,) = data.records(
         f'SELECT count(cooperation) AS cooperation, count(score) AS score, count(*) AS "all" FROM matches WHERE {DONE}'
     )
-    if known["cooperation"] and known["cooperation"] >= MOSTLY * known["all"]:
+    if counts["cooperation"] and counts["cooperation"] >= MOSTLY * counts["all"]:
         return "cooperation"
     for name in _charted(data):
         try:
@@ -205,7 +205,7 @@ def headline_measure(data: RunData) -> str | None:
                 return name
         except OstromError:
             continue
-    return next((name for name in ("cooperation", "score") if known[name]), None)
+    return next((name for name in ("cooperation", "score") if counts[name]), None)
 
 
 def _charted(data: RunData) -> list[str]:
@@ -217,15 +217,15 @@ def _charted(data: RunData) -> list[str]:
 
 def settings(data: RunData) -> list[str]:
     """The varied factors that say where was played: each of their levels has a game of its own."""
-    found = []
+    setting_names = []
     for name in varied(data):
         rows = data.records(
             f"SELECT {quoted(name)} AS level, count(DISTINCT game) AS games, min(game) AS game FROM matches "
             f"WHERE {DONE} GROUP BY 1"
         )
         if all(row["games"] == 1 for row in rows) and len({row["game"] for row in rows}) == len(rows):
-            found.append(name)
-    return found
+            setting_names.append(name)
+    return setting_names
 
 
 def asked_factors(data: RunData) -> list[str]:
@@ -234,7 +234,7 @@ def asked_factors(data: RunData) -> list[str]:
     who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
     for name in varied(data):
-        if name not in where and not any(tied(data, known, name) for known in own):
+        if name not in where and not any(tied(data, other, name) for other in own):
             own.append(name)
     return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
 
@@ -242,9 +242,9 @@ def asked_factors(data: RunData) -> list[str]:
 def _compared_agents(data: RunData) -> list[str]:
     """The agents that are compared: models with each other; all agents where nothing varies and at most one plays."""
     models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
-    known = {row["agent"] for row in models}
-    among_models = bool(varied(data)) or len(known) > 1
-    return [name for name in agents(data) if name in known or not among_models]
+    model_names = {row["agent"] for row in models}
+    among_models = bool(varied(data)) or len(model_names) > 1
+    return [name for name in agents(data) if name in model_names or not among_models]
 
 
 def answers(data: RunData) -> ReportAnswers | None:
@@ -253,8 +253,8 @@ def answers(data: RunData) -> ReportAnswers | None:
     questions = questions_of(data.study, str(data.folder / "run.json"))
     if questions and (declared := _declared(data, questions, left_out)) is not None:
         return declared
-    found = _contrasts(data)
-    return None if found is None else replace(found, left_out=tuple(left_out))
+    summary = _contrasts(data)
+    return None if summary is None else replace(summary, left_out=tuple(left_out))
 
 
 def _contrasts(data: RunData) -> ReportAnswers | None:
@@ -272,19 +272,19 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
     ]
     look, looked = looks.look_at([data], measure.name, dict.fromkeys(line[0] for lines in families for line in lines))
     margin = margin_of(data, measure)
-    made = [
+    answer_lines = [
         _answer(data, measure, line, verdict, Family(len(lines), look, looked, margin))
         for lines in families
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
-    if not made:
+    if not answer_lines:
         return _level(data, measure)
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
-    kept = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
+    named_effects = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
     return ReportAnswers(
-        measure, tuple(made), control, margin=margin, between=tuple(_between(kept))
+        measure, tuple(answer_lines), control, margin=margin, between=tuple(_between(named_effects))
     )  # fmt: skip
 
 
@@ -296,12 +296,12 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
     answered: list[QuestionFigure] = []
     for question in questions:
         try:
-            found = figures(question, data)
+            question_figures = figures(question, data)
         except OstromError as error:
             left_out.append(f"{question.name} ({_why_not(data, question, error)})")
             continue
-        answered += found
-        left_out += [] if found else [f"{question.name} (no finished match has a value)"]
+        answered += question_figures
+        left_out += [] if question_figures else [f"{question.name} (no finished match has a value)"]
     if not answered:
         return None
     compared: dict[str, dict[str, None]] = {}
@@ -385,20 +385,20 @@ def _registered(data: RunData) -> list[Line]:
 
 def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
     """The contrasts of one factor."""
-    known = _compared_agents(data) if factor == "agent" else levels(data, factor)
-    if len(known) < 2:
+    values = _compared_agents(data) if factor == "agent" else levels(data, factor)
+    if len(values) < 2:
         return []
     try:
         by = observations(data, measure).by_agent((), factor)
-        if len(known) > 2 and all(is_bare(level) for level in known):
-            return _trend(data, measure, factor, [float(level) for level in known], by)
-        if len(known) > MOST_LEVELS:
+        if len(values) > 2 and all(is_bare(level) for level in values):
+            return _trend(data, measure, factor, [float(level) for level in values], by)
+        if len(values) > MOST_LEVELS:
             return []
-        names = labels(known)
+        names = labels(values)
         return [
-            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}{_whose(e)}", e, "difference")
-            for level in known[1:]
-            for e in contrast(data, measure, factor, (level, known[0]), by)
+            (factor, f"{_titled(data, factor)}: {names[level]} − {names[values[0]]}{_whose(e)}", e, "difference")
+            for level in values[1:]
+            for e in contrast(data, measure, factor, (level, values[0]), by)
         ]
     except OstromError:
         return []
@@ -422,9 +422,9 @@ def tied(data: RunData, one: str, two: str) -> bool:
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
 
 
-def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
+def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
     """The change along a fitted line from the lowest to the highest level."""
-    low, high = min(known), max(known)
+    low, high = min(steps), max(steps)
     log: Log = False
     if low >= 0 and high >= 10 * max(low, 1.0):  # levels that are spread over orders of magnitude
         log = "1+x" if low < 1 else True
@@ -439,8 +439,8 @@ def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float],
 def _times(e: Estimate, factor: float) -> Estimate:
     """An estimate of a multiple."""
     assert e.inference is not None
-    made = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
-    return replace(made, averaged_over=e.averaged_over)
+    scaled = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
+    return replace(scaled, averaged_over=e.averaged_over)
 
 
 def margin_of(data: RunData, measure: Measure) -> float:
@@ -478,11 +478,11 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
 
 def _level(data: RunData, measure: Measure) -> ReportAnswers:
     """The answer of a study that varies nothing."""
-    made = []
+    answer_lines = []
     for e in estimate(data, measure, ["agent"] if len(agents(data)) > 1 else []):
         who = f" of {labels([e.key['agent']])[e.key['agent']]}" if e.key else ""
         if measure.scale != "share":
-            made.append(AnswerLine("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
+            answer_lines.append(AnswerLine("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
             continue
         (verdict,) = above([e], EVEN)
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
@@ -490,8 +490,8 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
             word = NO
         what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
-        made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
-    return ReportAnswers(measure, tuple(made), "")
+        answer_lines.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
+    return ReportAnswers(measure, tuple(answer_lines), "")
 
 
 def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference: float = 0.0) -> str:

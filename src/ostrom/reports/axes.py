@@ -31,11 +31,11 @@ def share_ticks(values: Iterable[float | None]) -> tuple[Ticks, str]:
     >>> share_ticks([0.97, 1.0])[0].domain, share_ticks([0.5, 0.5])[1], share_ticks([0.0, 0.05])[1]
     ((0.97, 1.0), '', '')
     """
-    known = [v for v in values if v is not None and math.isfinite(v)]
+    finite = [v for v in values if v is not None and math.isfinite(v)]
     # From 0 on, or where all is one value, an axis that is cut shows nothing that the whole one does not.
-    if not known or min(known) < SAME or not SAME < max(known) - min(known) <= NARROW_RANGE + SAME:
+    if not finite or min(finite) < SAME or not SAME < max(finite) - min(finite) <= NARROW_RANGE + SAME:
         return SHARES, ""
-    return ticks_for(known, 5), CUT
+    return ticks_for(finite, 5), CUT
 
 
 def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = False) -> Ticks:
@@ -50,8 +50,8 @@ def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = Fal
     >>> ticks_for([0.0, 0.0]).domain
     (0.0, 1.0)
     """
-    known = [v for v in values if v is not None and math.isfinite(v)]
-    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    finite = [v for v in values if v is not None and math.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     size = max(abs(low), abs(high))

@@ -17,7 +17,7 @@ from ostrom.analysis.population import EARLIER, population_words
 from ostrom.analysis.registered import Standing, standing
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 from ostrom.reports.answers import ReportAnswers, answers, keep_result
@@ -87,18 +87,18 @@ def build_report(
 def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Report:
     context.alone = True
     context.made_of = in_captions(data)
-    first, found = context.first(), answers(data)
-    if found is not None:
-        context.add(first, found.table())
-        keep_result(data, found)
+    first, summary = context.first(), answers(data)
+    if summary is not None:
+        context.add(first, summary.table())
+        keep_result(data, summary)
     sections = [context.section(spec) for spec in chosen_panels(wanted)]
     registered = standing([data])
     context.draw()
     page = render_page(
         data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), registered,
-        found, context.calls(),
+        summary, context.calls(),
     )  # fmt: skip
-    return replace(report_of(context.write(page), [first, *sections], [data], registered), answers=found)
+    return replace(report_of(context.write(page), [first, *sections], [data], registered), answers=summary)
 
 
 def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:
@@ -212,9 +212,9 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
             file = self._name("figures", f"{prefix} {figure.name}")
             caption = f"{figure.caption} {self.made_of}".strip()
             picture = self._renderer.draw(spec_of(figure.chart), f"{section.id}-{file}")
-            shown = ShownFigure(Markup(""), caption, figure.alt, file)
-            section.figures.append(shown)
-            self._pictures.append((section, shown, picture))
+            placeholder = ShownFigure(Markup(""), caption, figure.alt, file)
+            section.figures.append(placeholder)
+            self._pictures.append((section, placeholder, picture))
         for table in drawn.tables:
             named = replace(table, name=f"{prefix} {table.name}".strip())
             section.tables.append(self._table(named, always_open=not drawn.figures and len(table.rows) <= FEW))
@@ -223,15 +223,15 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
 
     def draw(self) -> None:
         """Put every picture into its place, before the page is made; one that cannot be drawn is an error there."""
-        for section, shown, picture in self._pictures:
+        for section, placeholder, picture in self._pictures:
             try:
                 svg, png, page = picture()
             except Exception as error:
                 section.fail(error)
-                section.figures.remove(shown)
+                section.figures.remove(placeholder)
                 continue
-            self.files[f"figures/{shown.file}.svg"], self.files[f"figures/{shown.file}.png"] = svg, png
-            section.figures[section.figures.index(shown)] = replace(shown, svg=page)
+            self.files[f"figures/{placeholder.file}.svg"], self.files[f"figures/{placeholder.file}.png"] = svg, png
+            section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=page)
         self._pictures.clear()
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
@@ -273,7 +273,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    write_whole(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+    write_atomically(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
 
 
 DEFAULT_PANELS: tuple[str, ...] = ("cooperation", "cooperation_over_rounds", "scores", "strips", "readings", "cost")
@@ -311,11 +311,11 @@ def write_chart_file(
     data = svg.encode() if path.suffix.lower() == ".svg" else png
     if path.suffix.lower() == ".html":
         section = Section("figure", heading)
-        shown = both_widths(figure.chart, "f", svg)
-        section.figures.append(ShownFigure(shown, figure.caption, figure.alt, ""))
+        markup = both_widths(figure.chart, "f", svg)
+        section.figures.append(ShownFigure(markup, figure.caption, figure.alt, ""))
         section.tables.append(shown_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()
     try:
-        write_whole(path, data)
+        write_atomically(path, data)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None

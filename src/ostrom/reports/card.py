@@ -31,7 +31,7 @@ def states(data: RunData) -> dict[str, int]:
 def card(data: RunData) -> list[tuple[str, str]]:
     """Terms and values of the study card."""
     study, manifest = data.study, data.manifest
-    found = states(data)
+    by_state = states(data)
     versions, packages = manifest.get("versions") or {}, manifest.get("parts") or {}
     factors = [f"{pretty(name)} ({len(levels)})" for name, levels in data.levels.items()]
     models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
@@ -41,7 +41,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Varied", ", ".join(factors) or "nothing"),
         ("Seeds", f"{study.get('seeds', 1)} from {study.get('seed', 0)}"),
         ("Stopping", stopping(study, data.folder)),
-        ("Matches done", f"{number(found.get('done', 0))} of {number(data.planned)}"),
+        ("Matches done", f"{number(by_state.get('done', 0))} of {number(data.planned)}"),
         ("Models", ", ".join(models) or "none"),
         ("Invalid answers", _rule(study)),
         ("Refused answers", str(study.get("refused") or "fail")),
@@ -81,12 +81,12 @@ def registered_lines(data: RunData) -> list[str]:
 
 def warnings(data: RunData) -> list[str]:
     """What must be seen before any figure."""
-    found = states(data)
-    done, rest = found.get("done", 0), {k: v for k, v in found.items() if k != "done"}
+    by_state = states(data)
+    done, rest = by_state.get("done", 0), {k: v for k, v in by_state.items() if k != "done"}
     doubtful = policy_warnings(data)
     if done == data.planned:
         return doubtful
-    waiting = data.planned - sum(found.values())
+    waiting = data.planned - sum(by_state.values())
     parts = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
     if waiting:
         parts.append(f"{number(waiting)} not begun")
@@ -135,15 +135,15 @@ def reproduce(data: RunData) -> dict[str, str]:
         command += f" --prompts {shlex.quote(str(prompts))}"
     models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
     if models:
-        told = (
+        repeat_note = (
             f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
             "every reply, and its tables are rebuilt from there at any time with `ostrom export`."
         )
     else:
-        told = "No language model took part: the tables come out the same to the byte."
+        repeat_note = "No language model took part: the tables come out the same to the byte."
     versions, packages = data.manifest.get("versions") or {}, data.manifest.get("parts") or {}
-    made_with = " and ".join((str(versions.get("ostrom", "unknown")), *sorted(set(packages.values()))))
-    return {"command": command, "reproducible": told, "made_with": made_with}
+    version_text = " and ".join((str(versions.get("ostrom", "unknown")), *sorted(set(packages.values()))))
+    return {"command": command, "reproducible": repeat_note, "made_with": version_text}
 
 
 MOST_NAMED = 4
@@ -196,8 +196,8 @@ def _model_label(row: dict[str, Any]) -> str:
 
 
 def _temperatures(rows: list[dict[str, Any]]) -> str:
-    found = sorted({row["temperature"] for row in rows}, key=lambda t: (t is None, t or 0.0))
-    return ", ".join("of the server" if t is None else f"{t:g}" for t in found)
+    temperatures = sorted({row["temperature"] for row in rows}, key=lambda t: (t is None, t or 0.0))
+    return ", ".join("of the server" if t is None else f"{t:g}" for t in temperatures)
 
 
 MOST_FACETS = 6
@@ -205,10 +205,10 @@ MOST_FACETS = 6
 
 def findings(data: RunData) -> list[str]:
     """The answer of the study in sentences; its first one is kept for lists of runs."""
-    if (found := answers(data)) is None:
+    if (summary := answers(data)) is None:
         return []
-    keep_result(data, found)
-    return [*(line.sentence for line in found.lines), *(f"{words}." for words in found.between)]
+    keep_result(data, summary)
+    return [*(line.sentence for line in summary.lines), *(f"{words}." for words in summary.between)]
 
 
 def first_chart(data: RunData) -> Chart | None:

@@ -31,19 +31,19 @@ def shows_bounds(e: Estimate) -> bool:
     return e.cautious and e.low is not None and e.bound_low is not None
 
 
-def marks_told(found: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
+def marks_told(estimates: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
     """What the marks of a chart are, in one sentence."""
-    few = [e for e in found if drawn_values(e)["points"]]
+    few = [e for e in estimates if drawn_values(e)["points"]]
     rings = "rings are single matches and ticks their means"
-    if len(few) == len(found):
+    if len(few) == len(estimates):
         return f"{rings[:1].upper()}{rings[1:]}."
     if few:
         return f"{dot} are estimates, {interval}; with fewer than five matches {rings}."
-    if any(map(shows_bounds, found)):
+    if any(map(shows_bounds, estimates)):
         interval = f"{interval}, thin whiskers bounds for any distribution where the interval is unreliable"
     hollow = (
         "; a hollow dot has no interval (all alike, or one match)"
-        if any(e.low is None for e in found) and dot == "Dots"
+        if any(e.low is None for e in estimates) and dot == "Dots"
         else ""
     )
     return f"{dot} are estimates, {interval}{hollow}."
@@ -85,9 +85,9 @@ def levels(data: RunData, column: str) -> list[Any]:
     return sorted((row["v"] for row in rows), key=lambda v: rank(data, column, v))
 
 
-def levels_met(data: RunData, column: str, found: Iterable[Estimate]) -> list[Any]:
+def levels_met(data: RunData, column: str, estimates: Iterable[Estimate]) -> list[Any]:
     """The values of a column that estimates have, in the order of the study."""
-    met = list(dict.fromkeys(e.key[column] for e in found))
+    met = list(dict.fromkeys(e.key[column] for e in estimates))
     if column == "agent":
         order = agents(data)
         return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
@@ -144,8 +144,8 @@ def unfinished(data: RunData) -> str:
     if not states:
         return "No match has begun, so there is nothing to show."
     if not states.get("done"):
-        told = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-        return f"No match is finished ({told}), so there is nothing to show."
+        state_counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+        return f"No match is finished ({state_counts}), so there is nothing to show."
     return ""
 
 

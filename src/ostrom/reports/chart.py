@@ -94,7 +94,7 @@ class Chart(Panel):
         return self.measure.scale == "share" and self.contrast is None and self.trend is None
 
     def placed(
-        self, found: Sequence[Estimate], across: Mapping[Any, str], series: Mapping[Any, str], beside: Mapping[Any, str]
+        self, cells: Sequence[Estimate], across: Mapping[Any, str], series: Mapping[Any, str], beside: Mapping[Any, str]
     ) -> list[dict[str, Any]]:
         """A row for every estimate, with the labels of its place along x, its series and its facet."""
         (x,) = self.x
@@ -104,7 +104,7 @@ class Chart(Panel):
                 "series": series[e.key[self.colour] if self.colour else None],
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
-            for e in found
+            for e in cells
         ]  # fmt: skip
 
     def ends(self, e: Estimate) -> dict[str, Any]:
@@ -166,24 +166,24 @@ class Chart(Panel):
 
     def drawn(self, data: RunData) -> Drawn:
         """The same by its own columns."""
-        found = self.estimates(data)
-        if not found:
+        cells = self.estimates(data)
+        if not cells:
             return Drawn(notes=[self._why_empty(data)])
         by = self.by(data)
         name = self.file_name
         figures = []
-        if (chart := self.chart(data, found)) is not None:
-            caption = " ".join(filter(None, (self.drawn_as(found), rests_on(found), averages(found))))
-            values = [e.value for e in found]
-            alt = f"{self.title}: {how_many(len(found), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
+        if (chart := self.chart(data, cells)) is not None:
+            caption = " ".join(filter(None, (self.drawn_as(cells), rests_on(cells), averages(cells))))
+            values = [e.value for e in cells]
+            alt = f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
         sd = self.bands == "sd"
         rows = [
-            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in found
+            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in cells
         ]
         columns = [
             *by,
-            PLURALS.get(found[0].unit, f"{found[0].unit}s"),
+            PLURALS.get(cells[0].unit, f"{cells[0].unit}s"),
             "difference" if self.contrast else "slope" if self.trend else self.measure.name,
             *(["sd"] if sd else []),
             "low",
@@ -191,44 +191,44 @@ class Chart(Panel):
             "interval",
         ]
         table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
-        return Drawn(figures, [table], [*self.notes(found), *filter(None, [] if figures else [averages(found)])])
+        return Drawn(figures, [table], [*self.notes(cells), *filter(None, [] if figures else [averages(cells)])])
 
     @abstractmethod
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """The drawing of the estimates, or None where a table is enough."""
 
-    def headline(self, found: Sequence[Estimate]) -> str:
+    def headline(self, cells: Sequence[Estimate]) -> str:
         """What the chart shows, in one sentence."""
         if self.contrast is not None or self.trend is not None:
-            clear = sum(e.low is not None and e.high is not None and 0 not in e for e in found)
+            clear = sum(e.low is not None and e.high is not None and 0 not in e for e in cells)
             what = "differences" if self.contrast else "slopes"
             chance = (
-                f"; where nothing differs, chance alone would turn about {len(found) / 20:.2g}"
-                if len(found) > 1
+                f"; where nothing differs, chance alone would turn about {len(cells) / 20:.2g}"
+                if len(cells) > 1
                 else ""
             )
-            return f"{clear} of {len(found)} {what} are clear, each at 95 %{chance}."
-        if len(found) == 1:
-            return f"{self.measure.title}: {found[0]}."
-        low, high = (pick(found, key=lambda e: e.value) for pick in (min, max))
+            return f"{clear} of {len(cells)} {what} are clear, each at 95 %{chance}."
+        if len(cells) == 1:
+            return f"{self.measure.title}: {cells[0]}."
+        low, high = (pick(cells, key=lambda e: e.value) for pick in (min, max))
         if low.value == high.value:
             return f"{self.measure.title}: {fixed(low.value)} everywhere."
-        columns = [name for name in low.key if len({e.key[name] for e in found}) > 1]
+        columns = [name for name in low.key if len({e.key[name] for e in cells}) > 1]
         ends = [f"{fixed(e.value)} ({cell_label(e.key, columns)})" for e in (low, high)]
         return f"{self.measure.title} from {ends[0]} to {ends[1]}."
 
-    def drawn_as(self, found: Sequence[Estimate]) -> str:
+    def drawn_as(self, cells: Sequence[Estimate]) -> str:
         """How value and interval are drawn, in one sentence."""
         if self.bands == "sd":
             return "Marks are means, bands and whiskers one standard deviation over matches."
-        return marks_told(found)
+        return marks_told(cells)
 
-    def notes(self, found: Sequence[Estimate]) -> list[str]:
+    def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """What a reader must know: what is measured, and what estimates say of themselves."""
         return [
-            self.headline(found),
+            self.headline(cells),
             self.caption or self.measure.definition,
-            *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
+            *dict.fromkeys(f"{upper(e.note)}." for e in cells if e.note and e.method != "exact"),
         ][:6]
 
     def _why_empty(self, data: RunData) -> str:
@@ -252,28 +252,28 @@ class Chart(Panel):
         return f"{what} by {listed(self.used)}" if self.used else what
 
 
-def _columns(given: Columns) -> tuple[str, ...]:
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+def _columns(columns: Columns) -> tuple[str, ...]:
+    return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def averages(found: Sequence[Estimate]) -> str:
+def averages(estimates: Sequence[Estimate]) -> str:
     """What a chart's estimates average over, in one sentence; empty where it is nothing."""
     most: dict[str, int] = {}
-    for e in found:
+    for e in estimates:
         most |= {name: max(many, most.get(name, 0)) for name, many in e.averaged_over.items()}
     words = averaged_words(most)
-    if not all(e.averaged_over.keys() == most.keys() for e in found):
+    if not all(e.averaged_over.keys() == most.keys() for e in estimates):
         words = f"some are {words}"
     return f"{upper(words)}." if words else ""
 
 
-def rests_on(found: Sequence[Estimate]) -> str:
+def rests_on(estimates: Sequence[Estimate]) -> str:
     """The n and unit of a chart's estimates, with exact estimates apart."""
-    sizes = sorted({e.n for e in found})
-    unit = found[0].unit if sizes == [1] else PLURALS.get(found[0].unit, f"{found[0].unit}s")
+    sizes = sorted({e.n for e in estimates})
+    unit = estimates[0].unit if sizes == [1] else PLURALS.get(estimates[0].unit, f"{estimates[0].unit}s")
     many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
-    exact = sum(e.method == "exact" for e in found)
-    tail = f" {exact} of {len(found)} are exact: deterministic players have no sampling error." if exact else ""
+    exact = sum(e.method == "exact" for e in estimates)
+    tail = f" {exact} of {len(estimates)} are exact: deterministic players have no sampling error." if exact else ""
     return f"{many} {unit} each.{tail}"
 
 

@@ -83,11 +83,11 @@ def _day(at: float | None) -> str:
 def _access(call: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     """How a model was reached: what its client said of itself, and where its replies came from."""
     client = models.get(call["model"]) or {}
-    told = [
+    facts = [
         f"{key} {client[key]}" for key in ("wire", "base_url", "dialect", "file", "sha256", "mode") if client.get(key)
     ]
     sources = ", ".join(sorted(source for source in call["sources"] if source))
-    return f"{call['model']}: {', '.join(told) or UNKNOWN}; replies {sources or UNKNOWN}"
+    return f"{call['model']}: {', '.join(facts) or UNKNOWN}; replies {sources or UNKNOWN}"
 
 
 def _parameters(texts: list[str | None]) -> str:
@@ -96,11 +96,11 @@ def _parameters(texts: list[str | None]) -> str:
     for text in texts:
         params = orjson.loads(text) if text else {}
         seeded, bound = "seed" in params, bool(params.get("constraint"))
-        shown = [
+        parameters = [
             f"{k} {v}" for k, v in sorted(params.items()) if k not in ("seed", "constraint", "tools") and v is not None
         ]
-        shown += ["a seed for each call"] * seeded + ["bound to the form of the answer"] * bound
-        distinct[", ".join(shown) or "those of the service"] = None
+        parameters += ["a seed for each call"] * seeded + ["bound to the form of the answer"] * bound
+        distinct[", ".join(parameters) or "those of the service"] = None
     return " | ".join(sorted(distinct))
 
 

@@ -57,10 +57,10 @@ def _short(value: Any, values: Sequence[Any]) -> str:
     return labels(values)[value]
 
 
-def _must_be(kind: str, name: str, known: Iterable[str]) -> str:
+def _must_be(kind: str, name: str, allowed: Iterable[str]) -> str:
     """Refuse a name that is not known."""
-    if name not in known:
-        raise UnknownName(kind, name, known)
+    if name not in allowed:
+        raise UnknownName(kind, name, allowed)
     return ""
 
 
@@ -286,11 +286,11 @@ class Sentence(PanelPart):
 
     def made(self, scope: Scope) -> list[str]:
         """What is said."""
-        said: list[str] = []
+        texts: list[str] = []
         for own in self.scopes(scope):
-            said += self.sentences(own)
-            said += [self.text(row) for row in ([own] if self.single else self.rows(own))]
-        return [sentence for sentence in said if sentence]
+            texts += self.sentences(own)
+            texts += [self.text(row) for row in ([own] if self.single else self.rows(own))]
+        return [sentence for sentence in texts if sentence]
 
 
 class Fragment(PanelPart):
@@ -349,7 +349,7 @@ class DeclaredPanel(Panel):
         except UsageError as error:
             if not self.refused:
                 raise
-            return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
+            return Drawn(notes=[sentence for of in self.refused for sentence in of.made({**scope, "error": error})])
         if why := first_sentence(self.empty, scope):
             return Drawn(notes=[why])
         return Drawn(**{key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()})
@@ -412,13 +412,13 @@ class PanelRegistry(Registry[Panel]):
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        known = super()._files
+        places = super()._files
         for package in ("ostrom.reports", *own_holders(), *replications().values()):
             for name in declared_panels(package):
                 place = f"{package}/{FILE}"
-                if name != "use" and known.setdefault(name, place) != place:
-                    self._clashes.setdefault(name, [known[name]]).append(place)
-        return known
+                if name != "use" and places.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [places[name]]).append(place)
+        return places
 
     def get(self, name: str) -> Callable[..., Panel]:
         """The factory of a panel; an unknown name may be that of a file that cannot be read."""

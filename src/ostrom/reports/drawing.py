@@ -98,8 +98,8 @@ def _bars(
     for facet, of in facets.items():
         order = list(labels or dict.fromkeys(row["label"] for row in of))
         seen = {row["part"] for row in of}
-        shown = {part: tone for part, tone in tones.items() if part in seen or not met}
-        chart = bars(of, x=axis, parts=shown, labels=order, shares=shares)
+        used_tones = {part: tone for part, tone in tones.items() if part in seen or not met}
+        chart = bars(of, x=axis, parts=used_tones, labels=order, shares=shares)
         charts.append(chart.properties(title=facet) if facet else chart)
     return charts[0] if len(charts) == 1 and not stacked else import_altair().vconcat(*charts)
 

@@ -125,7 +125,7 @@ def other_fonts(folder: Path) -> list[Path]:
     if not any(folder.rglob("LiberationSans-*")):
         return [folder]
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [found for path in inside for found in other_fonts(path)]
+    return [font for path in inside for font in other_fonts(path)]
 
 
 @lru_cache(2)
@@ -185,17 +185,17 @@ def _width(svg: str) -> float:
     return float(size[1]) if size else 0.0
 
 
-def _printable(part: Any, known: dict[str, str] | None = None) -> Any:
+def _printable(part: Any, cache: dict[str, str] | None = None) -> Any:
     """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process.
 
-    ``known`` holds the texts that were met: the rows of a chart repeat theirs.
+    ``cache`` holds the texts that were met: the rows of a chart repeat theirs.
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     if isinstance(part, str):
-        return known[part] if part in known else known.setdefault(part, escaped(part))
+        return cache[part] if part in cache else cache.setdefault(part, escaped(part))
     if isinstance(part, dict):
-        return {_printable(key, known): _printable(value, known) for key, value in part.items()}
-    return [_printable(value, known) for value in part] if isinstance(part, list | tuple) else part
+        return {_printable(key, cache): _printable(value, cache) for key, value in part.items()}
+    return [_printable(value, cache) for value in part] if isinstance(part, list | tuple) else part
 
 
 def for_page(svg: str, prefix: str) -> str:
@@ -209,7 +209,7 @@ def for_page(svg: str, prefix: str) -> str:
     svg = BACKGROUND.sub("", svg)
     # The figure has one text alternative; roles of single marks without a name would be read out as blanks.
     svg = re.sub(r"<[a-z][^>]*>", lambda tag: PLACES.sub(_short, ROLES.sub("", tag[0])), svg)
-    svg = TONE.sub(lambda found: TONES[found[0].lower()], svg)
+    svg = TONE.sub(lambda hit: TONES[hit[0].lower()], svg)
     svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
     svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)
     svg = re.sub(r'(?<=href="#)', f"{prefix}-", svg)

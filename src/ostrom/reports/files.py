@@ -97,7 +97,7 @@ def _cell(text: str) -> str:
     return re.sub(r"([\\|`\[])", r"\\\1", flat).replace("<", "&lt;")
 
 
-def file_name(text: str, taken: set[str]) -> str:
+def file_name(text: str, used: set[str]) -> str:
     """A safe file name that is not taken yet.
 
     >>> file_name("a/b <c>", {"a-b-c"})
@@ -105,7 +105,7 @@ def file_name(text: str, taken: set[str]) -> str:
     """
     base = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:80] or "unnamed"
     name, count = base, 2
-    while name in taken:
+    while name in used:
         name, count = f"{base}-{count}", count + 1
-    taken.add(name)
+    used.add(name)
     return name

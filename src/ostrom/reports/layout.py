@@ -37,8 +37,8 @@ def lay_out(data: RunData, block: str | None = None) -> Layout:
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
     rest = [name for name in factors if name != chosen]
     coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
-    told = coloured or len(who) == 1 or agents_are_told_by_factors(data)
-    rows = rest if rest and told else [*rest, "agent"]
+    distinct = coloured or len(who) == 1 or agents_are_told_by_factors(data)
+    rows = rest if rest and distinct else [*rest, "agent"]
     return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who))
 
 
@@ -48,10 +48,10 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
     >>> cell_label({"style": "direct", "history_length": 4}, ["style", "history_length"])
     'direct · history length 4'
     """
-    told = {name: isinstance(key[name], str) and not is_bare(key[name]) for name in names}
+    self_naming = {name: isinstance(key[name], str) and not is_bare(key[name]) for name in names}
     return JOINT.join(
         labels([key[name]])[key[name]] if alone else f"{pretty(name)} {pretty(key[name])}"
-        for name, alone in told.items()
+        for name, alone in self_naming.items()
     )
 
 
@@ -67,25 +67,25 @@ def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[s
 
 
 def dot_chart(
-    data: RunData, found: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None
+    data: RunData, estimates: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None
 ) -> Any:
     """Dots with whiskers for the estimates of cells and agents."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    taken: dict[str, dict[str, tuple[Any, ...]]] = {}
-    for one in found:
+    owners: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for one in estimates:
         title = "" if layout.block is None else cell_label(one.key, [layout.block])
         identity = tuple(one.key[name] for name in layout.rows)
-        label = _own(taken.setdefault(title, {}), cell_label(one.key, layout.rows), identity)
+        label = _own(owners.setdefault(title, {}), cell_label(one.key, layout.rows), identity)
         named = layout.names[one.key[layout.column]] if layout.coloured else ""
         groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
     series = tones(data, layout.column, layout.names) if layout.coloured else {"": MAIN}
     return dots(groups, axis=axis, series=series, domain=domain)
 
 
-def _own(taken: dict[str, tuple[Any, ...]], label: str, identity: tuple[Any, ...]) -> str:
+def _own(owners: dict[str, tuple[Any, ...]], label: str, identity: tuple[Any, ...]) -> str:
     """A label that no other row of the block has."""
     candidate, count = label, 2
-    while taken.setdefault(candidate, identity) != identity:
+    while owners.setdefault(candidate, identity) != identity:
         candidate, count = f"{label} ({count})", count + 1
     return candidate
 

@@ -213,31 +213,31 @@ def curves(
         "x": across,
         "color": alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key),
     }
-    told_apart = 1 < len(names) <= len(SHAPES)
+    by_shape = 1 < len(names) <= len(SHAPES)
     shares, cut = share_ticks([*_drawn_values(rows), target])
     common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
     order = {facet: place for place, facet in enumerate(facets)}
     rows = _banded(sorted(rows, key=lambda row: order.get(row["facet"], 0)), points)
 
-    def layered(of: Sequence[Row], held: Ticks, **source: Any) -> Any:
+    def layered(of: Sequence[Row], ticks: Ticks, **source: Any) -> Any:
         """Layer bands, lines and points on one y scale."""
         up: dict[str, Any] = {
-            "scale": {"domain": list(held.domain), "nice": False},
-            "axis": {"values": list(held.values), "format": held.format},
+            "scale": {"domain": list(ticks.domain), "nice": False},
+            "axis": {"values": list(ticks.values), "format": ticks.format},
             "title": y + (cut if domain else ""),
         }
         base = alt.Chart(**source).transform_filter("!isValid(datum.at)").encode(**encoded)
         line = base.mark_line().encode(y=alt.Y("mean:Q", **up))
-        if told_apart:
+        if by_shape:
             # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
             line = line.encode(strokeDash=_dashes(names) if points else _by_name(alt.StrokeDash, names, DASHES, key))
         layers = [line]
-        known = base.transform_filter("isValid(datum.low)")
+        bounded = base.transform_filter("isValid(datum.low)")
         if any(row["drawn"] == "band" for row in of):
-            bands = known.transform_filter("datum.drawn == 'band'").mark_area(opacity=0.16)
+            bands = bounded.transform_filter("datum.drawn == 'band'").mark_area(opacity=0.16)
             layers.insert(0, bands.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
         if any(row["drawn"] == "whisker" for row in of):
-            whiskers = known.transform_filter("datum.drawn == 'whisker'").mark_rule(strokeWidth=1.6)
+            whiskers = bounded.transform_filter("datum.drawn == 'whisker'").mark_rule(strokeWidth=1.6)
             layers.append(whiskers.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
         if points and any(row.get("bound_low") is not None for row in of):
             thin = base.transform_filter("isValid(datum.bound_low)").mark_rule(strokeWidth=0.6)
@@ -245,7 +245,7 @@ def curves(
         if points:
             dots = base.transform_filter("!datum.few").mark_point(filled=True, size=46, opacity=1)
             dots = dots.encode(y=alt.Y("mean:Q", **up))
-            layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if told_apart else dots)
+            layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if by_shape else dots)
         elif any(row["alone"] for row in of):  # one round has no line
             lone = base.transform_filter("datum.alone").mark_point(filled=True, size=46, opacity=1)
             layers.append(lone.encode(y=alt.Y("mean:Q", **up)))
@@ -258,7 +258,7 @@ def curves(
             across_all = alt.Chart(inline([{"goal": target}])).mark_rule(strokeDash=[4, 3], color=INK)
             layers.insert(0, across_all.encode(y=alt.Y("goal:Q", **up)))
         if named:
-            ends = alt.Chart(inline(_ends(of, levels, held, height)))
+            ends = alt.Chart(inline(_ends(of, levels, ticks, height)))
             ends = ends.mark_text(align="left", dx=9, fontSize=SIZE, color=INK)
             layers.append(ends.encode(x=across, y=alt.Y("end:Q", **up), text="series:N"))
         return alt.layer(*layers).properties(width=width, height=height)
@@ -312,14 +312,14 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _ends(rows: Sequence[Row], levels: Sequence[str] | None, held: Ticks, height: float) -> list[dict[str, Any]]:
+def _ends(rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, height: float) -> list[dict[str, Any]]:
     """Where the name of each line stands: at its last point, as far from the others as a line of text is high."""
     place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
     last: dict[str, Row] = {}
     for row in rows:
         if row["series"] not in last or place(row) >= place(last[row["series"]]):
             last[row["series"]] = row
-    low, high = held.domain
+    low, high = ticks.domain
     apart = (high - low) * (SIZE + 2) / height
     ends: list[dict[str, Any]] = []
     for row in sorted(last.values(), key=lambda row: (row["mean"], row["series"])):
@@ -402,9 +402,9 @@ def bars_with_whiskers(
     """Bars from zero, side by side for each series: rows need x, mean, low, high, series, facet."""
     alt = import_altair()
     names, columns = list(series), _columns(len(facets))
-    held = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
-    scale = {"domain": list(held.domain), "nice": False}
-    axis = {"values": list(held.values), "format": held.format}
+    ticks = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
+    scale = {"domain": list(ticks.domain), "nice": False}
+    axis = {"values": list(ticks.values), "format": ticks.format}
     width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
     shared: dict[str, Any] = {"x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width))}
     if len(names) > 1:

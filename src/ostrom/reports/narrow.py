@@ -26,9 +26,9 @@ Part = dict[str, Any]
 
 def narrow_spec(spec: Mapping[str, Any], room: int = ROOM) -> Part:
     """A specification for a screen of a phone."""
-    made = _narrow(dict(spec), room)
-    made["config"] = _config(dict(made.get("config") or {}), made, room)
-    return made
+    narrowed = _narrow(dict(spec), room)
+    narrowed["config"] = _config(dict(narrowed.get("config") or {}), narrowed, room)
+    return narrowed
 
 
 def _config(config: Part, spec: Part, room: int) -> Part:
@@ -180,16 +180,16 @@ def _across(part: Part, width: int) -> Part:
                 axis["labelAngle"] = -40
         return {**encoding, "x": {**x, "axis": axis}}
 
-    made = _with_encodings(part, changed)
-    old = made.get("width")
-    return {**made, "width": min(width, old) if isinstance(old, int | float) else width}
+    encoded = _with_encodings(part, changed)
+    old = encoded.get("width")
+    return {**encoded, "width": min(width, old) if isinstance(old, int | float) else width}
 
 
 def _with_encodings(part: Part, change: Any) -> Part:
-    made = {**part, "encoding": change(part["encoding"])} if "encoding" in part else dict(part)
+    altered = {**part, "encoding": change(part["encoding"])} if "encoding" in part else dict(part)
     if "layer" in part:
-        made["layer"] = [_with_encodings(layer, change) for layer in part["layer"]]
-    return made
+        altered["layer"] = [_with_encodings(layer, change) for layer in part["layer"]]
+    return altered
 
 
 def _without_columns(part: Any) -> Any:
@@ -244,13 +244,13 @@ def without_limits(part: Any, axis: Mapping[str, Any] = LIMITS) -> Any:
         return part
     if "config" in part:
         axis = {**LIMITS, **part["config"].get("axis", {})}
-    made = {key: value if key in ("data", "config") else without_limits(value, axis) for key, value in part.items()}
-    own, names = made.get("axis"), made.get("sort")
+    copied = {key: value if key in ("data", "config") else without_limits(value, axis) for key, value in part.items()}
+    own, names = copied.get("axis"), copied.get("sort")
     if isinstance(own, dict) and isinstance(names, list) and "labelExpr" not in own:
         size, limit = (own.get(key, axis[key]) for key in LIMITS)
         if all(most_width(str(name), size) < limit for name in names):
-            made["axis"] = {**own, "labelLimit": 0}
-    return made
+            copied["axis"] = {**own, "labelLimit": 0}
+    return copied
 
 
 def most_width(text: str, size: float) -> float:

@@ -64,15 +64,15 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     )
     groups = grouped((tuple(row[name] for name in by), (row["n"], row["bin"], row["v"])) for row in rows)
     exact, band = Determinism(data.unit), cache(_band_of)
-    made = [
+    curves = [
         _banded(dict(zip(by, key, strict=True)), of, width, exact, band)
         if banded
         else _plain(dict(zip(by, key, strict=True)), of, width)
         for key, of in groups.items()
     ]
     order = {name: {v: i for i, v in enumerate(levels(data, name))} for name in by}
-    made.sort(key=lambda c: tuple(order[name].get(c.key[name], -1) for name in by))
-    return made, banded
+    curves.sort(key=lambda c: tuple(order[name].get(c.key[name], -1) for name in by))
+    return curves, banded
 
 
 def _band_of(values: tuple[float, ...]) -> list[float]:
@@ -129,37 +129,37 @@ class CooperationOverRounds(Panel):
             return Drawn(notes=["Every match has a single round, so there is no course to draw."])
         width = ceil(last / MOST_BINS)
         by = [*data.factors, "agent"]
-        found, banded = curves_over_rounds(data, by, width)
+        curves, banded = curves_over_rounds(data, by, width)
         colour, facets = self._split(data)
         unit = "round" if width == 1 else f"round (bins of {width})"
         columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
         rows = [
             [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
-            for c in found
+            for c in curves
             for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
         ]
         table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
-        named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in found}
+        named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) > MOST_PANELS:
-            told = agents_are_told_by_factors(data)
-            figure = self._map(found, data.factors if told else by, width, unit, notes)
+            by_factors = agents_are_told_by_factors(data)
+            figure = self._map(curves, data.factors if by_factors else by, width, unit, notes)
         else:
-            figure = self._curves(data, found, colour, facets, width, unit)
+            figure = self._curves(data, curves, colour, facets, width, unit)
         return Drawn([figure], [table], notes)
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """What makes colours and what makes small multiples."""
         factors, who = varied(data), agents(data)
-        told = len(who) == 1 or agents_are_told_by_factors(data)
-        if not told and len(who) <= MOST_COLOURS:
+        distinct = len(who) == 1 or agents_are_told_by_factors(data)
+        if not distinct and len(who) <= MOST_COLOURS:
             return "agent", factors
-        rest = factors if told else [*factors, "agent"]
+        rest = factors if distinct else [*factors, "agent"]
         few = [name for name in rest if len(levels(data, name)) <= MOST_COLOURS]
         return (few[-1], [f for f in rest if f != few[-1]]) if few else ("agent", rest)
 
     def _curves(
-        self, data: RunData, found: Sequence[RoundCurve], colour: str, facets: list[str], width: int, unit: str
+        self, data: RunData, round_curves: Sequence[RoundCurve], colour: str, facets: list[str], width: int, unit: str
     ) -> Figure:
         names = labels(levels(data, colour))
         middle = (width - 1) / 2
@@ -168,7 +168,7 @@ class CooperationOverRounds(Panel):
                 "x": float(start) + middle, "mean": float(mean), **_band(c, low, high),
                 "series": names[c.key[colour]], "facet": cell_label(c.key, facets),
             }
-            for c in found
+            for c in round_curves
             for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
         ]  # fmt: skip
         chart = curves(
@@ -181,24 +181,24 @@ class CooperationOverRounds(Panel):
             points=False,
         )
         bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
-        n = sorted({c.matches for c in found})
+        n = sorted({c.matches for c in round_curves})
         caption = f"Lines are means over matches, {bands}; n = {n[0]}{f' to {n[-1]}' if len(n) > 1 else ''} matches."
-        alt = f"Curves of cooperation over rounds for {len(found)} combinations of cell and agent."
+        alt = f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 
-    def _map(self, found: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
-        shown = found[:MOST_LINES]
-        if len(found) > len(shown):
-            notes.append(f"The map shows the first {len(shown)} of {len(found)} lines; the table has all.")
-        used = [n for n in by if len({c.key[n] for c in found}) > 1] or ["agent"]
-        names = [f"{cell_label(c.key, used)}" for c in shown]
+    def _map(self, curves: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
+        lines = curves[:MOST_LINES]
+        if len(curves) > len(lines):
+            notes.append(f"The map shows the first {len(lines)} of {len(curves)} lines; the table has all.")
+        used = [n for n in by if len({c.key[n] for c in curves}) > 1] or ["agent"]
+        names = [f"{cell_label(c.key, used)}" for c in lines]
         rows = [
             {"label": name, "start": float(s) - 0.5, "end": float(s) + width - 0.5, "mean": float(m)}
-            for name, c in zip(names, shown, strict=True)
+            for name, c in zip(names, lines, strict=True)
             for s, m in zip(c.start, c.mean, strict=True)
         ]
         caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
-        alt = f"Map of cooperation over rounds with {len(shown)} lines, dark where cooperation is high."
+        alt = f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high."
         return Figure("cooperation_over_rounds", heat(rows, labels=names, x=unit, legend="cooperation"), caption, alt)
 
 

@@ -63,11 +63,13 @@ class TradeOff(Panel):
             level, best = max(own, key=lambda pair: pair[1].value)
             return f"{agent}{began}: no level raises it for sure at this size; most does {level}, {best.text()}."
         sure.sort(key=lambda pair: -pair[1].value)
-        told = [f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}" for level, gained in sure]
-        return f"{agent}{began}: raised by {listed(told)}."
+        gain_texts = [
+            f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}" for level, gained in sure
+        ]
+        return f"{agent}{began}: raised by {listed(gain_texts)}."
 
-    def _cost(self, found: Estimate | None) -> str:
-        if found is None:
+    def _cost(self, cost: Estimate | None) -> str:
+        if cost is None:
             return ""
-        sign = "+" if found.value > 0 else ""
-        return f" ({self.cost.title.lower()} {sign}{fixed(found.value)})"
+        sign = "+" if cost.value > 0 else ""
+        return f" ({self.cost.title.lower()} {sign}{fixed(cost.value)})"

@@ -64,8 +64,8 @@ def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
     >>> labels(["http://127.0.0.1:8000/v1#llama-8b", "openai/gpt-4o"])
     {'http://127.0.0.1:8000/v1#llama-8b': 'llama-8b', 'openai/gpt-4o': 'openai/gpt-4o'}
     """
-    known = list(dict.fromkeys(names))
-    short = {name: shortened(pretty(_model_part(name)), most) for name in known}
+    unique = list(dict.fromkeys(names))
+    short = {name: shortened(pretty(_model_part(name)), most) for name in unique}
     times = Counter(short.values())
     return {name: label if times[label] == 1 else str(name) for name, label in short.items()}
 
@@ -173,7 +173,7 @@ def question(study: Mapping[str, Any]) -> tuple[str, str]:
     if title.endswith("?"):
         return title, about
     sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")
-    asked = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST_QUESTION), None)
-    if asked is None:
+    sentence = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST_QUESTION), None)
+    if sentence is None:
         return title, about
-    return asked, " ".join(one for one in sentences if one != asked)
+    return sentence, " ".join(one for one in sentences if one != sentence)

@@ -102,7 +102,7 @@ def _check_names(
         _check_level(one, ordered, levels, file, f"{key}.order")
     if factor in levels and MODEL not in wanted and not _pair(wanted, levels[factor]):
         raise StudyError(
-            "must be two of its levels, 'a - b' or '* - b'", file=file, key=f"{key}.contrast", found=wanted,
+            "must be two of its levels, 'a - b' or '* - b'", file=file, key=f"{key}.contrast", actual=wanted,
             allowed=sorted(levels[factor]),
         )  # fmt: skip
 
@@ -128,8 +128,8 @@ def pooled(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> 
     }
     cells = [cell for cell in islice(_cells(factors, grid), MOST_CELLS) if _meets(cell, wanted)]
     columns = set(cells[0]) if cells else set()
-    shown = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0], *wanted} & columns
-    return [*averaged_over(cells, [factor.name for factor in factors], shown, (*question.balance, *question.pools))]
+    visible = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0], *wanted} & columns
+    return [*averaged_over(cells, [factor.name for factor in factors], visible, (*question.balance, *question.pools))]
 
 
 def _cells(factors: tuple[Factor, ...], grid: Grid) -> Iterator[dict[str, str]]:

@@ -60,15 +60,15 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
     for tool in config.tools:
         tools.build(tool, key="agent.tools", file=file)
     for name in config.params:
-        known = _known_params(config.model)
-        if known is not None and name not in known:
+        params = _known_params(config.model)
+        if params is not None and name not in params:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
-            text = unknown_key(name, known, f"the parameters of {of}")
-            allowed = [k if k != "extra" else "extra (a mapping of what only this server takes)" for k in known]
+            text = unknown_key(name, params, f"the parameters of {of}")
+            allowed = [k if k != "extra" else "extra (a mapping of what only this server takes)" for k in params]
             raise StudyError(text, file=file, key=f"agent.params.{name}", allowed=allowed)
     for name, (rule, holds) in RULES.items():
         if config.params.get(name) is not None and not holds(config.params[name]):
-            raise StudyError(rule, file=file, key=f"agent.params.{name}", found=config.params[name])
+            raise StudyError(rule, file=file, key=f"agent.params.{name}", actual=config.params[name])
 
 
 def _known_params(model: str | None) -> Iterable[str] | None:
@@ -83,16 +83,16 @@ def _known_params(model: str | None) -> Iterable[str] | None:
 
 def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], file: str | None) -> None:
     """Refuse attributes whose names are no columns, or those of columns that there are already."""
-    taken = (
+    reserved = (
         RESERVED
         | {"game", "mechanism", "model", "strategy"}
         | {name for factor in factors for name in (factor.name, *factor.traits)}
     )
     for name in dict.fromkeys(name for config in agents for name in config.attributes):
-        if name in taken or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        if name in reserved or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise StudyError(
                 "an attribute needs a name of its own: small letters, digits and _, no column of the tables",
-                file=file, key="agent.attributes", found=name,
+                file=file, key="agent.attributes", actual=name,
             )  # fmt: skip
 
 
@@ -122,7 +122,10 @@ def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | N
     author = game.params.get("author")
     if author is not None and any(p.config.model == author for players in seatings for p in players):
         raise StudyError(
-            f"wrote the scenario {game.name}; a model does not play what it wrote", file=file, key="model", found=author
+            f"wrote the scenario {game.name}; a model does not play what it wrote",
+            file=file,
+            key="model",
+            actual=author,
         )
 
 
@@ -135,7 +138,7 @@ def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> Non
                     raise StudyError(
                         f"says that all players choose by chances; {p.name} answers with one action "
                         "(answer: mixture makes it choose by chances)",
-                        file=file, key="agent.framing.chances", found=True,
+                        file=file, key="agent.framing.chances", actual=True,
                     )  # fmt: skip
 
 
@@ -159,8 +162,8 @@ def library_of(config: AgentConfig, library: Library, file: str | None) -> Libra
     except StudyError as error:
         if error.key not in ("agent.prompts", "agent.framing.language"):
             raise
-        found = config.prompts if error.key == "agent.prompts" else config.framing.language
-        raise StudyError(error.problem, file=file, key=error.key, found=found) from None
+        setting = config.prompts if error.key == "agent.prompts" else config.framing.language
+        raise StudyError(error.problem, file=file, key=error.key, actual=setting) from None
 
 
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
@@ -186,7 +189,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         key = "meanings" if framing.meanings else "names"
         raise StudyError(
             f"the words that games carry are not translated into {framing.language}",
-            file=file, key=f"agent.framing.{key}", found=getattr(framing, key),
+            file=file, key=f"agent.framing.{key}", actual=getattr(framing, key),
         )  # fmt: skip
     if framing.story in library.names("stories"):
         library.story(f"stories/{framing.story}.txt")
@@ -229,12 +232,12 @@ def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
     memory = memories.build(config.memory, key="agent.memory", file=file)
     lacking = memory.lacks(game)
     if lacking:
-        raise StudyError(f"memory {memory.name}: {lacking}", file=file, key="agent.memory", found=config.memory)
+        raise StudyError(f"memory {memory.name}: {lacking}", file=file, key="agent.memory", actual=config.memory)
     if config.conversation == "dialogue" and memory.invents:
         raise StudyError(
             f"memory {memory.name} shows rounds that were never played, and a dialogue has no turns for them: "
             "use conversation: prompt",
-            file=file, key="agent.memory", found=config.memory,
+            file=file, key="agent.memory", actual=config.memory,
         )  # fmt: skip
 
 
@@ -247,7 +250,7 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
             ends = [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
             allowed |= dict.fromkeys(ends)
         raise StudyError(
-            f"game {game.name} has no such action", file=file, key="invalid.policy", found=policy,
+            f"game {game.name} has no such action", file=file, key="invalid.policy", actual=policy,
             allowed=[f"default:{name}" for name in allowed],
         )  # fmt: skip
 
@@ -278,7 +281,7 @@ def check_strategies(game: Game, mechanism: Mechanism, seatings: Iterable[Sequen
                 _try_moves(strategy, game, seat, mechanism)
         except StudyError as error:
             owner = f"types.{seated.name}" if seated.type is None else f"seats.{seat + 1}"
-            raise StudyError(str(error), file=file, key=f"{owner}.strategy", found=spec) from None
+            raise StudyError(str(error), file=file, key=f"{owner}.strategy", actual=spec) from None
 
 
 def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) -> None:
@@ -289,7 +292,7 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
     """
     rounds: list[Round] = []
     playing = Rounds(game, mechanism.name, Streams(0, 0))
-    asked = False
+    moved = False
     last = min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED)
     for number in range(1, last + 1):
         moves = playing.play(number, History(rounds), None)
@@ -301,8 +304,8 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
                     form = decision.form
                     value = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
                     if decision.player == seat:
-                        value = _tried(strategy, decision, value, strict=not asked)
-                        asked = True
+                        value = _tried(strategy, decision, value, strict=not moved)
+                        moved = True
                     done.append(Answer(value))
                 due = moves.send(done)
         except StopIteration as stop:

@@ -24,7 +24,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.studies.plan import StudyPlan
 
 MOST_MATCHES = 20_000
@@ -42,13 +42,15 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
             f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
             "seeds is defined for measures of matches"
         )
-    found = planned_observations(StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file), query)
-    sides = sides_of(found, query)
-    made = comparison(found, *sides, query.pair[0], ())
-    values = len(made.sides[0][1].values)
+    planned = planned_observations(
+        StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file), query
+    )
+    sides = sides_of(planned, query)
+    contrast = comparison(planned, *sides, query.pair[0], ())
+    values = len(contrast.sides[0][1].values)
     if values > 2 * MOST_MATCHES:
         raise UsageError(f"the contrast has {values // 2} values per seed (at most {MOST_MATCHES})")
-    return made, condition_columns(found, query, *sides)
+    return contrast, condition_columns(planned, query, *sides)
 
 
 def planned_observations(plan: StudyPlan, query: Query) -> Observations:
@@ -71,11 +73,11 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     with data:
         bounds, exact = part.bounds_of(data), Determinism(plan.unit)
     wanted = {
-        column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
-        for column, given in dict(query.where or {}).items()  # type: ignore[arg-type]
+        column: {as_text(level) for level in (chosen_levels if isinstance(chosen_levels, list) else [chosen_levels])}
+        for column, chosen_levels in dict(query.where or {}).items()  # type: ignore[arg-type]
     }
-    whole = isinstance(part.values, str) and "player" not in part.values
-    found: list[Observation] = []
+    per_match = isinstance(part.values, str) and "player" not in part.values
+    observed: list[Observation] = []
     columns: set[str] = set()
     kinds: dict[str, bool] = {}
     for index in range(len(plan)):
@@ -85,23 +87,25 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         players = [_typed(row, types) for row in rows.planned(unit)]
         for player in players:
             kinds[player["agent"]] = kinds.get(player["agent"], False) or player["strategy"] is None
-        for own in [join_players({"match": index}, players)] if whole else players:
+        for own in [join_players({"match": index}, players)] if per_match else players:
             assert own is not None
             columns.update(own)
             for column in wanted:
                 if column not in own:
                     raise UnknownName("column", column, own)
             if all(as_text(own[column]) in levels for column, levels in wanted.items()):
-                found.append(Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own, whole=whole))
+                observed.append(
+                    Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own, whole=per_match)
+                )
     data.agent_kinds = kinds
     chosen = chosen_agents(data, query.whose, query.where)
-    found = [row for row in found if chosen is None or row.whole or row["agent"] in chosen]
-    if not found:
+    observed = [row for row in observed if chosen is None or row.whole or row["agent"] in chosen]
+    if not observed:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
     return Observations(
         part,
-        tuple(found),
+        tuple(observed),
         names,
         levels,
         frozenset(columns),
@@ -116,22 +120,22 @@ def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
     return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
 
 
-def sides_of(found: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
+def sides_of(observed: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
     """The values at both levels of a contrast."""
     factor, levels = query.pair
-    found.need([factor])
-    pairs = level_pairs(found, factor, levels)
+    observed.need([factor])
+    pairs = level_pairs(observed, factor, levels)
     if len(pairs) != 1:
         raise UsageError(f"contrast {query.contrast!r}: power is that of two levels, A-B")
-    one, two = ([row for row in found.rows if row[factor] == side] for side in pairs[0])
+    one, two = ([row for row in observed.rows if row[factor] == side] for side in pairs[0])
     return one, two
 
 
 def condition_columns(
-    found: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
+    observed: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
 ) -> list[str]:
     """The columns that tell conditions apart: what the design fixes, less the factor and its other names."""
-    names = [name for name in dict.fromkeys((*found.factors, *SETTING)) if name in found.columns]
+    names = [name for name in dict.fromkeys((*observed.factors, *SETTING)) if name in observed.columns]
     names = [name for name in names if name != query.pair[0]]
     shared, confounded = shared_columns(names, first, second)
     return [name for name in names if name in shared or name in confounded]
@@ -148,9 +152,9 @@ TablesOf = Callable[[Path], AbstractContextManager[RunData]]
 
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
     """The same study with another number of seeds."""
-    made = StudyPlan(plan.study.model_copy(update={"seeds": seeds}), plan.library, plan.file)
-    made.trees, made.registered = plan.trees, plan.registered
-    return made
+    new_plan = StudyPlan(plan.study.model_copy(update={"seeds": seeds}), plan.library, plan.file)
+    new_plan.trees, new_plan.registered = plan.trees, plan.registered
+    return new_plan
 
 
 async def play_looks(
@@ -172,18 +176,18 @@ async def play_looks(
 def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> list[Look]:
     """All looks up to a number of seeds that were played, compared with those on record, and recorded."""
     with tables_of(path) as data:
-        taken = [look_at(data, rule, n) for n in rule.looks if n <= seeds]
-    for place, (old, new) in enumerate(zip(read_looks(path), taken, strict=False)):
+        looks = [look_at(data, rule, n) for n in rule.looks if n <= seeds]
+    for place, (old, new) in enumerate(zip(read_looks(path), looks, strict=False)):
         if not old.same(new):
             raise RunError(
                 f"{path / FILE}: the look after {old.seeds} seeds is on record with {_said(old)}, and the matches now "
                 f"give {_said(new)}: the run or the rules of its analysis were changed"
             )
         if old.version != new.version:  # what was decided by an earlier rule stands
-            taken[place] = old
-    rows: list[dict[str, Any]] = [look.as_dict() for look in taken]
-    write_whole(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
-    return taken
+            looks[place] = old
+    rows: list[dict[str, Any]] = [look.as_dict() for look in looks]
+    write_atomically(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
+    return looks
 
 
 def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
@@ -192,15 +196,15 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     factor, levels = rule.pair
     try:
         agents = ALL if made_before_2(data.manifest) else rule.whose  # looks on record stand
-        found = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
-        found.need([factor])
-        ((one, two),) = level_pairs(found, factor, levels)
+        observed = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
+        observed.need([factor])
+        ((one, two),) = level_pairs(observed, factor, levels)
     except NoSuchLevel:
         return blind(rule, seeds)
-    sides = [[row for row in found.rows if row[factor] == side] for side in (one, two)]
-    return decide(rule, comparison(found, sides[0], sides[1], factor, ()), seeds)
+    sides = [[row for row in observed.rows if row[factor] == side] for side in (one, two)]
+    return decide(rule, comparison(observed, sides[0], sides[1], factor, ()), seeds)
 
 
 def _said(look: Look) -> str:
-    shown = "no criterion" if look.criterion is None else f"criterion {look.criterion:.6g}"
-    return f"{shown}, {'stop' if look.stop else 'go on'}"
+    criterion = "no criterion" if look.criterion is None else f"criterion {look.criterion:.6g}"
+    return f"{criterion}, {'stop' if look.stop else 'go on'}"

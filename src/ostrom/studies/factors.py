@@ -61,31 +61,31 @@ def read_factors(vary: Mapping[str, Any], file: str | None = None) -> tuple[Fact
     ['memory', 'who']
     """
     factors = []
-    taken: set[str] = set()
-    for key, given in vary.items():
+    used: set[str] = set()
+    for key, spec in vary.items():
         where = f"vary.{key}"
-        if isinstance(given, Mapping) and set(given) == {"set", "to"}:
-            factor = _field(key, given["set"], given["to"], where, file)
-        elif isinstance(given, Mapping) and not isinstance(given.get("from"), str):
-            factor = _compound(key, given, where, file)
+        if isinstance(spec, Mapping) and set(spec) == {"set", "to"}:
+            factor = _field(key, spec["set"], spec["to"], where, file)
+        elif isinstance(spec, Mapping) and not isinstance(spec.get("from"), str):
+            factor = _compound(key, spec, where, file)
         else:
             short = key.rpartition(".")[2]
-            factor = _field(key if short in taken else short, key, given, where, file)
-        if factor.name in taken or factor.name in RESERVED:
+            factor = _field(key if short in used else short, key, spec, where, file)
+        if factor.name in used or factor.name in RESERVED:
             raise StudyError(
                 "a factor needs a name of its own: write 'name: {set: path, to: [levels]}'",
-                file=file, key=where, found=factor.name,
+                file=file, key=where, actual=factor.name,
             )  # fmt: skip
-        taken.add(factor.name)
+        used.add(factor.name)
         factors.append(factor)
     for factor in factors:
         for trait in factor.traits:
-            if trait in taken or trait in RESERVED:
+            if trait in used or trait in RESERVED:
                 raise StudyError(
                     f"its levels bring a column {trait!r}, which another factor or table has already",
                     file=file, key=f"vary.{factor.name}",
                 )  # fmt: skip
-        taken.update(factor.traits)
+        used.update(factor.traits)
     return tuple(factors)
 
 
@@ -100,16 +100,16 @@ RESERVED = frozenset(
 
 def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> Factor:
     if not isinstance(path, str):
-        raise StudyError("'set' must name a field", file=file, key=where, found=path)
+        raise StudyError("'set' must name a field", file=file, key=where, actual=path)
     if isinstance(levels, Mapping) and isinstance(levels.get("from"), str):
         return Factor(name, tuple(Level(e.label, {path: e.value}, e.traits) for e in _drawn_from(levels, where, file)))
     if not isinstance(levels, list) or not levels:
-        raise StudyError("needs a list of at least one level", file=file, key=where, found=levels)
+        raise StudyError("needs a list of at least one level", file=file, key=where, actual=levels)
     labels = [_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
         labels = [_whole_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
-        raise StudyError("names a level twice", file=file, key=where, found=levels)
+        raise StudyError("names a level twice", file=file, key=where, actual=levels)
     return Factor(name, tuple(Level(lb, {path: v}) for lb, v in zip(labels, levels, strict=True)))
 
 
@@ -130,19 +130,19 @@ def _drawn_from(spec: Mapping[str, Any], where: str, file: str | None) -> list[E
 
 def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None) -> Factor:
     if not levels:
-        raise StudyError("needs at least one level", file=file, key=where, found=dict(levels))
-    made = []
+        raise StudyError("needs at least one level", file=file, key=where, actual=dict(levels))
+    factor_levels = []
     for label, assigns in levels.items():
         if not isinstance(assigns, Mapping):
             raise StudyError(
                 "a named level sets fields, for example {agent.style: direct}",
-                file=file, key=f"{where}.{label}", found=assigns,
+                file=file, key=f"{where}.{label}", actual=assigns,
             )  # fmt: skip
         for path in assigns:
             if not isinstance(path, str):
-                raise StudyError("must name a field", file=file, key=f"{where}.{label}", found=path)
-        made.append(Level(label, dict(assigns)))
-    return Factor(name, tuple(made))
+                raise StudyError("must name a field", file=file, key=f"{where}.{label}", actual=path)
+        factor_levels.append(Level(label, dict(assigns)))
+    return Factor(name, tuple(factor_levels))
 
 
 def _label(value: Any) -> Any:
@@ -185,13 +185,13 @@ class Grid:
     ) -> None:
         self.factors = tuple(factors)
         self._sizes = [len(factor.levels) for factor in factors]
-        whole = prod(self._sizes)
-        self._kept: Sequence[int] = range(whole)
+        total = prod(self._sizes)
+        self._kept: Sequence[int] = range(total)
         if not only:
             return
-        if whole > MOST_CHECKED:
+        if total > MOST_CHECKED:
             raise StudyError(
-                f"keeps part of {whole} combinations (at most {MOST_CHECKED} can be looked through)",
+                f"keeps part of {total} combinations (at most {MOST_CHECKED} can be looked through)",
                 file=file, key="only",
             )  # fmt: skip
         rules = [self._rule(entry, f"only.{place}", file) for place, entry in enumerate(only)]
@@ -247,7 +247,7 @@ class Grid:
             for label in wanted if isinstance(wanted, list) else [wanted]:
                 if str(label) not in labels:
                     raise StudyError(
-                        "is no level of the factor", file=file, key=f"{where}.{name}", found=label, allowed=labels
+                        "is no level of the factor", file=file, key=f"{where}.{name}", actual=label, allowed=labels
                     )
                 allowed.add(labels.index(str(label)))
             rule.append((place, allowed))
@@ -273,7 +273,7 @@ def set_path(data: dict[str, Any], path: str, value: Any) -> None:
         elif inner is None:
             inner = {}
         elif not isinstance(inner, dict):
-            raise StudyError("cannot be given fields", key=".".join(way), found=inner)
+            raise StudyError("cannot be given fields", key=".".join(way), actual=inner)
         here[key] = inner
         here = inner
     here[_key(last)] = deepcopy(value)
@@ -428,8 +428,8 @@ def agent_names(
         own = config.label
         if own == types[name].label or len(called[own]) > 1:
             own = f"{name} ({_differences(types[name], config)})"
-        taken = own in names.values() or (own in called and called[own] != {config.conduct})
-        names[config.conduct] = f"{own} {config.identity}" if taken else own
+        clash = own in names.values() or (own in called and called[own] != {config.conduct})
+        names[config.conduct] = f"{own} {config.identity}" if clash else own
     return {place: names[config.conduct] for place, config in changed.items()}
 
 
@@ -457,27 +457,29 @@ def _one_line(value: Any) -> str:
     return " ".join(str("none" if value is None else value).split())
 
 
-def watching_types(types: Sequence[str], scripts: Collection[str], given: str | Sequence[str], file: str) -> list[str]:
+def watching_types(
+    types: Sequence[str], scripts: Collection[str], selection: str | Sequence[str], file: str
+) -> list[str]:
     """The types that watch where a mechanism asks for observers.
 
     >>> watching_types(["gpt", "grim"], {"grim"}, "models", "s.yaml")
     ['gpt']
     """
-    if given == "all":
+    if selection == "all":
         return list(types)
-    if given == "models":
+    if selection == "models":
         return [name for name in types if name not in scripts] or list(types)
-    names = [given] if isinstance(given, str) else list(given)
+    names = [selection] if isinstance(selection, str) else list(selection)
     for name in names:
         if name not in types:
             allowed = ["models", "all", *types]
-            raise StudyError("names no type of the study", file=file, key="observers", found=name, allowed=allowed)
+            raise StudyError("names no type of the study", file=file, key="observers", actual=name, allowed=allowed)
     return names
 
 
 def clients_of(configs: Iterable[AgentConfig]) -> dict[str, dict[str, Any]]:
     """The settings of every client by its name; agents of one model must agree in what its variants share."""
-    found: dict[str, dict[str, Any]] = {}
+    clients: dict[str, dict[str, Any]] = {}
     common: dict[str, dict[str, Any]] = {}
     for config in configs:
         if config.model is None or config.client is None or config.tree is not None:
@@ -485,8 +487,8 @@ def clients_of(configs: Iterable[AgentConfig]) -> dict[str, dict[str, Any]]:
         shared = common_settings(config.model, config.settings)
         if common.setdefault(config.model, shared) != shared:
             raise StudyError(f"model {config.model} is given two different settings", key="agent.settings")
-        found.setdefault(config.client, config.settings)
-    return found
+        clients.setdefault(config.client, config.settings)
+    return clients
 
 
 def canonical(data: Any) -> str:

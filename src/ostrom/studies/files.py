@@ -50,8 +50,8 @@ def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
     """The folder that the files of a study lie in."""
     if isinstance(source, Mapping):
         return Path()
-    known = builtin_studies().named(str(source))
-    return Path(str(source if known is None else known)).parent
+    builtin = builtin_studies().named(str(source))
+    return Path(str(source if builtin is None else builtin)).parent
 
 
 def mapping_at(value: Any, file: str, key: str) -> Mapping[str, Any]:
@@ -59,7 +59,7 @@ def mapping_at(value: Any, file: str, key: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise StudyError("must map names to changes", file=file, key=key, found=value)
+        raise StudyError("must map names to changes", file=file, key=key, actual=value)
     return value
 
 

@@ -75,18 +75,18 @@ def point_of(run: Run, match: int) -> ForkPoint:
         how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
         raise UsageError(f"{run.name}: match {match} {how}; only finished matches can be forked")
     refuse_other_prompts(run.manifest["prompts"], run.plan.prompts, run.name, "it cannot be gone on with")
-    given = None
+    outcomes = None
     if unit.needs:
         prepared = [run.journal.ended(index) for index in unit.needs]
-        given = tuple(found[3] for found in prepared if found is not None)
+        outcomes = tuple(entry[3] for entry in prepared if entry is not None)
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
-    return ForkPoint(unit, answers, steps, len({r.number for r in outcome.played}), given)
+    return ForkPoint(unit, answers, steps, len({r.number for r in outcome.played}), outcomes)
 
 
-def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism:
+def rules_of(unit: Unit, outcomes: Sequence[Mapping[str, Any]] | None) -> Mechanism:
     """The mechanism of a unit, with the preparations of its players."""
-    return unit.mechanism if given is None else unit.mechanism.given(given)
+    return unit.mechanism if outcomes is None else unit.mechanism.given(outcomes)
 
 
 class ForkPlan(StudyPlan):
@@ -134,8 +134,8 @@ class ForkPlan(StudyPlan):
         """Set the number of units and the factors that vary over them; call it last in ``__init__``."""
         self._count_of_units = count
         self.factors = (*self.base.factors, *factors)
-        found = clients_of(seated.config for seated in self.unit(count - 1).players)
-        self._settings, self.models = found, tuple(found)
+        clients = clients_of(seated.config for seated in self.unit(count - 1).players)
+        self._settings, self.models = clients, tuple(clients)
 
     def __len__(self) -> int:
         return self._count_of_units
@@ -157,10 +157,10 @@ async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: 
         states = journal.states()
         for unit, answers in copies.items():
             there = journal.answers(unit)
-            for (step, player, part), (answer, _, asked) in answers.items():
+            for (step, player, part), (answer, _, question) in answers.items():
                 if (step, player, part) not in there:
                     # 0 unreadable replies: those before this answer are counted in the parent.
-                    journal.answer(unit, step, player, part, mark_copied(answer), 0, asked)
+                    journal.answer(unit, step, player, part, mark_copied(answer), 0, question)
         for unit in finished:
             if unit not in states:
                 journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))

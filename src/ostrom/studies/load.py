@@ -41,16 +41,16 @@ def with_addresses(data: dict[str, Any], file: str) -> dict[str, Any]:
     return data
 
 
-def _read(given: Any, file: str) -> dict[str, dict[str, Any]]:
+def _read(models: Any, file: str) -> dict[str, dict[str, Any]]:
     """The short names, each with what it stands for; refused where one could be taken for something else."""
     from ostrom.agents.strategies import strategies
 
-    if given is None:
+    if models is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise StudyError("must map short names to models", file=file, key="models", found=given)
+    if not isinstance(models, Mapping):
+        raise StudyError("must map short names to models", file=file, key="models", actual=models)
     names: dict[str, dict[str, Any]] = {}
-    for name, one in given.items():
+    for name, one in models.items():
         key = f"models.{name}"
         entry = _with_replicas({"model": one} if isinstance(one, str) else one, key, file)
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", str(name)):
@@ -58,15 +58,15 @@ def _read(given: Any, file: str) -> dict[str, dict[str, Any]]:
         if name in strategies:
             raise StudyError("is the name of a strategy: choose another short name", file=file, key=key)
         if not isinstance(entry, Mapping) or not isinstance(entry.get("model"), str):
-            raise StudyError("needs 'model': provider/model or a URL", file=file, key=key, found=one)
+            raise StudyError("needs 'model': provider/model or a URL", file=file, key=key, actual=one)
         if unknown := [field for field in entry if field not in KEYS]:
             raise StudyError(f"unknown key {unknown[0]!r}", file=file, key=key, allowed=KEYS)
         if "/" not in entry["model"]:
             raise StudyError(
                 "must be provider/model or a URL, not another short name", file=file, key=f"{key}.model",
-                found=entry["model"],
+                actual=entry["model"],
             )  # fmt: skip
-        if same := next((other for other, known in names.items() if known == dict(entry)), None):
+        if same := next((other for other, earlier in names.items() if earlier == dict(entry)), None):
             raise StudyError(f"is the same model as {same}: one short name is enough", file=file, key=key)
         names[str(name)] = dict(entry)
     return names
@@ -78,11 +78,11 @@ def _with_replicas(entry: Any, key: str, file: str) -> Any:
         return entry
     urls, settings = entry["replicas"], entry.get("settings") or {}
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
-        raise StudyError("must be a list of addresses", file=file, key=f"{key}.replicas", found=urls)
+        raise StudyError("must be a list of addresses", file=file, key=f"{key}.replicas", actual=urls)
     names = {model for url in urls if (model := url.partition("#")[2])}
     if "model" not in entry and len(names) != 1:
         raise StudyError(
-            "must name one model, as in http://host:port/v1#model", file=file, key=f"{key}.replicas", found=urls
+            "must name one model, as in http://host:port/v1#model", file=file, key=f"{key}.replicas", actual=urls
         )
     model = entry.get("model") or f"{urls[0].partition('#')[0]}#{names.pop()}"
     rest = {name: value for name, value in entry.items() if name != "replicas"}
@@ -119,7 +119,7 @@ def _factor(name: str, levels: Any, names: Mapping[str, Any], file: str) -> tupl
         entries = {str(value): _entry(str(value), names, where, file) for value in values}
         if any("called" in entry for entry in entries.values()):
             if len(entries) < len(values):
-                raise StudyError("names a level twice", file=file, key=where, found=values)
+                raise StudyError("names a level twice", file=file, key=where, actual=values)
             short = name if compound else name.rpartition(".")[2]
             return short, {label: _assigned(path, entry) for label, entry in entries.items()}
     if isinstance(levels, Mapping) and not compound:
@@ -216,7 +216,7 @@ def merged(
         try:
             set_path(data, path, read_yaml(text, "--set"))
         except StudyError as error:
-            raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
+            raise StudyError(f"{error.key}: {error.problem}", key="--set", actual=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     folder = folder_of(source)
@@ -231,7 +231,7 @@ def split_change(change: str) -> tuple[str, str]:
     """
     path, equals, text = change.partition("=")
     if not equals or not path.strip():
-        raise StudyError("write it as key=value", key="--set", found=change)
+        raise StudyError("write it as key=value", key="--set", actual=change)
     return path.strip(), text
 
 
@@ -243,7 +243,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     data = dict(raw)
     presets = data.pop("presets", {}) or {}
     if not isinstance(presets, Mapping):
-        raise StudyError("must map names to changes", file=file, key="presets", found=presets)
+        raise StudyError("must map names to changes", file=file, key="presets", actual=presets)
     presets = {str(name): changes for name, changes in presets.items()}  # YAML reads 1 as a number
     if preset is None:
         return merge(data, {})
@@ -288,7 +288,7 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
     chosen = models[:1] if of == "first" else [of] if isinstance(of, str) else of
     if not isinstance(chosen, list | tuple) or not {*map(str, chosen)} <= {*models}:
         raise StudyError(
-            f"must be 'first' or models that are named (allowed: {', '.join(models)})", file=file, key=key, found=of
+            f"must be 'first' or models that are named (allowed: {', '.join(models)})", file=file, key=key, actual=of
         )
     return chosen
 
@@ -330,7 +330,7 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
     from ostrom.studies.run import open_run
 
     if not isinstance(run, str) or not run.strip():
-        raise StudyError("must be a run: its name or folder", file=file, key=key, found=run)
+        raise StudyError("must be a run: its name or folder", file=file, key=key, actual=run)
     groups: list[tuple[dict[str, Any], dict[str, int]]] = []
     with open_run(run, Path("runs")) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
         rows = data.records(
@@ -355,7 +355,7 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
     if not any(times for _, times in groups):
         raise StudyError(
             "the run has no finished match in which one agent has all seats and a window of real rounds",
-            file=file, key=key, found=run,
+            file=file, key=key, actual=run,
         )  # fmt: skip
     return [
         {**who, "run": run, "shares": {t: round(n / sum(times.values()), 6) for t, n in sorted(times.items())}}

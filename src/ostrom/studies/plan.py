@@ -199,7 +199,7 @@ class StudyPlan(Plan):
         if total * self.study.seeds > MOST_UNITS:
             raise StudyError(
                 f"makes {total * self.study.seeds} matches, more than can be numbered (at most {MOST_UNITS})",
-                file=self.file, key="seeds", found=self.study.seeds,
+                file=self.file, key="seeds", actual=self.study.seeds,
             )  # fmt: skip
         return starts
 
@@ -259,7 +259,7 @@ class StudyPlan(Plan):
     def _place(self, index: int) -> tuple[int, int, int]:
         """Replicate, cell and place within the cell of a unit."""
         if not 0 <= index < len(self):
-            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
+            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", actual=index)
         replicate, rest = divmod(index, self._per_replicate)
         number = bisect_right(self._starts, rest) - 1
         return replicate, number, rest - self._starts[number]
@@ -292,8 +292,8 @@ class StudyPlan(Plan):
 
     def _beginning(self, number: int, cell: Cell) -> str:
         """What the beginnings of the prompts of a cell depend on: the game and how it is told, to whomever."""
-        told = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
-        return canonical([self._data(number)[0]["game"], told])
+        framings = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
+        return canonical([self._data(number)[0]["game"], framings])
 
     def _unit(self, replicate: int, number: int, place: int) -> Unit:
         cell = self._cell(number)
@@ -417,13 +417,13 @@ class StudyPlan(Plan):
         root = path.split(".")[0]
         if root not in self._base:
             raise StudyError(
-                "cannot be varied", file=self.file, key=f"vary.{factor}", found=path, allowed=sorted(self._base)
+                "cannot be varied", file=self.file, key=f"vary.{factor}", actual=path, allowed=sorted(self._base)
             )
         try:
             set_path(data, path, value)
         except StudyError as error:
             problem = f"{error.key}: {error.problem}"
-            raise StudyError(problem, file=self.file, key=f"vary.{factor}", found=path) from None
+            raise StudyError(problem, file=self.file, key=f"vary.{factor}", actual=path) from None
 
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
         """The seatings of a cell, one per match; types ``apart`` get no seat where seats have types."""
@@ -440,28 +440,28 @@ class StudyPlan(Plan):
             scripts = [name for name, config in cell.types.items() if config.strategy is not None]
             tables = [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts]
             if not tables:
-                raise StudyError(NO_VERSUS, file=self.file, key="types", found=names)
+                raise StudyError(NO_VERSUS, file=self.file, key="types", actual=names)
         elif seating == "unordered":
             tables = list(combinations_with_replacement(names, seats))
         else:
             if len(names) != seats:
                 raise StudyError(
                     f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
-                    file=self.file, key="types", found=names,
+                    file=self.file, key="types", actual=names,
                 )  # fmt: skip
             tables = [tuple(names)]
         for table in tables:
             yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
 
-    def _observed(self, cell: Cell, seating: str, given: str | list[str]) -> Iterator[tuple[Seated, ...]]:
+    def _observed(self, cell: Cell, seating: str, selection: str | list[str]) -> Iterator[tuple[Seated, ...]]:
         """Every seating, once with every choice of observers where the mechanism asks for any."""
         count = cell.mechanism.observers
         if not count:
             yield from self._seatings(cell, seating)
             return
         scripts = {name for name, config in cell.types.items() if config.strategy is not None}
-        names = watching_types(list(cell.types), scripts, given, self.file)
-        for players in self._seatings(cell, seating, names if given not in ("all", "models") else ()):
+        names = watching_types(list(cell.types), scripts, selection, self.file)
+        for players in self._seatings(cell, seating, names if selection not in ("all", "models") else ()):
             for watching in product(names, repeat=count):
                 yield (*players, *(Seated(name, cell.types[name], observes=True) for name in watching))
 
@@ -522,7 +522,7 @@ class StudyPlan(Plan):
         if config.kind not in memory.readers:
             raise StudyError(
                 f"memory {memory.name} is in words and cannot be used by a {config.kind}",
-                file=self.file, key="agent.memory", found=config.memory,
+                file=self.file, key="agent.memory", actual=config.memory,
             )  # fmt: skip
         return config
 
@@ -563,11 +563,11 @@ class StudyPlan(Plan):
         """All model clients of the study; one with two sets of settings is refused."""
         configs = (seated.config for _, cell in self._sample() for seating in cell.seatings for seated in seating)
         try:
-            found = clients_of(configs)
+            clients = clients_of(configs)
         except StudyError as error:
             error.file = self.file
             raise error.moved("agent.settings") from None
-        return found, tuple(found)
+        return clients, tuple(clients)
 
 
 def read_plan(source: PlanSource) -> StudyPlan:

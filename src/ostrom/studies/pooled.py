@@ -43,10 +43,10 @@ def _game(spec: Any) -> str:
 
 
 def check_figure(
-    studies: Sequence[str], where: Any, shown: Sequence[str], pools: Sequence[str], file: str, key: str
+    studies: Sequence[str], where: Any, columns: Sequence[str], pools: Sequence[str], file: str, key: str
 ) -> None:
     """Refuse a figure that pools a factor of its studies without saying so."""
-    refuse_pooling({study: design_of(study) for study in studies}, where, shown, pools, file=file, key=key)
+    refuse_pooling({study: design_of(study) for study in studies}, where, columns, pools, file=file, key=key)
 
 
 @cache
@@ -55,9 +55,9 @@ def check_replication(name: str) -> None:
     reference = references.build(name)
     if isinstance(reference, DeclaredReference):
         for number, claim in enumerate(reference.claims.figures):
-            shown = [*claim.by, *claim.compared, *claim.balance]
+            columns = [*claim.by, *claim.compared, *claim.balance]
             studies = claim.study or reference.claims.study or _own_studies(name)
-            check_figure(studies, claim.where, shown, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
+            check_figure(studies, claim.where, columns, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
     for one in exhibits_of(name):
         _check_exhibit(name, one)
 
@@ -66,24 +66,24 @@ def _own_studies(name: str) -> tuple[str, ...]:
     """The studies of the replication whose reports stand beside its figures."""
     folder = files(replications()[name]).joinpath("studies")
     names = [path.name.removesuffix(".yaml") for path in folder.iterdir()] if folder.is_dir() else []
-    found = {study: read_study(study)[0].get("report") for study in names if study in builtin_names()}
+    reports = {study: read_study(study)[0].get("report") for study in names if study in builtin_names()}
     return tuple(
-        study for study, report in found.items() if isinstance(report, Mapping) and report.get("reference") == name
+        study for study, report in reports.items() if isinstance(report, Mapping) and report.get("reference") == name
     )
 
 
 def _check_exhibit(name: str, one: Exhibit) -> None:
     """Charts are checked by what they declare; a panel that Python draws by what the exhibit says of it."""
     for place, panel in enumerate(one.panels):
-        shown: list[str] = []
+        columns: list[str] = []
         where: Any = one.fixes
         if isinstance(panel, dict) and "chart" in panel:
-            shown = [column for key in SHOWING for column in _columns(panel.get(key))]
-            shown += [*_columns((panel.get("trend") or {}).get("over")), *(panel.get("contrast") or {})]
+            columns = [column for key in SHOWING for column in _columns(panel.get(key))]
+            columns += [*_columns((panel.get("trend") or {}).get("over")), *(panel.get("contrast") or {})]
             own = panel.get("where") or {}
             where = own if isinstance(own, str) else {**one.fixes, **own}
         check_figure(
-            one.study, where, [*shown, *one.shows], one.pools, f"{name}/{EXHIBITS}", f"{one.name}.panels.{place}"
+            one.study, where, [*columns, *one.shows], one.pools, f"{name}/{EXHIBITS}", f"{one.name}.panels.{place}"
         )
 
 

@@ -92,8 +92,8 @@ def refuse_other_prompts(old: Mapping[str, str], new: Mapping[str, str], where: 
 def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
     """One decision of every kind and form that a match of scripts comes to."""
     decisions: dict[tuple[Any, ...], Decision] = {}
-    for asked in rehearse(plan, unit, enough=MOST_STEPS).values():
-        for decision in asked:
+    for rehearsed in rehearse(plan, unit, enough=MOST_STEPS).values():
+        for decision in rehearsed:
             form = decision.form
             key = (
                 decision.view.mechanism,
@@ -127,15 +127,15 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield "names/seat.txt"
     if memory.takes_notes:
         yield from _question(library, config, mechanism, memory.asks, memory.note_form)
-    asked = (*style.questions, *((memory.asks,) if memory.takes_notes else ()))
+    kinds = (*style.questions, *((memory.asks,) if memory.takes_notes else ()))
     for kind in style.questions:
         yield from _question(library, config, mechanism, kind, Choice(("a", "b")))
     for decision in decisions:
         view = decision.view
         yield from rules_files(view, framing.wording)
         yield story_file(framing, view.game)
-        told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*asked, "act"))
-        yield from filter(None, told)
+        paths = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*kinds, "act"))
+        yield from filter(None, paths)
         rule = not view.game.has_table
         if rule:
             past = past_file(library, view.game, framing.story)
@@ -240,16 +240,16 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
 
     A society is played briefly.
     """
-    asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
+    by_player: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
     for step, decisions in enumerate(_steps(unit, prepared(plan, unit).brief())):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:
             by_other = decision.agent is not None and unit.players[decision.agent].observes
-            asked[decision.agent if by_other and decision.agent is not None else decision.player].append(decision)
-        if all(len(known) >= enough for known in asked.values()):
+            by_player[decision.agent if by_other and decision.agent is not None else decision.player].append(decision)
+        if all(len(own) >= enough for own in by_player.values()):
             break
-    return {player: known[:enough] for player, known in asked.items()}
+    return {player: own[:enough] for player, own in by_player.items()}
 
 
 def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:

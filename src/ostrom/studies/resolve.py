@@ -29,7 +29,7 @@ from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.ground import python_files
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.registry import write_spec
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
@@ -68,7 +68,7 @@ def check_effects(
         raise StudyError(
             "changes nothing: the matches of all its levels are the same, for types, seats or later factors set "
             "what it varies; leave it out",
-            file=plan.file, key=f"vary.{factor.name}", found=", ".join(str(level.label) for level in factor.levels),
+            file=plan.file, key=f"vary.{factor.name}", actual=", ".join(str(level.label) for level in factor.levels),
         )  # fmt: skip
     if preset is not None:
         data, file = merged(source, preset, ())
@@ -84,7 +84,7 @@ def check_effects(
         for leaf, value in _leaves(path, read_yaml(text, "--set")):
             data, file = merged(source, preset, changes)
             if reason := _lost(data, file, leaf, value, models, seeds, budget):
-                raise StudyError(f"{leaf} {reason}", file=file, key="--set", found=change)
+                raise StudyError(f"{leaf} {reason}", file=file, key="--set", actual=change)
 
 
 def _idle_factors(plan: StudyPlan) -> Iterator[Factor]:
@@ -334,7 +334,7 @@ def save_session(folder: Path, options: PlayOptions) -> None:
     """Keep how a run is played; where that cannot be written the run goes on without it."""
     with suppress(OSError, RunError):
         text = orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2)
-        write_whole(folder / SESSION, text)
+        write_atomically(folder / SESSION, text)
 
 
 def _plain(value: Any) -> Any:
@@ -356,14 +356,14 @@ def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
     wrong = f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)"
     if not isinstance(data, dict) or set(data) != set(RECORDED):
         raise RunError(wrong)
-    kept = {name: data[name] for name in RECORDED}
+    stored = {name: data[name] for name in RECORDED}
     stated = options.stated()
     try:
-        recorded = PlayOptions(**{name: _checked(name, value) for name, value in kept.items()})
+        recorded = PlayOptions(**{name: _checked(name, value) for name, value in stored.items()})
         recorded.check()
     except (TypeError, UsageError):
         raise RunError(wrong) from None
-    foreign = {name: value for name, value in kept.items() if RECORDED[name].foreign and value is not None}
+    foreign = {name: value for name, value in stored.items() if RECORDED[name].foreign and value is not None}
     if missing := {name: str(value) for name, value in foreign.items() if name not in stated}:
         words = " ".join(f"--{name.replace('_', '-')} {shlex.quote(v)}" for name, v in missing.items())
         raise RunError(

@@ -103,16 +103,16 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
             say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
         elif checked and manifest.get("shared") is None:  # those hold tables and no journal
             try:
-                held, drawn = run.rows.check_sample()
+                compared, drawn = run.rows.check_sample()
             except ReplayDiffers:
                 if not journal.changed_packages:
                     raise
                 say(f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written")
             else:
-                if held < drawn:
+                if compared < drawn:
                     say(
-                        f"{folder.path}: rows of {held} of {drawn} drawn matches were held against a replay: they are "
-                        "long (ostrom check holds all)"
+                        f"{folder.path}: rows of {compared} of {drawn} drawn matches were held against a replay: they "
+                        "are long (ostrom check holds all)"
                     )
         return run
     except BaseException:
@@ -135,8 +135,8 @@ def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
         if (candidate / "run.json").exists():
             return Folder(candidate)
         _no_orphan(Folder(candidate))
-    known = sorted(p.parent.name for p in Path(runs).glob("*/run.json")) if Path(runs).is_dir() else []
-    hint = f"known runs: {', '.join(known)}" if known else f"there are no runs in {runs}"
+    names = sorted(p.parent.name for p in Path(runs).glob("*/run.json")) if Path(runs).is_dir() else []
+    hint = f"known runs: {', '.join(names)}" if names else f"there are no runs in {runs}"
     raise UsageError(f"{path}: there is no such run ({hint})")
 
 
@@ -321,9 +321,9 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     packages = parts_of_packages(study)
     for key, here in (("parts", packages), ("code", code_of_packages(packages))):
         for part, package in here.items():  # a run may be gone on with under another version
-            known = (new.get(key) or {}).get(part)
-            if package not in (known or "").split(", "):
-                new[key] = {**(new.get(key) or {}), part: f"{known}, {package}" if known else package}
+            recorded = (new.get(key) or {}).get(part)
+            if package not in (recorded or "").split(", "):
+                new[key] = {**(new.get(key) or {}), part: f"{recorded}, {package}" if recorded else package}
     return new if old != new else None
 
 
@@ -365,21 +365,21 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     refuse_joined(folder.path, old, "cannot be gone on with as a whole")
     refuse_missing_packages(folder.path, old)
     if (shard := Shard.of_manifest(old)) != plan.shard:
-        said = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
-        raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")
+        scopes = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
+        raise RunError(f"{folder.path}: holds {next(scopes)}, not {next(scopes)} (choose another --name)")
     bound = old.get("registered") or {}
     if plan.registered is not None and plan.registered["hash"] != bound.get("hash"):
-        held = f"is bound to the registration {bound['hash'][:16]}" if bound else "was begun without a registration"
+        binding = f"is bound to the registration {bound['hash'][:16]}" if bound else "was begun without a registration"
         raise RunError(
-            f"{folder.path}: {held} (created {old['created']}); a registration is made before its run (choose another "
-            "--name; a run that was played: ostrom register --played)"
+            f"{folder.path}: {binding} (created {old['created']}); a registration is made before its run (choose "
+            "another --name; a run that was played: ostrom register --played)"
         )
     plan.registered = bound or None
     changes = changed(old["study"], plan.resolved())
     changes += changed(old.get("parent") or {}, plan.forked_from or {})
     if changes:
-        shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
-        raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
+        summary = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
+        raise RunError(f"{folder.path}: holds another study: {summary} (choose another --name to keep both)")
     refuse_other_prompts(old["prompts"], plan.prompts, str(folder.path), "choose another --name to keep both")
     return old
 

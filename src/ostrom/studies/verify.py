@@ -93,19 +93,19 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
         chain = stack.enter_context(closing(Chain(run.plan, run.rows, run.manifest)))
         chain.check_models()
         units = [unit.index for unit, _, _ in run.rows.played()]
-        kept = sum(end.rows is not None for end in run.journal.ends())
+        with_rows = sum(end.rows is not None for end in run.journal.ends())
         many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
         count = min(many, len(units) or 1)
         # A notebook has an event loop of its own, beside which no other can run.
         alone = count == 1 and asyncio._get_running_loop() is None
         replayed = _alone(run, units, rows) if alone else _together(path, units, rows, count)
-        made = followed = 0
+        rebuilt = followed = 0
         for some in batches(_told(replayed, len(units), tell), SOME):
             followed += sum(one.followed for one in some)
             own = [one for one in some if one.rows is not None]
-            made += len(own)
+            rebuilt += len(own)
             _keep(folder.journal, [one[:3] for one in own])
-    return Checked(path.name, entries, len(units), kept, followed, chain.unfollowed, made, count)
+    return Checked(path.name, entries, len(units), with_rows, followed, chain.unfollowed, rebuilt, count)
 
 
 def _sum(name: str, shards: Sequence[Checked]) -> Checked:
@@ -129,18 +129,18 @@ def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
     rows = run.rows
     with closing(Chain(run.plan, rows, run.manifest)) as chain:
         for unit in units:
-            made: tuple[bytes | None, str | None] = (None, None)
+            rebuilt: tuple[bytes | None, str | None] = (None, None)
             if make:
-                (made,) = (_made(rows, table) for table in rows.tables(unit, stored=False))
+                (rebuilt,) = (_made(rows, table) for table in rows.tables(unit, stored=False))
             else:
                 rows.verify(unit)
-            yield Made(unit, *made, chain.follow(run.plan.unit(unit)))
+            yield Made(unit, *rebuilt, chain.follow(run.plan.unit(unit)))
 
 
 def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
     """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
-    unit, kept = table.unit, keeps_rows(table.unit, len(table.rows.steps))
-    if table.state != "done" or not kept or rows.journal.play(unit.index) is not None:
+    unit, keeps = table.unit, keeps_rows(table.unit, len(table.rows.steps))
+    if table.state != "done" or not keeps or rows.journal.play(unit.index) is not None:
         return None, None
     refused = {str(player): count for player, count in table.refused.items()}
     return table.rows.kept(), dump(refused) if refused else None
@@ -220,9 +220,11 @@ def _work(path: Path, make: bool) -> None:
         units = orjson.loads(sys.stdin.buffer.read())
         with open_run(path, checked=False) as run:
             run.journal.check_structure()
-            for unit, made, refused, followed in _alone(run, units, make):
-                kept = None if made is None else b64encode(made).decode()
-                out.write(orjson.dumps({"unit": unit, "made": kept, "refused": refused, "followed": followed}) + b"\n")
+            for unit, rebuilt, refused, followed in _alone(run, units, make):
+                encoded = None if rebuilt is None else b64encode(rebuilt).decode()
+                out.write(
+                    orjson.dumps({"unit": unit, "made": encoded, "refused": refused, "followed": followed}) + b"\n"
+                )
                 out.flush()
     except OstromError as error:
         out.write(orjson.dumps({"problem": str(error)}) + b"\n")

@@ -145,8 +145,8 @@ def _check_roles(game: Game) -> None:
 def _check_description(game: Game) -> None:
     """What a seat is told about an outcome is what is scored there, for every seat and outcome."""
     for seat in range(game.seats):
-        told = Counter(line.profile for line in describe(game, seat))
-        assert told == Counter(game.profiles()), f"{game.name}: seat {seat + 1} is not told every outcome once"
+        described = Counter(line.profile for line in describe(game, seat))
+        assert described == Counter(game.profiles()), f"{game.name}: seat {seat + 1} is not told every outcome once"
         for line in describe(game, seat):
             where = f"{game.name}: seat {seat + 1} at {line.profile}"
             assert line.own == line.profile[seat], f"{where} is told the wrong own action {line.own}"
@@ -160,19 +160,21 @@ def _check_counts(game: Game) -> None:
         lines = describe_counts(game, seat)
         if lines is None:
             continue
-        told = {(line.own, line.counts): line for line in lines}
-        assert len(told) == len(lines), f"{game.name}: seat {seat + 1} is told the same numbers twice"
+        by_counts = {(line.own, line.counts): line for line in lines}
+        assert len(by_counts) == len(lines), f"{game.name}: seat {seat + 1} is told the same numbers twice"
         for profile in game.profiles():
             others = [action for other, action in enumerate(profile) if other != seat]
             width = len(game.actions[0 if seat else 1])
-            line = told[profile[seat], tuple(others.count(action) for action in range(width))]
+            line = by_counts[profile[seat], tuple(others.count(action) for action in range(width))]
             scored = game.payoff(profile)
             where = f"{game.name}: seat {seat + 1} at {profile}"
             assert line.payoff == scored[seat], f"{where} is told {line.payoff} by numbers, gets {scored[seat]}"
             for other, action in enumerate(profile):
                 if other != seat:
-                    said = line.other_payoffs[action]
-                    assert said == scored[other], f"{where} is told {said} for seat {other + 1}, not {scored[other]}"
+                    stated = line.other_payoffs[action]
+                    assert stated == scored[other], (
+                        f"{where} is told {stated} for seat {other + 1}, not {scored[other]}"
+                    )
 
 
 def _check_files(game: Game) -> None:
@@ -264,11 +266,11 @@ def _check_theory(game: Game) -> None:
     theory = game.theory
 
     def rational(turn: Due, step: int) -> Value:  # noqa: ARG001
-        said = theory(turn.seat, turn.stage, turn.facts)
-        assert said is None or said in turn.options, (
-            f"{game.name}: theory says {said!r} at the stage {turn.stage}, which is no option"
+        predicted = theory(turn.seat, turn.stage, turn.facts)
+        assert predicted is None or predicted in turn.options, (
+            f"{game.name}: theory says {predicted!r} at the stage {turn.stage}, which is no option"
         )
-        return _any(turn, 0.0) if said is None else said
+        return _any(turn, 0.0) if predicted is None else predicted
 
     _, end = one_round(game, Now(), rational)
     if game.theory_payoffs:

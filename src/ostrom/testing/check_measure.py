@@ -32,9 +32,9 @@ def check_measure(
         with played as runs:
             if data is None and not _has_columns(part, runs[0]):
                 continue
-            found = [check_values(part, run) for run in runs]
+            has_values = [check_values(part, run) for run in runs]
             tried += [run.name for run in runs]
-            if any(found) or not valued:
+            if any(has_values) or not valued:
                 return
     raise AssertionError(
         f"{part.name}: no match of the run {', '.join(tried)} has a value; "
@@ -67,8 +67,8 @@ def check_values(part: Measure, data: RunData) -> int:
     rows = [dict(row) for row in part.rows(data)]
     assert rows == [dict(row) for row in part.rows(data)], f"{part.name}: asked again it gives other values"
     bounds = part.bounds_of(data)
-    known = {(row["match"], row["player"]) for row in data.records("SELECT match, player FROM matches")}
-    matches = {match for match, _ in known}
+    places = {(row["match"], row["player"]) for row in data.records("SELECT match, player FROM matches")}
+    matches = {match for match, _ in places}
     seen: set[tuple[Any, ...]] = set()
     for row in rows:
         for column in ("match", "value"):
@@ -77,7 +77,7 @@ def check_values(part: Measure, data: RunData) -> int:
         assert match in matches, f"{part.name}: match {match!r} is not in the run"
         if "player" in row:
             place = (match, row["player"])
-            assert place in known, f"{part.name}: match {match} has no player {row['player']!r}"
+            assert place in places, f"{part.name}: match {match} has no player {row['player']!r}"
         rest = tuple(sorted((k, str(v)) for k, v in row.items() if k not in ("value", "weight")))
         assert rest not in seen, f"{part.name}: two values for {dict(rest)}"
         seen.add(rest)
@@ -94,6 +94,6 @@ def check_values(part: Measure, data: RunData) -> int:
         )
         weight = row.get("weight", 1.0)
         assert weight is None or (math.isfinite(weight) and weight >= 0), f"{part.name}: weight {weight!r}"
-    for found in estimate(data, part, by=["game"]):
-        assert math.isfinite(found.value), f"{part.name}: no mean in {dict(found.key)}"
+    for cell in estimate(data, part, by=["game"]):
+        assert math.isfinite(cell.value), f"{part.name}: no mean in {dict(cell.key)}"
     return sum(row["value"] is not None for row in rows)

@@ -120,16 +120,16 @@ def _check_play(
 def drive(rules: Mechanism, game: Game, streams: Streams, reply: Reply) -> Playing:
     """Play one match with a function that answers."""
     play = rules.play(game, streams)
-    plain, asked, answers = [], [], []
+    plain, steps, answers = [], [], []
     try:
         decisions = next(play)
         while True:
-            asked.append(decisions)
+            steps.append(decisions)
             plain.append([_plain(decision) for decision in decisions])
-            answers.append([reply(decision, len(asked) - 1) for decision in decisions])
+            answers.append([reply(decision, len(steps) - 1) for decision in decisions])
             decisions = play.send(answers[-1])
     except StopIteration as stop:
-        return Playing(plain, asked, answers, stop.value)
+        return Playing(plain, steps, answers, stop.value)
 
 
 def played_by(types: Sequence[str], streams: Streams) -> Reply:
@@ -163,11 +163,11 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
         who = [d.player for d in decisions]
         assert who, f"{where}: yields no decision"
         assert len(set(who)) == len(who), f"{where}: asks a player twice at once: {who}"
-        asked = players + rules.observers
-        assert all(0 <= p < asked for p in who), f"{where}: asks players {who} of {asked}"
+        seats = players + rules.observers
+        assert all(0 <= p < seats for p in who), f"{where}: asks players {who} of {seats}"
         for decision in decisions:
             view = decision.view
-            assert decision.agent is None or 0 <= decision.agent < asked, f"{where}: agent {decision.agent} of {asked}"
+            assert decision.agent is None or 0 <= decision.agent < seats, f"{where}: agent {decision.agent} of {seats}"
             assert 0 <= view.seat < game.seats, f"{where}: seat {view.seat} is not in the game"
             assert view.game is game, f"{where}: the view is about another game"
             assert view.mechanism == rules.name, f"{where}: the view names mechanism {view.mechanism!r}"
@@ -177,8 +177,8 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
                 check_schema(schema)
             if decision.kind == "act":
                 assert isinstance(decision.form, Choice | Mixture | Number), f"{where}: an act is no {decision.form}"
-        shown = match.decisions[step]
-        assert shown == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
+        snapshot = match.decisions[step]
+        assert snapshot == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
 
 
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
@@ -251,18 +251,18 @@ def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
 
 
 def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision, answer: Answer) -> None:
-    shown = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
-    prompt = renderer.prompt(decision, shown, None, {})
+    memory = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
+    prompt = renderer.prompt(decision, memory, None, {})
     where = f"{rules.name}, {decision.kind}"
     assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
     assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"
     assert prompt.instruction in prompt.text, f"{where}: the prompt does not say how to answer"
     if answer.reading == "missed":
         return
-    said = _said(decision, answer, prompt.labels)
-    back = read(decision.form, said, prompt.labels)
-    assert isinstance(back, Answer), f"{where}: the valid answer {said} is not read: {back.reason}"
-    assert back.value == answer.value, f"{where}: {said} is read as {back.value}, meant was {answer.value}"
+    text = _said(decision, answer, prompt.labels)
+    back = read(decision.form, text, prompt.labels)
+    assert isinstance(back, Answer), f"{where}: the valid answer {text} is not read: {back.reason}"
+    assert back.value == answer.value, f"{where}: {text} is read as {back.value}, meant was {answer.value}"
 
 
 def _said(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:

@@ -56,22 +56,22 @@ def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int =
     the others were privately told; every round shown pays what the game pays, and rounds come in order.
     """
     view, notes = view_after(game, rounds, seat), _notes(memory, view_after(game, rounds, seat))
-    shown = memory.show(view, draws(seed, seat), notes)
-    assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(shown), "shows another past each time"
+    past = memory.show(view, draws(seed, seat), notes)
+    assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(past), "shows another past each time"
     longer = [*rounds, *(replace(r, number=len(rounds) + i) for i, r in enumerate(rounds[:3], 1))]
     cut = replace(view, history=History(longer, len(rounds)))
-    assert _plain(memory.show(cut, draws(seed, seat), notes)) == _plain(shown), "knows rounds to come"
-    told = [replace(r, facts={"private": seat + i}) for i, r in enumerate(rounds)]
-    assert _plain(memory.show(view_after(game, told, seat), draws(seed, seat), notes)) == _plain(shown), (
+    assert _plain(memory.show(cut, draws(seed, seat), notes)) == _plain(past), "knows rounds to come"
+    altered = [replace(r, facts={"private": seat + i}) for i, r in enumerate(rounds)]
+    assert _plain(memory.show(view_after(game, altered, seat), draws(seed, seat), notes)) == _plain(past), (
         "depends on private facts"
     )
-    numbers = [r.number for r in shown.rounds]
+    numbers = [r.number for r in past.rounds]
     assert numbers == sorted(set(numbers)), "shows rounds out of order or twice"
-    assert all(1 <= n < view.round + shown.before for n in numbers), "shows a round that cannot be past"
-    for r in shown.rounds:
+    assert all(1 <= n < view.round + past.before for n in numbers), "shows a round that cannot be past"
+    for r in past.rounds:
         assert r.payoffs == game.payoff(r.actions), "shows payoffs that the game does not pay"
-    assert len(shown.rounds) <= memory.most_lines(len(rounds)), "shows more than it forecasts"
-    return shown
+    assert len(past.rounds) <= memory.most_lines(len(rounds)), "shows more than it forecasts"
+    return past
 
 
 def _notes(memory: Memory, view: View) -> list[Note]:

@@ -194,10 +194,10 @@ def check_forks(make: Make, game: Game, samples: Sequence[Sequence[Profile]], rn
         for seat in range(game.seats):
             for rounds in (trunk, branch, trunk):
                 view = View(game, seat, "repetition", len(rounds) + 1, History(rounds))
-                known, fresh = list(veteran.odds(view)), list(make().odds(view))
-                assert known == fresh, (
+                seasoned, fresh = list(veteran.odds(view)), list(make().odds(view))
+                assert seasoned == fresh, (
                     f"{veteran.name} in {game.name}, seat {seat + 1}, after {[r.actions for r in rounds]}: "
-                    f"{known} after having seen another branch or seat, {fresh} from scratch"
+                    f"{seasoned} after having seen another branch or seat, {fresh} from scratch"
                 )
 
 
@@ -246,8 +246,10 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
                 (game.cooperates(seat, p[seat]) is True, game.cooperates(1 - seat, p[1 - seat]) is True)
                 for p in profiles
             ]
-            told, said = make().odds(view_of(game, profiles, seat))[c], automaton.after(pairs)
-            assert told == said, f"{make().name}: {told} by its rule, {said} by its automaton after {list(profiles)}"
+            by_rule, by_automaton = make().odds(view_of(game, profiles, seat))[c], automaton.after(pairs)
+            assert by_rule == by_automaton, (
+                f"{make().name}: {by_rule} by its rule, {by_automaton} by its automaton after {list(profiles)}"
+            )
 
 
 def check_stochastic(make: Make, game: Game) -> None:

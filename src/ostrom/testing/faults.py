@@ -49,9 +49,9 @@ class Faults:
     def __post_init__(self) -> None:
         for kind in [*self.rates, *filter(None, self.first)]:
             if kind not in KINDS:
-                raise StudyError("unknown kind of fault", key="faults", found=kind, allowed=KINDS)
+                raise StudyError("unknown kind of fault", key="faults", actual=kind, allowed=KINDS)
         if any(not 0 <= rate <= 1 for rate in self.rates.values()) or sum(self.rates.values()) > 1 + 1e-9:
-            raise StudyError("probabilities lie between 0 and 1 and sum to at most 1", found=dict(self.rates))
+            raise StudyError("probabilities lie between 0 and 1 and sum to at most 1", actual=dict(self.rates))
 
     def draw(self, body: bytes, attempt: int) -> str | None:
         """The fault of this request, or None."""

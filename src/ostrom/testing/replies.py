@@ -83,8 +83,8 @@ def _negotiated(last: str, draw: int) -> str | None:
     """An offer that says nothing, or a reply to one; None where neither is asked for."""
     if '"payments": a list' in last:
         players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
-        said = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
-        return orjson.dumps(said).decode()
+        reply = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
+        return orjson.dumps(reply).decode()
     if '"accept"' in last and '"intend"' in last:
         return orjson.dumps({"accept": draw % 2 == 0, "message": "Noted.", "intend": []}).decode()
     return None
@@ -116,8 +116,8 @@ def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     tool = tools[draw % len(tools)]
     tool = tool.get("function", tool)
     schema = tool.get("parameters") or tool.get("input_schema") or {}
-    given = {"expression": "3 + 4 / 2"} if tool["name"] == "calculate" else instance(schema, draw)
-    return tool["name"], given if isinstance(given, dict) else {}
+    arguments = {"expression": "3 + 4 / 2"} if tool["name"] == "calculate" else instance(schema, draw)
+    return tool["name"], arguments if isinstance(arguments, dict) else {}
 
 
 def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
@@ -226,14 +226,14 @@ def _keys(question: str, listed: Sequence[str]) -> dict[str, list[Any]]:
     ]
     ends = [key.start() for key in quoted[1:]] + [len(question)]
     values: list[Any] = []
-    said: dict[str, list[Any]] = {}
+    samples: dict[str, list[Any]] = {}
     for key, end in zip(reversed(quoted), reversed(ends), strict=True):
         clause = question[key.end() : end]
         if not _JOINT.fullmatch(clause):
             values = _values(clause, listed) or _values(question[: quoted[0].start()], listed)
-        said.setdefault(key[1], values or [STORY if key[1] == "narrative" else "Noted."])
+        samples.setdefault(key[1], values or [STORY if key[1] == "narrative" else "Noted."])
     names = (key[1].replace("_n_", f"_{n}_") for key in quoted for n in (1, 2, 3))
-    return {name: said.get(name) or said[_STATE.sub("_n_", name)] for name in names}
+    return {name: samples.get(name) or samples[_STATE.sub("_n_", name)] for name in names}
 
 
 def _values(clause: str, listed: Sequence[str]) -> list[Any]:
@@ -293,8 +293,8 @@ def completion_document(body: dict[str, Any], text: str, finish: str = "stop") -
     """A completion of one text in the shape of the older OpenAI wire."""
     choice: dict[str, Any] = {"index": 0, "text": text, "finish_reason": finish}
     if body.get("logprobs"):
-        told = _first_token(text, int(body["logprobs"]))["top_logprobs"]
-        choice["logprobs"] = {"top_logprobs": [{entry["token"]: entry["logprob"] for entry in told}]}
+        entries = _first_token(text, int(body["logprobs"]))["top_logprobs"]
+        choice["logprobs"] = {"top_logprobs": [{entry["token"]: entry["logprob"] for entry in entries}]}
     words, written = str(body["prompt"]).count(" ") + 1, text.count(" ") + 1 if text else 0
     return {
         "id": f"cmpl-{zlib.crc32(text.encode()):08x}",
@@ -342,7 +342,7 @@ class PromptCache:
     def usage(self, body: dict[str, Any]) -> dict[str, int]:
         """Tokens of a prompt that were read from the cache and, on the Anthropic wire, those written into it."""
         read = counted = marked = 0
-        digest, keep, found = hashlib.blake2b(digest_size=16), list[bytes](), False
+        digest, keep, hit = hashlib.blake2b(digest_size=16), list[bytes](), False
         messages = body.get("messages") or []
         parts = [message.get("content") for message in messages]
         marks = [isinstance(of, list) and any("cache_control" in part for part in of) for of in parts]
@@ -353,13 +353,13 @@ class PromptCache:
             digest.update(orjson.dumps([message.get("role"), text]))
             counted += text.count(" ") + 1
             if digest.digest() in self._known:
-                read, found = counted, True
+                read, hit = counted, True
             if not anthropic or place <= last_mark:
                 keep.append(digest.digest())
                 marked = counted
         self._known.update(keep)
         if last_mark < 0:
-            return {"read": 0 if anthropic or not found else read, "written": 0}
+            return {"read": 0 if anthropic or not hit else read, "written": 0}
         return {"read": min(read, marked), "written": marked - min(read, marked)}
 
 

@@ -160,13 +160,13 @@ class LoopbackServer:
     def _handle(self, received: Received, connection: ServedConnection) -> None:
         added = self.endpoint(received)
         if received.method != "POST" and added is None:
-            known = {
+            pages = {
                 "/health": {"status": "ok"},
                 "/stats": self.stats(),
                 "/v1/models": {"object": "list", "data": [{"id": "loopback"}]},
             }
-            found = known.get(received.path)
-            connection.send(response(200 if found else 404, orjson.dumps(found or {"error": "no such page"})))
+            page = pages.get(received.path)
+            connection.send(response(200 if page else 404, orjson.dumps(page or {"error": "no such page"})))
             return
         order = self.count
         self.count += 1

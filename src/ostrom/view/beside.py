@@ -71,8 +71,8 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
 
     sides = [_settings(listed) for listed in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))
-    known = [name for name in names if all(name in columns for side in sides for columns in side.values())]
-    shared, confounded = shared_columns(known, list(sides[0].values()), list(sides[1].values()))
+    common = [name for name in names if all(name in columns for side in sides for columns in side.values())]
+    shared, confounded = shared_columns(common, list(sides[0].values()), list(sides[1].values()))
     if confounded or not shared:
         why = f"they also differ in {', '.join(confounded)}" if confounded else "they have no cell in common"
         return RunPairing("none", f"the matches of these runs do not pair: {why}", lambda _: None)
@@ -90,7 +90,7 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
             ).fetchone()
             for setting in settings
         )
-        return next((int(found[0]) for found in rows if found is not None), None)
+        return next((int(seed_row[0]) for seed_row in rows if seed_row is not None), None)
 
     return RunPairing("seed", f"matches pair by their seed and by {', '.join(shared)}", partner)
 
@@ -115,13 +115,13 @@ def pairs(
 ) -> tuple[list[MatchPair], str | None]:
     """Some pairs, and where the next ones begin; in each, the left one is a match of the run that is listed."""
     page = listed.matches(after=after, limit=limit)
-    made = []
+    matched = []
     for row in page.rows:
         if row["kind"] == "match":
             number = pairing.partner(row)
             partner = None if number is None else other.match(number)
-            made.append(MatchPair(row, partner, None if partner is None else first_difference(row, partner)))
-    return made, page.after
+            matched.append(MatchPair(row, partner, None if partner is None else first_difference(row, partner)))
+    return matched, page.after
 
 
 def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int | None:
@@ -189,13 +189,14 @@ def page(viewer: Viewer, request: Request) -> Response:
         progress = left.progress if not left.progress.complete else right.progress
         pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
         listed, other = (right, left) if pairing.swapped else (left, right)
-        found, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
+        page_pairs, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
     if only:
-        found = [pair for pair in found if pair.right is None or pair.differs is not None]
-    shown = names[::-1] if pairing.swapped else names
+        page_pairs = [pair for pair in page_pairs if pair.right is None or pair.differs is not None]
+    ordered = names[::-1] if pairing.swapped else names
     context: dict[str, Any] = {
-        "pairing": pairing, "pairs": found, "after": after, "cells": any(pair.left["levels"] for pair in found),
-        "listed": shown[0], "partner": shown[1],
+        "pairing": pairing, "pairs": page_pairs, "after": after,
+        "cells": any(pair.left["levels"] for pair in page_pairs),
+        "listed": ordered[0], "partner": ordered[1],
     }  # fmt: skip
     return viewer.page(
         request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.about(names[0]), **context, other=names[1],
@@ -216,32 +217,32 @@ def pair(viewer: Viewer, request: Request) -> Response:
     beside = aligned(sides[0]["steps"], sides[1]["steps"])
     rows = [{"left": one, "right": two, "differs": differs} for one, two, differs in beside]
     first = next((row for row in rows if row["differs"]), None)
-    asked = request.query_params
-    if asked.get("step") is not None:
-        wanted: tuple[int, int] | None = _place(sides, asked.get("step"), asked.get("player"))
+    params = request.query_params
+    if params.get("step") is not None:
+        wanted: tuple[int, int] | None = _place(sides, params.get("step"), params.get("player"))
     else:
         wanted = _first_place(first) if first is not None else chosen_of(sides[0], None, None)
-    shown = next(
+    at_round = next(
         (step["round"] for side in sides for step in side["steps"] if wanted and step["step"] == wanted[0]), None
     )
-    said: list[list[CallTry]] = []
+    tries: list[list[CallTry]] = []
     for journal, number in zip(journals, numbers, strict=True):
         with closing(connect_read_only(journal)) as connection:
-            said.append(tries_of(connection, number, *wanted) if wanted else [])
-    prompts = _prompts(said)
+            tries.append(tries_of(connection, number, *wanted) if wanted else [])
+    prompts = _prompts(tries)
     same = not any(new for side in prompts for _, marks in side for _, new in marks)
     return viewer.page(
         request, "beside_match", title=f"{names[0]} {numbers[0]} beside {names[1]} {numbers[1]}",
         **viewer.about(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
-        said=said, prompts=prompts, same=same, marked=marked, here="beside", shown=shown,
+        said=tries, prompts=prompts, same=same, marked=marked, here="beside", shown=at_round,
     )  # fmt: skip
 
 
 def _place(sides: list[dict[str, Any]], step: str | None, player: str | None) -> tuple[int, int]:
     for side in sides:
         try:
-            if (found := chosen_of(side, step, player)) is not None:
-                return found
+            if (place := chosen_of(side, step, player)) is not None:
+                return place
         except UsageError:
             continue
     raise UsageError("neither match has this decision")
@@ -254,9 +255,9 @@ def _first_place(row: dict[str, Any]) -> tuple[int, int]:
     return int(step["step"]), next(p for p in sorted(left | right) if left.get(p) != right.get(p))
 
 
-def _prompts(said: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:
+def _prompts(side_tries: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:
     """The messages of both sides' first tries, each with what the other side's message does not have."""
-    sent = [[(m.role, m.content.text) for m in tries[0].messages] if tries else [] for tries in said]
+    sent = [[(m.role, m.content.text) for m in tries[0].messages] if tries else [] for tries in side_tries]
     return [
         [
             (role, list(changes(other[at][1], text)) if at < len(other) else [(text, False)])

@@ -88,8 +88,8 @@ class WordShards:
 
     def _words(self) -> Iterator[tuple[str, int, str]]:
         """Every word in order: in how many calls it is, and the first of them as differences."""
-        found = self.connection.execute("SELECT term, doc FROM listed")
-        for word, rows in groupby(found, key=lambda row: row[0]):
+        entries = self.connection.execute("SELECT term, doc FROM listed")
+        for word, rows in groupby(entries, key=lambda row: row[0]):
             calls = [call for call, _ in groupby(call for _, call in rows)]
             if len(word) <= LONGEST_WORD:
                 first = calls[:MOST_CALLS]
@@ -167,8 +167,8 @@ class Cleaner:
 
 def secrets_here() -> tuple[str, ...]:
     """The values of environment variables that hold keys and passwords."""
-    known = [value for name, value in sorted(os.environ.items()) if name.endswith(SECRET_NAMES) and value]
-    return tuple(dict.fromkeys([*known, *(str(escape(value)) for value in known)]))
+    secrets = [value for name, value in sorted(os.environ.items()) if name.endswith(SECRET_NAMES) and value]
+    return tuple(dict.fromkeys([*secrets, *(str(escape(value)) for value in secrets)]))
 
 
 def write_bundle(
@@ -198,7 +198,7 @@ def write_bundle(
         draft.mkdir()
         with tempfile.TemporaryDirectory() as spare, closing(MatchList(run)) as listed:
             listed.update()
-            made = _Bundle(run, listed, draft, per_cell, progress, report).write(Path(spare))
+            counts = _Bundle(run, listed, draft, per_cell, progress, report).write(Path(spare))
         if place.exists():
             shutil.rmtree(place)
         draft.replace(place)
@@ -208,7 +208,7 @@ def write_bundle(
         if holder is not None:
             shutil.rmtree(holder, ignore_errors=True)
     there = [path for path in out.rglob("*") if path.is_file()]
-    return BundleResult(out, *made[:3], len(there), sum(path.stat().st_size for path in there), *made[3:])
+    return BundleResult(out, *counts[:3], len(there), sum(path.stat().st_size for path in there), *counts[3:])
 
 
 class _Bundle:
@@ -235,8 +235,8 @@ class _Bundle:
             self.progress(done, total)
             first, chunk = self.calls, len(self.chunks)
             self._match(row, shards)
-            told = self.clean.data({name: row[name] for name in ROW})
-            rows.append({**told, "chunks": [chunk, len(self.chunks)]})
+            fields = self.clean.data({name: row[name] for name in ROW})
+            rows.append({**fields, "chunks": [chunk, len(self.chunks)]})
             starts.append([row["match"], row["cell"] or 0, first])
             if len(rows) == TOGETHER:
                 self._put(f"matches/{pages}.js", f"matches{pages}", rows)
@@ -272,11 +272,11 @@ class _Bundle:
         players = self.run.plan.unit(number).players
         for decision in transcript(self.run, number):
             person = bool(players[decision["player"] - 1].config.person)
-            told = self.clean.data({name: decision[name] for name in ANSWER})
+            fields = self.clean.data({name: decision[name] for name in ANSWER})
             if written or person:
-                told |= {"answer": told["action"], "said": told["action"], "label": None}
+                fields |= {"answer": fields["action"], "said": fields["action"], "label": None}
             calls = [] if written else [self._call(call, shards) for call in decision["calls"]]
-            self._keep([number, decision["step"], decision["round"], decision["player"], told, calls])
+            self._keep([number, decision["step"], decision["round"], decision["player"], fields, calls])
             self.decisions += 1
 
     def _persons_words(self, number: int) -> bool:
@@ -285,16 +285,16 @@ class _Bundle:
         if not any(seated.config.person for seated in unit.players):
             return False
         steps, _, _ = self.run.rows.replayed(unit)
-        asked = [decision for step in steps for decision in step if unit.players[decision.player].config.person]
-        return not all(isinstance(decision.form, Choice | Mixture) for decision in asked)
+        decisions = [decision for step in steps for decision in step if unit.players[decision.player].config.person]
+        return not all(isinstance(decision.form, Choice | Mixture) for decision in decisions)
 
     def _call(self, call: dict[str, Any], shards: WordShards) -> dict[str, Any]:
         messages = [[str(m["role"]), self.clean.text(str(m["content"]))] for m in call["messages"]]
-        told: dict[str, Any] = self.clean.data({name: call[name] for name in CALL})
-        told |= {name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None}
-        shards.add(self.calls, text_of(messages), told.get("reply"), told.get("reasoning"))
+        fields: dict[str, Any] = self.clean.data({name: call[name] for name in CALL})
+        fields |= {name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None}
+        shards.add(self.calls, text_of(messages), fields.get("reply"), fields.get("reasoning"))
         self.calls += 1
-        return {**{k: v for k, v in told.items() if v is not None}, "messages": messages}
+        return {**{k: v for k, v in fields.items() if v is not None}, "messages": messages}
 
     def _keep(self, decision: list[Any]) -> None:
         """Put a decision into the chunk; of messages that repeat those before, only what is new."""
@@ -324,22 +324,22 @@ class _Bundle:
 
     def _found(self) -> dict[str, Any]:
         """Findings and warnings of the run, and whether its report lies beside the page."""
-        found: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
+        conclusions: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
         if self.run.manifest.get("registered"):
             with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
-                found["registered"] = self.clean.data(registered_lines(data))
+                conclusions["registered"] = self.clean.data(registered_lines(data))
         if not self.without_report:
             try:
                 need_extras()
                 with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
-                    found |= self.clean.data({"findings": findings(data), "warnings": warnings(data)})
+                    conclusions |= self.clean.data({"findings": findings(data), "warnings": warnings(data)})
                     if data.study.get("people"):
                         self.without_report = "people took part, and it may tell one from another"
                     else:
                         self._report(data)
             except OstromError as problem:
                 self.without_report = one_line(str(problem))
-        return {**found, "report": not self.without_report}
+        return {**conclusions, "report": not self.without_report}
 
     def _report(self, data: RunData) -> None:
         """Write the report, masked; without its PNG files, in which nothing can be masked (the SVG files are there)."""
@@ -365,8 +365,8 @@ class _Bundle:
             "per_cell": self.per_cell,
         }  # fmt: skip
         self._put("run.js", "run", facts)
-        shown = {k: v for k, v in self.clean.data(study).items() if k != "people"}
-        page = draw("bundle", title=title, facts=facts, study=shown, found=self._found())
+        public = {k: v for k, v in self.clean.data(study).items() if k != "people"}
+        page = draw("bundle", title=title, facts=facts, study=public, found=self._found())
         (self.out / "index.html").write_text(page, encoding="utf-8")
         for name in STATIC:
             (self.out / name).write_bytes(files("ostrom.web").joinpath("static", name).read_bytes())

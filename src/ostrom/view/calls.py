@@ -83,10 +83,10 @@ class CallTry:
     def settings(self) -> dict[str, str]:
         """What the call was made with, and where its reply came from, in words."""
         params = orjson.loads(self.facts["params"] or "{}")
-        given = params.items() if isinstance(params, dict) else ()
+        options = params.items() if isinstance(params, dict) else ()
         begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
         told = {"model": self.facts["model"], "version": self.facts["version"], "source": self.facts["source"]}
-        told |= {str(name): value for name, value in given} | {"begun": begun, "call": self.facts["id"]}
+        told |= {str(name): value for name, value in options} | {"begun": begun, "call": self.facts["id"]}
         return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
                 if value is not None}  # fmt: skip
 
@@ -101,7 +101,7 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
     """All tries at calls for one decision, with what is new in each prompt since the last one of this player."""
     names = ", ".join([*FACTS, *map(_column, TEXTS)])
     query = f"SELECT {names} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
-    made: list[CallTry] = []
+    tries: list[CallTry] = []
     sent: list[list[str]] = []
     for row in connection.execute(query, (*(1, CUT) * len(TEXTS), match, step, player - 1)).fetchall():
         facts = dict(zip(FACTS, row, strict=False))
@@ -112,18 +112,18 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
         }
         messages = prompt_of(connection, facts["id"])
         if sent and messages[: len(sent)] == sent:
-            made.append(CallTry(facts, texts, _marked(messages[len(sent) :], None), len(sent)))
+            tries.append(CallTry(facts, texts, _marked(messages[len(sent) :], None), len(sent)))
         else:
             last = _last_prompt(connection, match, step, player, facts["part"])
-            made.append(CallTry(facts, texts, _marked(messages, last)))
+            tries.append(CallTry(facts, texts, _marked(messages, last)))
         sent = messages
-    return made
+    return tries
 
 
 def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
     """The messages of one call as [role, content] pairs."""
-    found = connection.execute("SELECT prompt, nth FROM calls WHERE id=?", (call,)).fetchone()
-    if found is None:
+    row = connection.execute("SELECT prompt, nth FROM calls WHERE id=?", (call,)).fetchone()
+    if row is None:
         raise UsageError(f"call {call}: there is no such call")
 
     def read(package: int) -> list[Any]:
@@ -131,7 +131,7 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
         return unpacked(texts)
 
     try:
-        return whole(found[0], found[1], read)
+        return whole(row[0], row[1], read)
     except UNREADABLE as error:
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged ({error})") from None
 
@@ -159,20 +159,20 @@ def _last_prompt(
 ) -> list[list[str]] | None:
     """What this player was asked the last time, for the same part of a decision."""
     query = "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
-    found = connection.execute(query, (match, step, player - 1, part)).fetchone()
-    return None if found is None else prompt_of(connection, found[0])
+    row = connection.execute(query, (match, step, player - 1, part)).fetchone()
+    return None if row is None else prompt_of(connection, row[0])
 
 
 def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[SentMessage]:
     sent = []
     for i, (role, content) in enumerate(messages):
         raw = content.encode("utf-8", "replace")
-        shown = piece(raw[:CUT], 0, len(raw))
-        marks, gone = [(shown.text, "same" if last is None else "new")], 0
+        excerpt = piece(raw[:CUT], 0, len(raw))
+        marks, gone = [(excerpt.text, "same" if last is None else "new")], 0
         if last is not None and i < len(last) and last[i][0] == role:
             old = last[i][1][:CUT]
-            marks, gone = folded(list(changes(old, shown.text))), _gone(old, shown.text)
-        sent.append(SentMessage(role, shown, marks, gone))
+            marks, gone = folded(list(changes(old, excerpt.text))), _gone(old, excerpt.text)
+        sent.append(SentMessage(role, excerpt, marks, gone))
     return sent
 
 
@@ -193,16 +193,16 @@ def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
     >>> [kind for _, kind in folded([("a\\n" * 20, False), ("b", True)])]
     ['fold', 'same', 'new']
     """
-    made: list[tuple[str, str]] = []
+    pieces: list[tuple[str, str]] = []
     for i, (text, fresh) in enumerate(parts):
         lines = text.splitlines(keepends=True)
         first, last = (AROUND if i else 0), (AROUND if i + 1 < len(parts) else 0)
         if fresh or len(lines) < first + last + LEAST_FOLD:
-            made.append((text, "new" if fresh else "same"))
+            pieces.append((text, "new" if fresh else "same"))
             continue
         before, middle, after = lines[:first], lines[first : len(lines) - last], lines[len(lines) - last :]
-        made += [("".join(before), "same"), ("".join(middle), "fold"), ("".join(after), "same")]
-    return [part for part in made if part[0]]
+        pieces += [("".join(before), "same"), ("".join(middle), "fold"), ("".join(after), "same")]
+    return [part for part in pieces if part[0]]
 
 
 def _line_changes(old: list[str], new: list[str]) -> Iterator[tuple[str, bool]]:

@@ -92,21 +92,22 @@ def bundle(
     except ImportError as error:
         raise OstromError(f"this needs {error.name}: pip install 'ostrom[web]'") from None
 
-    told = time.monotonic()
+    last_report = time.monotonic()
 
     def progress(done: int, total: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > EVERY:
-            told = time.monotonic()
+        nonlocal last_report
+        if time.monotonic() - last_report > EVERY:
+            last_report = time.monotonic()
             say(f"{done:,} of {total:,} matches")
 
-    made = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
+    summary = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
     notes = [
-        f"{made.matches:,} matches, {made.decisions:,} decisions, {made.calls:,} calls; "
-        f"{made.bytes / 1e6:,.1f} MB in {made.files:,} files",
-        made.masked and f"masked: keys or passwords in {made.masked:,} texts",
-        made.without_words and f"left out: the words of {made.without_words:,} matches in which people wrote some",
-        report and made.without_report and f"left out: the report ({made.without_report})",
+        f"{summary.matches:,} matches, {summary.decisions:,} decisions, {summary.calls:,} calls; "
+        f"{summary.bytes / 1e6:,.1f} MB in {summary.files:,} files",
+        summary.masked and f"masked: keys or passwords in {summary.masked:,} texts",
+        summary.without_words
+        and f"left out: the words of {summary.without_words:,} matches in which people wrote some",
+        report and summary.without_report and f"left out: the report ({summary.without_report})",
     ]
     page = str(out / "index.html")
-    return Output({**made.as_dict(), "open": page}, [page, *(Remark(note) for note in notes if note)])
+    return Output({**summary.as_dict(), "open": page}, [page, *(Remark(note) for note in notes if note)])

@@ -42,7 +42,7 @@ _made: dict[Path, tuple[float, float]] = {}
 
 def answered(request: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to one request."""
-    asked, folder = request["asked"], Path(request["folder"])
+    kind, folder = request["asked"], Path(request["folder"])
     with open_run(folder, checked=False) as run:
         stale = run.folder.being_played and _recently(folder)
         began = time.monotonic()
@@ -50,7 +50,7 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             behind = run.journal.entries - data.entries
             exploratory = bool(data.manifest.get("registered"))
-            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[asked](data, request)}
+            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
             if not stale:  # tables are made when they are asked for, so the answer is part of what it took
                 _made[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
@@ -75,8 +75,8 @@ def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """The chart of the first screen as SVG that can stand in a page."""
     from ostrom.reports.figures import both_widths
 
-    found = first_chart(data)
-    drawn = () if found is None else found.draw(data).figures
+    card_chart = first_chart(data)
+    drawn = () if card_chart is None else card_chart.draw(data).figures
     return {
         "figures": [
             {"svg": _plain(both_widths(f.chart, f"chart{i}")), "alt": f.alt, "caption": f.caption}
@@ -92,7 +92,7 @@ def _plain(svg: str) -> str:
 
 def usable(data: RunData) -> list[dict[str, str]]:
     """All registered measures that this run has the columns for."""
-    found = []
+    entries = []
     for name in measures.names():
         try:
             part: Any = measures.get(name)
@@ -100,20 +100,20 @@ def usable(data: RunData) -> list[dict[str, str]]:
             measure.check(data)
         except (OstromError, TypeError, ValueError):
             continue
-        found.append({"name": name, "title": measure.title, "scale": measure.scale, "definition": measure.definition})
-    return found
+        entries.append({"name": name, "title": measure.title, "scale": measure.scale, "definition": measure.definition})
+    return entries
 
 
 def columns(data: RunData) -> dict[str, list[Any]]:
     """What cells can be told apart by, each with its levels: factors first."""
     names = dict.fromkeys([*data.factors, "agent", "game", "mechanism", "model", "role"])
-    known = data.columns("matches")
+    available = data.columns("matches")
     if tied(data, "agent", "model"):  # the one tells the other
         names.pop("model" if "model" not in data.factors else "agent")
-    found = {name: levels(data, name) for name in names if name in known}
+    column_levels = {name: levels(data, name) for name in names if name in available}
     return {
         name: of
-        for name, of in found.items()
+        for name, of in column_levels.items()
         if name in data.factors or (1 < len(of) <= MOST_LEVELS and None not in of)
     }
 
@@ -140,14 +140,14 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
     values = observations(data, measure, where or None, agents)
     if "agent" in values.averaged(values.rows, by):
         refuse_mixed_people([data], {row["agent"] for row in values.rows})
-    found = estimate(values, measure, by)
-    shown = [levels_met(data, name, found)[:MOST_LEVELS] for name in by]
+    estimates = estimate(values, measure, by)
+    axes = [levels_met(data, name, estimates)[:MOST_LEVELS] for name in by]
     return {
-        "cells": [{"key": [e.key[name] for name in by], **e.as_dict()} for e in found],
-        "down": shown[0] if request.get("rows") else [None],
-        "across": shown[-1] if request.get("columns") else [None],
+        "cells": [{"key": [e.key[name] for name in by], **e.as_dict()} for e in estimates],
+        "down": axes[0] if request.get("rows") else [None],
+        "across": axes[-1] if request.get("columns") else [None],
         "factors": list(data.factors),
-        **_about(measure, averages(found)),
+        **_about(measure, averages(estimates)),
     }
 
 

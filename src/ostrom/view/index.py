@@ -95,8 +95,8 @@ class RunIndex:
     @property
     def folder(self) -> Path | None:
         """The folder of its run."""
-        found = self._meta.get("folder")
-        return Path(os.fsdecode(found)) if isinstance(found, bytes) else None
+        stored = self._meta.get("folder")
+        return Path(os.fsdecode(stored)) if isinstance(stored, bytes) else None
 
     def is_of(self, folder: Folder) -> bool:
         """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
@@ -186,9 +186,9 @@ def schema_text() -> str:
 @lru_cache(maxsize=1)
 def own_schema() -> list[tuple[str, str]]:
     """The tables that an index of this version has; a file that has others did not come from here."""
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(schema_text())
-        return schema_of(made)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema_text())
+        return schema_of(connection)
 
 
 LOOK_AGAIN = 10.0
@@ -213,12 +213,12 @@ class Indexers:
     def index(self, folder: Folder) -> Iterator[RunIndex | None]:
         """The index of a run as far as it has come; None where there is none yet. It is brought up to date."""
         where = self.path(folder)
-        made: RunIndex | None = None
+        existing: RunIndex | None = None
         with suppress(RunError):  # another version, or damaged: it is made anew
-            made = RunIndex(where) if where.exists() else None
-        if made is None or not made.is_of(folder) or not made.progress.complete:
+            existing = RunIndex(where) if where.exists() else None
+        if existing is None or not existing.is_of(folder) or not existing.progress.complete:
             self.start(folder)
-        with made or nullcontext() as index:
+        with existing or nullcontext() as index:
             yield index
 
     def wake(self, folder: Folder) -> None:

@@ -85,8 +85,8 @@ class _Indexer:
         """Do everything there is to do; False if it was stopped before."""
         entries = self.run.journal.entries
         parts = self.run.folder.parts
-        (known,) = self.connection.execute("SELECT count(*) FROM journals").fetchone()
-        if known not in (0, len(parts)):
+        (indexed,) = self.connection.execute("SELECT count(*) FROM journals").fetchone()
+        if indexed not in (0, len(parts)):
             raise _Stale
         speeches = []
         for number, part in enumerate(parts):
@@ -111,15 +111,15 @@ class _Indexer:
         """Say how many calls a journal has; its matches that are not shown."""
         before, last = journal.execute(CALL_BOUNDS).fetchone()
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
-        through, seal, known = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
+        through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
         if through > before and not is_last(journal, through, seal):
             raise _Stale
         withdrawn = {unit for (unit,) in journal.execute("SELECT unit FROM units WHERE state='withdrawn'")}
         spoke = journal.execute("SELECT DISTINCT unit FROM calls")
         hidden = {unit for (unit,) in spoke if unit in withdrawn or unit in self.run.plan.hidden}
-        said = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
-        news = hidden - set(orjson.loads(known))
-        if any(journal.execute(said, (unit, through)).fetchone() for unit in news):
+        earlier_call = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
+        news = hidden - set(orjson.loads(hidden_before))
+        if any(journal.execute(earlier_call, (unit, through)).fetchone() for unit in news):
             raise _Stale  # its words are in the index, and must not stay there
         facts = (number, before, max(before, through), last, seal, orjson.dumps(sorted(hidden)).decode())
         with self.connection:

@@ -227,8 +227,8 @@ class MatchList:
                     self._read(unit, mark, state)
                 self._at, self._walked = unit, self._walked + 1
                 if time.monotonic() > until:
-                    known = self._walked if self._entries is None else self._total
-                    self.progress = replace(self.progress, matches=known, of_matches=self._total)
+                    counted = self._walked if self._entries is None else self._total
+                    self.progress = replace(self.progress, matches=counted, of_matches=self._total)
                     return False
             for gone in marks:
                 self.connection.execute("DELETE FROM matches WHERE match=?", (gone,))
@@ -239,16 +239,16 @@ class MatchList:
     def _open(self, until: float) -> bool:
         """The matches that are under way, as far as they have come."""
         journal, plan = self.run.journal, self.run.plan
-        known = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
+        marks = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
         for unit in sorted(journal.begun()) if self._total < plan.planned else []:
             if journal.ended(unit) is not None:
                 continue
             mark = str(sum(journal.readings(unit).values()))
-            if known.pop(unit, None) != mark:
+            if marks.pop(unit, None) != mark:
                 self._read(unit, mark, "open")
                 if time.monotonic() > until:
                     return False
-        for gone in known:
+        for gone in marks:
             self.connection.execute("DELETE FROM matches WHERE match=? AND state='open'", (gone,))
         return True
 
@@ -354,8 +354,8 @@ class MatchList:
     def count(self, filters: MatchFilters | None = None) -> int:
         """How many matches the filters leave."""
         where, values = self._where(filters or MatchFilters())
-        found = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
-        return int(found[0])
+        row = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
+        return int(row[0])
 
     def matches(
         self,
@@ -403,14 +403,14 @@ class MatchList:
                 raise UnknownName("column of numbers", column, NUMBERS)
         names = ("cell", "state", "outcome", "kind", "game", "mechanism")
         player = {column: getattr(filters, name) for name, column in SEATED.items()}
-        given = {column: value for column, value in player.items() if value is not None}
-        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
+        wanted = {column: value for column, value in player.items() if value is not None}
+        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in wanted)
         cells = ", ".join(map(str, self.cells_with(filters.levels)))
-        asked: list[tuple[bool, str, list[Any]]] = [
+        conditions: list[tuple[bool, str, list[Any]]] = [
             (True, "true", []),
             *((getattr(filters, name) is not None, f"{name}=?", [getattr(filters, name)]) for name in names),
             (bool(filters.levels), f"cell IN ({cells})", []),
-            (bool(given), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]),
+            (bool(wanted), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*wanted.values()]),
             (
                 filters.reading is not None,
                 "EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)",
@@ -421,8 +421,8 @@ class MatchList:
             *((True, f"{column} >= ?", [bound]) for column, bound in filters.least.items()),
             *((True, f"{column} <= ?", [bound]) for column, bound in filters.most.items()),
         ]
-        values = [value for applies, _, some in asked if applies for value in some]
-        return " AND ".join(condition for applies, condition, _ in asked if applies), values
+        values = [value for applies, _, some in conditions if applies for value in some]
+        return " AND ".join(condition for applies, condition, _ in conditions if applies), values
 
     def cells_with(self, levels: Mapping[str, str]) -> list[int]:
         """The cells in which every factor has the level that is named."""
@@ -481,7 +481,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
     of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
     signs = array(of_pair, dtype=uint32)[places]
-    players = array([asked[0] for asked in rows.asked], dtype=int64)[rows.asked_codes]
+    players = array([turn[0] for turn in rows.asked], dtype=int64)[rows.asked_codes]
     ends = signs > 0
     players, rounds, signs = players[ends], rows.rounds[ends], signs[ends]
     if game.has_table:
@@ -498,13 +498,13 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     return players, rounds, signs
 
 
-def _sign(unit: Unit, asked: tuple[Any, ...], came: tuple[Any, ...]) -> int:
+def _sign(unit: Unit, turn: tuple[Any, ...], came: tuple[Any, ...]) -> int:
     """The sign for what came of a decision; 0 where it ends no round of the player."""
     result = dict(zip(CAME, came, strict=True))
-    if asked[3] != "act" or asked[4] or result["payoff"] is None:
+    if turn[3] != "act" or turn[4] or result["payoff"] is None:
         return 0
     value = result["action"] if result["amount"] is None else result["amount"]
-    return DOT if value is None else ord(sign_of(unit, asked[1], unit.game.index(asked[1], value)))
+    return DOT if value is None else ord(sign_of(unit, turn[1], unit.game.index(turn[1], value)))
 
 
 def sign_of(unit: Unit, seat: int, action: int) -> str:
@@ -523,17 +523,17 @@ def sign_of(unit: Unit, seat: int, action: int) -> str:
 def strips_of(unit: Unit, signs: Signs) -> dict[str, Any]:
     """The strips of the players, and what they say of the match."""
     players, rounds, marks = signs
-    shown = [
+    strips = [
         marks[players == player].astype("<u4").tobytes().decode("utf-32-le")
         for player in range(min(len(unit.players), MOST_STRIPS))
     ]
     cooperated, defected = int((marks == C).sum()), marks == D
-    known = cooperated + int(defected.sum())
+    decided = cooperated + int(defected.sum())
     return {
-        "strips": _json([strip[:LONGEST_STRIP] for strip in shown]),
-        "outcome": "".join(strip[-1:] for strip in shown[:8]) or None,
+        "strips": _json([strip[:LONGEST_STRIP] for strip in strips]),
+        "outcome": "".join(strip[-1:] for strip in strips[:8]) or None,
         "first_defection": int(rounds[defected].min()) if defected.any() else None,
-        "cooperation": cooperated / known if known else None,
+        "cooperation": cooperated / decided if decided else None,
     }
 
 
@@ -543,8 +543,8 @@ def _readings(journal: Journal, table: UnitTable) -> Counter[str]:
     if rows.said is None:  # answers that are not kept with the rows are journaled one by one
         return Counter(journal.readings(table.unit.index))
     counts, place = Counter[str](), list(SAID).index("reading")
-    for said, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
-        counts[str(said[place])] += int(count)
+    for answer, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
+        counts[str(answer[place])] += int(count)
     return +counts
 
 

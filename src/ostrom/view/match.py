@@ -69,9 +69,9 @@ def whole_of(connection: sqlite3.Connection, call: int, name: str) -> Iterator[s
         return
     start, rest = 0, 1
     while rest:
-        found = piece_of(connection, call, name, start, PIECE)
-        yield found.text
-        start, rest = found.end, found.rest
+        piece = piece_of(connection, call, name, start, PIECE)
+        yield piece.text
+        start, rest = piece.end, piece.rest
 
 
 def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[str]]]:
@@ -155,12 +155,12 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     learned: dict[int, dict[str, Any]] = {}
     channels = channels_of(unit)
     for row in run.rows.decisions(number):
-        told = {name: row.get(name) for name in SHOWN}
+        fields = {name: row.get(name) for name in SHOWN}
         if row.get("facts"):
             learned[row["round"]] = orjson.loads(row["facts"])
-        told["said"] = words_of(row["kind"], row["answer"], row["player"], channels)
+        fields["said"] = words_of(row["kind"], row["answer"], row["player"], channels)
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
-        step["players"].setdefault(row["player"], []).append(told)
+        step["players"].setdefault(row["player"], []).append(fields)
     with closing(connect_read_only(run.journal.file(number))) as connection:
         for at, player in called(connection, number):
             step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
@@ -189,10 +189,10 @@ def role_of(unit: Unit, player: int) -> str | None:
 def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, Any]]:
     """What a round came to beside its moves: the name of each fact, its value, and who learned of it."""
     hidden = match["facts"].get("hidden")
-    kept = hidden[number - 1] if number and isinstance(hidden, list) and number <= len(hidden) else {}
+    undisclosed = hidden[number - 1] if number and isinstance(hidden, list) and number <= len(hidden) else {}
     everybody = match["learned"].get(number, {})
     rows = [(name, value, "told to all") for name, value in everybody.items()]
-    rows += [(name, value, "told to nobody") for name, value in kept.items() if name not in everybody]
+    rows += [(name, value, "told to nobody") for name, value in undisclosed.items() if name not in everybody]
     return [
         (
             pretty(name),
@@ -205,29 +205,29 @@ def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, 
 
 def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tuple[int, int] | None:
     """The decision that an address names, or the first one."""
-    known = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
+    places = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
     if step is None and player is None:
-        return known[0] if known else None
+        return places[0] if places else None
     try:
         wanted = (int(step or 0), int(player or 1))
     except ValueError:
         raise UsageError(f"step {step!r:.20}, player {player!r:.20}: must be numbers") from None
-    if wanted not in known:
+    if wanted not in places:
         raise UsageError(f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}")
     return wanted
 
 
 def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator[tuple[str, list[ListedMove | None]]]:
     """The list of rounds: what each row is called, and the move of every player in it."""
-    shown: dict[Any, Markup] = {}
+    rendered: dict[Any, Markup] = {}
 
     def text(words: Any) -> Markup:
         # Cache: a match of a thousand moves has few different texts, so escape each once.
-        if words not in shown:
-            shown[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
-        return shown[words]
+        if words not in rendered:
+            rendered[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
+        return rendered[words]
 
-    stages = {a["stage"] for step in match["steps"] for given in step["players"].values() for a in given}
+    stages = {a["stage"] for step in match["steps"] for acts in step["players"].values() for a in acts}
     several = len(stages - {None}) > 1
     for step in match["steps"]:
         row: list[ListedMove | None] = []
@@ -239,11 +239,11 @@ def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator
                 row.append(None if answers is None else silent)
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
-            said, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
-            said = f"{act['stage']} {said}" if several and act["stage"] else said
+            move, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
+            move = f"{act['stage']} {move}" if several and act["stage"] else move
             style += " policy" if act["invalid"] else ""
-            row.append(ListedMove(style, *here, text(said), None if paid is None else payment(paid), here == chosen))
-        kinds = {a["kind"] for given in step["players"].values() for a in given}
+            row.append(ListedMove(style, *here, text(move), None if paid is None else payment(paid), here == chosen))
+        kinds = {a["kind"] for acts in step["players"].values() for a in acts}
         talk = " talk" if kinds == {"message"} else ""
         yield f"{step['round']}{talk}" if step["round"] is not None else f"step {step['step']}", row
 
@@ -287,10 +287,10 @@ def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any]
 def page(viewer: Viewer, request: Request) -> Response:
     """A match, or only one of its decisions."""
     name, number = run_and_number(request)
-    asked = request.query_params
+    params = request.query_params
     with viewer.shelf.opened(name) as run:
         match = match_of(run, number)
-        chosen = chosen_of(match, asked.get("step"), asked.get("player"))
+        chosen = chosen_of(match, params.get("step"), params.get("player"))
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
     context: dict[str, Any] = {

@@ -31,18 +31,18 @@ CHOICES = (*SEATED, "state", "outcome", "reading", "kind", "game", "mechanism")
 def page(viewer: Viewer, request: Request) -> Response:
     """Matches that fit the filters of the address, from a place in their order on."""
     name = str(request.path_params["run"])
-    asked = request.query_params
-    if len(asked.multi_items()) > MOST_VALUES:  # every link of the page repeats them
-        raise UsageError(f"the address has {len(asked.multi_items())} values: {MOST_VALUES} at the most")
-    filters = filters_of(asked)
-    sort, descending = asked.get("sort", "match"), asked.get("desc") == "1"
+    params = request.query_params
+    if len(params.multi_items()) > MOST_VALUES:  # every link of the page repeats them
+        raise UsageError(f"the address has {len(params.multi_items())} values: {MOST_VALUES} at the most")
+    filters = filters_of(params)
+    sort, descending = params.get("sort", "match"), params.get("desc") == "1"
     if sort not in SORTS:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
     context: dict[str, Any] = {"count": 0, "others": 0, "choices": {}, "factors": {}}
     with viewer.shelf.listed(name, AT_ONCE) as listed:
-        found = listed.matches(filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE)
-        context |= {"rows": found.rows, "more": found.after, "progress": listed.progress}
-        if asked.get("after") is None:
+        batch = listed.matches(filters, sort=sort, descending=descending, after=params.get("after"), limit=PAGE)
+        context |= {"rows": batch.rows, "more": batch.after, "progress": listed.progress}
+        if params.get("after") is None:
             count = listed.count(filters if filters.kind else replace(filters, kind="match"))
             context |= {
                 "count": count,
@@ -51,65 +51,65 @@ def page(viewer: Viewer, request: Request) -> Response:
                 "factors": factors_of(listed),
             }
     more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
-    part = "_rows" if more and asked.get("after") is not None else "matches"
+    part = "_rows" if more and params.get("after") is not None else "matches"
     return viewer.page(
         request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
-        columns=COLUMNS, sort=sort, descending=descending, asked=asked,
-        values=[(key, value) for key, value in asked.multi_items() if value and key != "after"], numbers=NUMBERS,
-        active=active_of(asked),
+        columns=COLUMNS, sort=sort, descending=descending, asked=params,
+        values=[(key, value) for key, value in params.multi_items() if value and key != "after"], numbers=NUMBERS,
+        active=active_of(params),
     )  # fmt: skip
 
 
-def filters_of(asked: QueryParams) -> MatchFilters:
+def filters_of(params: QueryParams) -> MatchFilters:
     """What the query of an address asks for."""
-    levels = {key.removeprefix(LEVEL): value for key, value in asked.items() if key.startswith(LEVEL) and value}
+    levels = {key.removeprefix(LEVEL): value for key, value in params.items() if key.startswith(LEVEL) and value}
     bounds = {
-        start: {key[4:]: _number(key, value) for key, value in asked.items() if key.startswith(start) and value}
+        start: {key[4:]: _number(key, value) for key, value in params.items() if key.startswith(start) and value}
         for start in ("min.", "max.")
     }
-    chosen: dict[str, Any] = {name: asked.get(name) or None for name in CHOICES}
+    chosen: dict[str, Any] = {name: params.get(name) or None for name in CHOICES}
     # The form names the bounded column and its bounds apart.
-    if (column := asked.get("bound")) and (asked.get("low") or asked.get("high")):
-        for start, given in (("min.", asked.get("low")), ("max.", asked.get("high"))):
-            if given:
-                bounds[start][column] = _number(column, given)
+    if (column := params.get("bound")) and (params.get("low") or params.get("high")):
+        for start, limit in (("min.", params.get("low")), ("max.", params.get("high"))):
+            if limit:
+                bounds[start][column] = _number(column, limit)
     return MatchFilters(
-        levels, least=bounds["min."], most=bounds["max."], retries=asked.get("retries") == "1",
-        errors=asked.get("errors") == "1", **chosen,
+        levels, least=bounds["min."], most=bounds["max."], retries=params.get("retries") == "1",
+        errors=params.get("errors") == "1", **chosen,
     )  # fmt: skip
 
 
 def _number(name: str, text: str) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        number = math.nan
+    if not math.isfinite(number):
         raise UsageError(f"{name[:40]}={text[:20]}: must be a number")
-    return found
+    return number
 
 
-def active_of(asked: QueryParams) -> list[tuple[str, str, list[str]]]:
+def active_of(params: QueryParams) -> list[tuple[str, str, list[str]]]:
     """The filters that are on: what each says, and the names to leave out of the address to undo it."""
-    made = []
-    for key, value in asked.items():
+    active = []
+    for key, value in params.items():
         if not value or key in ("sort", "desc", "after", "low", "high"):
             continue
         if key == "bound":
-            low, high = asked.get("low"), asked.get("high")
+            low, high = params.get("low"), params.get("high")
             if low or high:
-                made.append((value, f"{low or '…'} to {high or '…'}", ["bound", "low", "high"]))
+                active.append((value, f"{low or '…'} to {high or '…'}", ["bound", "low", "high"]))
         elif key in ("retries", "errors"):
-            made.append(({"retries": "unread replies", "errors": "failed calls"}[key], "some", [key]))
+            active.append(({"retries": "unread replies", "errors": "failed calls"}[key], "some", [key]))
         else:
             sign = {"min.": "at least ", "max.": "at most "}.get(key[:4], "")
-            made.append((key.removeprefix(LEVEL).removeprefix("min.").removeprefix("max."), sign + value, [key]))
-    return made
+            active.append((key.removeprefix(LEVEL).removeprefix("min.").removeprefix("max."), sign + value, [key]))
+    return active
 
 
 def choices_of(listed: MatchList) -> dict[str, list[Any]]:
     """The values that the form offers."""
-    found: dict[str, list[Any]] = {
+    choices: dict[str, list[Any]] = {
         **{name: listed.players(name) for name in SEATED},
         "state": listed.known("state"),
         "outcome": listed.known("outcome"),
@@ -117,8 +117,8 @@ def choices_of(listed: MatchList) -> dict[str, list[Any]]:
         "kind": listed.known("kind"),
     }
     if listed.models_tell_agents():
-        del found["model"]
-    return {name: values for name, values in found.items() if len(values) > 1}
+        del choices["model"]
+    return {name: values for name, values in choices.items() if len(values) > 1}
 
 
 def factors_of(listed: MatchList) -> dict[str, list[Any]]:

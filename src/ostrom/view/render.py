@@ -43,19 +43,19 @@ def draw(template: str, **context: Any) -> str:
 @lru_cache(maxsize=1)
 def environment() -> jinja2.Environment:
     """The templates of the viewer."""
-    made = jinja2.Environment(
+    env = jinja2.Environment(
         loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
         auto_reload=False, trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: escaped(value) if type(value) is str else value,
     )  # fmt: skip
-    made.filters.update(
+    env.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
         compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
         paid=payment, odds=odds,
         theme=lambda group: f"about {THEMES.get(group, pretty(group))}",
     )  # fmt: skip
-    made.globals.update(version=__version__, query=query, without=without)
-    return made
+    env.globals.update(version=__version__, query=query, without=without)
+    return env
 
 
 def address(name: str) -> str:
@@ -104,14 +104,14 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return "–"
-    whole = int(seconds)
+    total = int(seconds)
     words = {
         0.01: "under 0.01 s",
         10: f"{seconds:.2g} s",
-        60: f"{whole} s",
-        3600: f"{whole // 60} min {whole % 60:02d} s",
-        86400: f"{whole // 3600} h {whole % 3600 // 60:02d} min",
-        math.inf: f"{whole // 86400} d {whole % 86400 // 3600} h",
+        60: f"{total} s",
+        3600: f"{total // 60} min {total % 60:02d} s",
+        86400: f"{total // 3600} h {total % 3600 // 60:02d} min",
+        math.inf: f"{total // 86400} d {total % 86400 // 3600} h",
     }
     return next(text for limit, text in words.items() if seconds < limit)
 
@@ -176,18 +176,18 @@ def payment(value: float) -> str:
     return f"{value:,.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
-def odds(told: str) -> str:
+def odds(text: str) -> str:
     """The probabilities of a decision in words, the likeliest first.
 
     >>> odds('{"defect": 0.25, "cooperate": 0.75}')
     'cooperate 75.0 %, defect 25.0 %'
     """
     try:
-        ranked = sorted(orjson.loads(told).items(), key=lambda one: -one[1])
-        shown = [f"{pretty(name)} {share(chance)}" for name, chance in ranked[:MOST_ODDS]]
+        ranked = sorted(orjson.loads(text).items(), key=lambda one: -one[1])
+        parts = [f"{pretty(name)} {share(chance)}" for name, chance in ranked[:MOST_ODDS]]
     except (ValueError, TypeError, AttributeError):
-        return f"odds {told}"
-    return ", ".join(shown) + (f" and {len(ranked) - MOST_ODDS} more" if len(ranked) > MOST_ODDS else "")
+        return f"odds {text}"
+    return ", ".join(parts) + (f" and {len(ranked) - MOST_ODDS} more" if len(ranked) > MOST_ODDS else "")
 
 
 def lanes(strip: str) -> list[tuple[str, str]]:

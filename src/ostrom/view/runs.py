@@ -32,8 +32,8 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     if len(missing) <= 8:  # many more are filled in as they are looked at
         watching.look(missing)
     rows = [_row(viewer, name) for name in names]
-    asked, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
-    words = asked.lower().split()
+    search, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
+    words = search.lower().split()
     rows = [row for row in rows if all(word in _words(row) for word in words)]
     rows.sort(key=lambda row: row["status"].created, reverse=True)
     if sort in SORTS:
@@ -42,7 +42,7 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
         rows.sort(key=lambda row: ORDER.get(row["status"].state, 9))
     counts = {state: sum(row["status"].state == state for row in rows) for state in ORDER}
     return viewer.page(
-        request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root), asked=asked, sort=sort,
+        request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root), asked=search, sort=sort,
         sorts=SORTS, total=len(names),
     )  # fmt: skip
 
@@ -70,11 +70,11 @@ def _row(viewer: Viewer, name: str) -> dict[str, Any]:
 def _told(viewer: Viewer, name: str, part: str) -> bytes:
     """The message about a run that changed, drawn once for all pages that are open."""
     watching = viewer.watching
-    version, said = watching.drawn.get((name, part), (None, b""))
+    version, event = watching.drawn.get((name, part), (None, b""))
     if version != (now := watching.changed.get(name)):
-        said = message(name, draw(part, **_row(viewer, name), run=name))
-        watching.drawn[name, part] = now, said
-    return said
+        event = message(name, draw(part, **_row(viewer, name), run=name))
+        watching.drawn[name, part] = now, event
+    return event
 
 
 def events(viewer: Viewer, request: Request) -> Response:
@@ -86,8 +86,8 @@ def events(viewer: Viewer, request: Request) -> Response:
         nonlocal seen
         if watching.version == seen:
             return []
-        told, seen = seen, watching.version
-        changed = [name for name, at in list(watching.changed.items()) if at > told and name in watching.statuses]
+        since, seen = seen, watching.version
+        changed = [name for name, at in list(watching.changed.items()) if at > since and name in watching.statuses]
         part = "_cells" if only is None else "_pulse"
         return [_told(viewer, name, part) for name in changed if only is None or name == only]
 
@@ -117,42 +117,42 @@ def page(viewer: Viewer, request: Request) -> Response:
 async def first(viewer: Viewer, request: Request) -> Response:
     """The report's first screen and the form of the heat table."""
     name = str(request.path_params["run"])
-    found = await _ask(viewer, name, asked="first")
-    if found is None or "problem" in found:
-        return _waiting(viewer, request, found, name)
-    choice = _choice(request, found)
-    return viewer.page(request, "_first", run=name, found=found, choice=choice, asked=urlencode(_pairs(choice)))
+    answer = await _ask(viewer, name, asked="first")
+    if answer is None or "problem" in answer:
+        return _waiting(viewer, request, answer, name)
+    choice = _choice(request, answer)
+    return viewer.page(request, "_first", run=name, found=answer, choice=choice, asked=urlencode(_pairs(choice)))
 
 
 async def chart(viewer: Viewer, request: Request) -> Response:
     """The chart of the first screen."""
     name = str(request.path_params["run"])
-    found = await _ask(viewer, name, asked="chart")
-    if found is None or "problem" in found:
-        return _waiting(viewer, request, found, name)
-    figures = [{**figure, "svg": Markup(figure["svg"])} for figure in found["figures"]]
+    answer = await _ask(viewer, name, asked="chart")
+    if answer is None or "problem" in answer:
+        return _waiting(viewer, request, answer, name)
+    figures = [{**figure, "svg": Markup(figure["svg"])} for figure in answer["figures"]]
     return viewer.page(request, "_chart", figures=figures)
 
 
 async def heat(viewer: Viewer, request: Request) -> Response:
     """Respond with a heat table: one measure of a run by the factors that the query names."""
     name = str(request.path_params["run"])
-    asked = dict(request.query_params)
-    where = {key.removeprefix("where."): [value] for key, value in asked.items() if key.startswith("where.") and value}
-    found = await _ask(
-        viewer, name, asked="heat", measure=asked.get("measure", "score"), rows=asked.get("rows", ""),
-        columns=asked.get("columns", ""), where=where,
+    params = dict(request.query_params)
+    where = {key.removeprefix("where."): [value] for key, value in params.items() if key.startswith("where.") and value}
+    answer = await _ask(
+        viewer, name, asked="heat", measure=params.get("measure", "score"), rows=params.get("rows", ""),
+        columns=params.get("columns", ""), where=where,
     )  # fmt: skip
-    if found is None or "problem" in found:
-        return _waiting(viewer, request, found, name)
-    by = [column for column in (asked.get("rows"), asked.get("columns")) if column]
+    if answer is None or "problem" in answer:
+        return _waiting(viewer, request, answer, name)
+    by = [column for column in (params.get("rows"), params.get("columns")) if column]
     reply = viewer.page(
-        request, "_heat", run=name, found=found, table=_table(found, by, where), rows=asked.get("rows") or None,
-        columns=asked.get("columns") or None, where=where,
+        request, "_heat", run=name, found=answer, table=_table(answer, by, where), rows=params.get("rows") or None,
+        columns=params.get("columns") or None, where=where,
     )  # fmt: skip
     if request.headers.get("hx-trigger") == "heat-form":
-        kept = urlencode([(key, value) for key, value in request.query_params.multi_items() if value])
-        reply.headers["hx-replace-url"] = f"/run/{address(name)}?{kept}"
+        query = urlencode([(key, value) for key, value in request.query_params.multi_items() if value])
+        reply.headers["hx-replace-url"] = f"/run/{address(name)}?{query}"
     return reply
 
 
@@ -166,59 +166,61 @@ def _mark(folder: Folder) -> list[tuple[int, int]]:
     marks = []
     for part in folder.parts:
         with closing(connect_read_only(part.journal)) as connection:
-            found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        entries = int(found[0]) if found is not None and type(found[0]) is int else 0
+            row = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+        entries = int(row[0]) if row is not None and type(row[0]) is int else 0
         marks.append((part.journal.stat().st_ino, entries))
     return marks
 
 
-def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, name: str) -> Response:
+def _waiting(viewer: Viewer, request: Request, answer: dict[str, Any] | None, name: str) -> Response:
     again = request.url.path + ("?" + request.url.query if request.url.query else "")
-    return viewer.page(request, "_waiting", run=name, again=again, problem=None if found is None else found["problem"])
+    return viewer.page(
+        request, "_waiting", run=name, again=again, problem=None if answer is None else answer["problem"]
+    )
 
 
-def _choice(request: Request, found: dict[str, Any]) -> dict[str, Any]:
+def _choice(request: Request, answer: dict[str, Any]) -> dict[str, Any]:
     """The choices for the heat table in the address; by default, the headline by the first two factors."""
-    asked, names = dict(request.query_params), list(found["columns"])
-    known = [measure["name"] for measure in found["measures"]]
-    measure = asked.get("measure") or found["measure"] or (known[0] if known else "")
-    given = "rows" in asked or "columns" in asked
-    free = [name for name in names if len(found["columns"][name]) > 1] or names
-    rows = asked.get("rows", "") if given else (free[0] if free else "")
-    across = asked.get("columns", "") if given else (free[1] if len(free) > 1 else "")
-    where = {n: asked.get(f"where.{n}", "") for n in names}
+    params, names = dict(request.query_params), list(answer["columns"])
+    measures = [measure["name"] for measure in answer["measures"]]
+    measure = params.get("measure") or answer["measure"] or (measures[0] if measures else "")
+    has_axes = "rows" in params or "columns" in params
+    free = [name for name in names if len(answer["columns"][name]) > 1] or names
+    rows = params.get("rows", "") if has_axes else (free[0] if free else "")
+    across = params.get("columns", "") if has_axes else (free[1] if len(free) > 1 else "")
+    where = {n: params.get(f"where.{n}", "") for n in names}
     return {"measure": measure, "rows": rows, "columns": across, "where": where}
 
 
 def _pairs(choice: dict[str, Any]) -> list[tuple[str, str]]:
-    kept = [(name, choice[name]) for name in ("measure", "rows", "columns")]
-    return kept + [(f"where.{name}", level) for name, level in choice["where"].items() if level]
+    fields = [(name, choice[name]) for name in ("measure", "rows", "columns")]
+    return fields + [(f"where.{name}", level) for name, level in choice["where"].items() if level]
 
 
-def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) -> list[dict[str, Any]]:
+def _table(answer: dict[str, Any], by: list[str], where: dict[str, list[str]]) -> list[dict[str, Any]]:
     """The rows of a heat table: the label of each, and its cells with tone, text and the address of their matches."""
-    cells = {tuple(map(str, cell["key"])): cell for cell in found["cells"]}
-    values = [cell["value"] for cell in found["cells"]]
-    low, high = (0.0, 1.0) if found["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
-    shown = {key: _cell(cell, low, high, found, by, where) for key, cell in cells.items()}
+    cells = {tuple(map(str, cell["key"])): cell for cell in answer["cells"]}
+    values = [cell["value"] for cell in answer["cells"]]
+    low, high = (0.0, 1.0) if answer["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
+    drawn = {key: _cell(cell, low, high, answer, by, where) for key, cell in cells.items()}
 
     def key_of(down: Any, across: Any) -> tuple[str, ...]:
         return tuple(map(str, (down, across)[2 - len(by) if down is None else 0 :][: len(by)]))
 
     return [
-        {"label": down, "cells": [shown.get(key_of(down, across)) for across in found["across"]]}
-        for down in found["down"]
+        {"label": down, "cells": [drawn.get(key_of(down, across)) for across in answer["across"]]}
+        for down in answer["down"]
     ]
 
 
 def _cell(
-    cell: dict[str, Any], low: float, high: float, found: dict[str, Any], by: list[str], where: dict[str, list[str]]
+    cell: dict[str, Any], low: float, high: float, answer: dict[str, Any], by: list[str], where: dict[str, list[str]]
 ) -> dict[str, Any]:
-    scale, spread = found["scale"], high - low
+    scale, spread = answer["scale"], high - low
     tone = round(TONES * min(max((cell["value"] - low) / spread, 0.0), 1.0)) if spread > 0 else TONES // 2
     levels = {**{name: of[0] for name, of in where.items()}, **dict(zip(by, map(str, cell["key"]), strict=True))}
     # A factor that has the name of a column is a factor.
-    plain = {*CHOICES} - set(found["factors"])
+    plain = {*CHOICES} - set(answer["factors"])
     pairs = [(name if name in plain else f"level.{name}", level) for name, level in levels.items()]
     return {
         "tone": tone,
@@ -277,10 +279,10 @@ def strip(viewer: Viewer, request: Request) -> Response:
     with viewer.shelf.opened(name) as run:
         if (run.manifest.get("parent") or {}).get("kind") != "attribution":
             raise UsageError(f"{name}: is no attribution (ostrom more attribute makes one)")
-        found = read_effects(run)
+        effects = read_effects(run)
     return viewer.page(
-        request, "strip", title=f"What moved the decision, {name}", **viewer.about(name), found=found,
-        lines=list(strips(found)), here="",
+        request, "strip", title=f"What moved the decision, {name}", **viewer.about(name), found=effects,
+        lines=list(strips(effects)), here="",
     )  # fmt: skip
 
 

@@ -113,8 +113,8 @@ def search(
     if not wanted:
         return SearchPage([], None)
     voices, hits = index.voices(), list[SearchHit]()
-    found = _calls(index, journals, terms, where, agent, cell, after or 0)
-    calls = list(islice(found, limit + 1))
+    matching = _calls(index, journals, terms, where, agent, cell, after or 0)
+    calls = list(islice(matching, limit + 1))
     place = "SELECT unit, step, player FROM calls WHERE id=?"
     for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
         with reading(journal) as connection:
@@ -252,8 +252,8 @@ def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) 
     [[('I will never ', False), ('trust', True), (' him again.', False)]]
     """
     spans = found_in(text, terms)
-    made: list[list[tuple[str, bool]]] = []
-    while spans and len(made) < most:
+    passages: list[list[tuple[str, bool]]] = []
+    while spans and len(passages) < most:
         start = max(0, spans[0][0] - AROUND)
         stop = min(len(text), spans[0][1] + AROUND)
         here = [span for span in spans if span[1] <= stop]
@@ -265,8 +265,8 @@ def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) 
             pieces += [(text[at:first], False), (text[first:last], True)]
             at = last
         pieces += [(text[at:stop], False)] + ([("…", False)] if stop < len(text) else [])
-        made.append([piece for piece in pieces if piece[0]])
-    return made
+        passages.append([piece for piece in pieces if piece[0]])
+    return passages
 
 
 def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tuple[int, int]]:
@@ -306,18 +306,22 @@ def page(viewer: Viewer, request: Request) -> Response:
     """The search page: hits in their context, and the number of hits by cell."""
     name = str(request.path_params["run"])
     folder = viewer.shelf.folder(name)
-    asked = asked_of(request)
+    params = asked_of(request)
     journals = [part.journal for part in folder.parts]
     with viewer.indexers.index(folder) as index:
         progress = None if index is None else index.progress
-        found = {} if index is None else found_of(index, journals, asked)
-        if index is not None and asked["after"] is None and (asked["count"] or index.progress.calls < COUNTED_AT_ONCE):
-            found["counts"] = counts(index, journals, asked["q"], **{name: asked[name] for name in WHICH})
+        hits = {} if index is None else found_of(index, journals, params)
+        if (
+            index is not None
+            and params["after"] is None
+            and (params["count"] or index.progress.calls < COUNTED_AT_ONCE)
+        ):
+            hits["counts"] = counts(index, journals, params["q"], **{name: params[name] for name in WHICH})
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
-        request, part, title=f"Search in {name}", **viewer.about(name), asked=asked, progress=progress, here="search",
+        request, part, title=f"Search in {name}", **viewer.about(name), asked=params, progress=progress, here="search",
         problem=viewer.indexers.problem(folder), where=WHERE, query_values=list(request.query_params.multi_items()),
-        **{"page": None, "counts": None, "cells": {}, "agents": [], "terms": [], **found},
+        **{"page": None, "counts": None, "cells": {}, "agents": [], "terms": [], **hits},
     )  # fmt: skip
 
 
@@ -334,14 +338,14 @@ def asked_of(request: Request) -> dict[str, Any]:
     }
 
 
-def found_of(index: RunIndex, journals: Sequence[Path], asked: dict[str, Any]) -> dict[str, Any]:
+def found_of(index: RunIndex, journals: Sequence[Path], params: dict[str, Any]) -> dict[str, Any]:
     """The hits of a query, as values for the page."""
-    which = {name: asked[name] for name in WHICH}
+    which = {name: params[name] for name in WHICH}
     return {
-        "page": search(index, journals, asked["q"], after=asked["after"], **which),
+        "page": search(index, journals, params["q"], after=params["after"], **which),
         "cells": index.cells(),
         "agents": sorted({agent for _, agent in index.voices().values()}),
-        "terms": [term for term in terms_of(asked["q"]) if not term.without],
+        "terms": [term for term in terms_of(params["q"]) if not term.without],
     }
 
 

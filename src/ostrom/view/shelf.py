@@ -77,16 +77,16 @@ class Shelf:
     @contextmanager
     def opened(self, name: str) -> Iterator[Run]:
         """A run, open for reading without the check of its integrity; it stays open for the next reader."""
-        with self._kept(name) as kept:
-            yield kept.run
+        with self._kept(name) as entry:
+            yield entry.run
 
     @contextmanager
     def listed(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
         """The matches of a run, as far as they can be read in so many seconds; the rest is read in the background."""
-        with self._kept(name) as kept:
-            kept.matches = kept.matches or MatchList(kept.run)
-            complete = kept.matches.update(seconds)
-            yield kept.matches
+        with self._kept(name) as entry:
+            entry.matches = entry.matches or MatchList(entry.run)
+            complete = entry.matches.update(seconds)
+            yield entry.matches
         with self._guard:
             if complete or name in self._filling or self._closing:
                 return
@@ -99,9 +99,9 @@ class Shelf:
         with suppress(OstromError):
             while not complete and not self._closing:
                 began = time.monotonic()
-                with self._kept(name) as kept:  # which takes long where there are many shards
+                with self._kept(name) as entry:  # which takes long where there are many shards
                     seconds = max(SLICE, time.monotonic() - began)
-                    complete = kept.matches is None or kept.matches.update(seconds)
+                    complete = entry.matches is None or entry.matches.update(seconds)
                 time.sleep(SLICE / 10)
         with self._guard:
             self._filling.pop(name, None)
@@ -110,32 +110,32 @@ class Shelf:
     def _kept(self, name: str) -> Iterator[OpenRun]:
         folder = self.folder(name)
         with self._guard:
-            kept = self._open.pop(name, None)
-            if kept is None or kept.mark != _mark(folder):
-                self._leave(kept)
-                kept = OpenRun(read_run(folder.path))
-                kept.mark = _mark(folder)
-            self._open[name] = kept
-            kept.readers += 1
+            entry = self._open.pop(name, None)
+            if entry is None or entry.mark != _mark(folder):
+                self._leave(entry)
+                entry = OpenRun(read_run(folder.path))
+                entry.mark = _mark(folder)
+            self._open[name] = entry
+            entry.readers += 1
             while len(self._open) > MOST_OPEN:
                 self._leave(self._open.popitem(last=False)[1])
         try:
-            with kept.turn:  # not within the guard: whoever reads another run need not wait
-                yield kept
+            with entry.turn:  # not within the guard: whoever reads another run need not wait
+                yield entry
         finally:
             with self._guard:
-                kept.readers -= 1
-                if kept.left:
-                    self._leave(kept)
+                entry.readers -= 1
+                if entry.left:
+                    self._leave(entry)
 
-    def _leave(self, kept: OpenRun | None) -> None:
+    def _leave(self, entry: OpenRun | None) -> None:
         """Close a run as soon as nobody reads it."""
-        if kept is not None:
-            kept.left = True
-            if not kept.readers:
-                kept.run.close()
-                if kept.matches is not None:
-                    kept.matches.close()
+        if entry is not None:
+            entry.left = True
+            if not entry.readers:
+                entry.run.close()
+                if entry.matches is not None:
+                    entry.matches.close()
 
     def close(self) -> None:
         """Close what is open."""
@@ -143,8 +143,8 @@ class Shelf:
         for thread in list(self._filling.values()):
             thread.join()
         with self._guard:
-            for kept in self._open.values():
-                self._leave(kept)
+            for entry in self._open.values():
+                self._leave(entry)
             self._open.clear()
 
 

@@ -189,11 +189,11 @@ class RunGauge:
             decisions, more = before.decisions, more or not playing
         before = replace(before, planned=came) if before.stride > 1 else before
         done, skipped, failed = (ended[state] for state in ("done", "skipped", "failed"))
-        whole = done + skipped + ended["withdrawn"] >= before.planned
+        complete = done + skipped + ended["withdrawn"] >= before.planned
         self._pace.append((now, done + skipped, decisions))
         return replace(
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
-            state=RUNNING if playing else FINISHED if whole else INTERRUPTED,
+            state=RUNNING if playing else FINISHED if complete else INTERRUPTED,
             result=kept_result(self.folder.path, entries) if entries else "",
             report=(self.folder.path / REPORT).is_file(),
             rate=self._rate() if playing else None,
@@ -209,12 +209,12 @@ class RunGauge:
         through = self._last_call.get(journal, before)
         while through < newest and time.monotonic() < until:
             last = min(through + CHUNK, newest)
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT count(*), sum(error IS NOT NULL AND finish IS NULL), sum(tokens_in), sum(tokens_out), "
                 "sum(usd), sum(error IS NULL AND usd IS NULL) FROM calls WHERE id > ? AND id <= ?",
                 (through, last),
             ).fetchone()
-            for name, value in zip(totals, found, strict=True):
+            for name, value in zip(totals, row, strict=True):
                 totals[name] += value or 0
             self._flights.extend(
                 connection.execute(
@@ -235,11 +235,11 @@ class RunGauge:
         """Seconds left, by the pace of recent matches; if few ended, by the most decisions of the study."""
         now, done, decisions = self._pace[-1]
         first = next(one for one in self._pace if one[0] >= now - RECENT)
-        ended, taken = done - first[1], decisions - first[2]
+        ended, decided = done - first[1], decisions - first[2]
         if ended >= ENOUGH:
             return (now - first[0]) / ended * max(missing, 0)
         more = self.status.most_decisions - decisions
-        return (now - first[0]) / taken * more if taken > 0 and more > 0 else None
+        return (now - first[0]) / decided * more if decided > 0 and more > 0 else None
 
 
 REPORT = "report/index.html"
@@ -405,13 +405,13 @@ class Watching:
             stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            told, _ = await child.communicate()
+            output, _ = await child.communicate()
         except asyncio.CancelledError:
             child.kill()
             await child.wait()
             raise
         with suppress(orjson.JSONDecodeError):
-            result = orjson.loads(told)
+            result = orjson.loads(output)
             line = result.get("line")
             return CheckResult("whole" if line is None else "damaged", line, result.get("entries", 0))
         return WAITING

@@ -78,8 +78,8 @@ class FigureProcess:
                     line = await child.stdout.readline()
                     if line:
                         self._idle = asyncio.get_running_loop().call_later(IDLE, self._end)
-                        found: Answer = orjson.loads(line)
-                        return found
+                        answer: Answer = orjson.loads(line)
+                        return answer
                 except (OSError, ValueError):
                     continue
             return {"problem": "the figures cannot be computed: the process that does it ended"}
@@ -146,8 +146,8 @@ class Viewer:
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
-            made: Routes = module.ROUTES
-            routes += [(path, self._served(handler), methods) for path, handler, methods in made]
+            module_routes: Routes = module.ROUTES
+            routes += [(path, self._served(handler), methods) for path, handler, methods in module_routes]
         return self.gatekeeper.application(routes)
 
     @staticmethod
@@ -163,14 +163,14 @@ class Viewer:
                 return self._ask("", 403)
             try:
                 if inspect.iscoroutinefunction(handler):
-                    found = await handler(self, request)
+                    response = await handler(self, request)
                 else:
-                    found = await asyncio.to_thread(handler, self, request)
+                    response = await asyncio.to_thread(handler, self, request)
             except OstromError as error:
                 code = 404 if isinstance(error, UsageError) else 500
                 return self.page(request, "trouble", code=code, title="Not shown", line=one_line(str(error)))
-            assert isinstance(found, Response)
-            return found
+            assert isinstance(response, Response)
+            return response
 
         return serve
 
@@ -232,9 +232,9 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
             while not viewer.closing.is_set():
                 await asyncio.sleep(every)
                 quiet += every
-                for told in await news():
+                for event in await news():
                     quiet = 0.0
-                    yield told
+                    yield event
                 if quiet >= PING:
                     quiet = 0.0
                     yield b"event: ping\ndata: 0\n\n"
@@ -273,9 +273,9 @@ async def serve_view(
     host, port = listening.getsockname()[:2]
     gatekeeper = Gatekeeper(None, {port}, report=say)
     for name in (*names, *(() if host in LOCAL or host in ("0.0.0.0", "::") else (host,))):
-        known = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
-        gatekeeper.hosts.add(known.lower())
-        gatekeeper.origins.add(f"http://{known}".lower())
+        authority = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+        gatekeeper.hosts.add(authority.lower())
+        gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
     from ostrom.view.runs import compute_results

@@ -117,12 +117,12 @@ class Gatekeeper:
 
             return await self(request, refuse)
 
-        made = Starlette(
+        app = Starlette(
             routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes],
             exception_handlers={HTTPException: unknown},
         )
-        made.router.redirect_slashes = False  # it would send to whatever host a request names
-        return made
+        app.router.redirect_slashes = False  # it would send to whatever host a request names
+        return app
 
     def check(self, request: Request) -> None:
         """Refuse a wrong host, and whatever another site's page sends."""
@@ -134,12 +134,14 @@ class Gatekeeper:
         if request.method in ("GET", "HEAD"):
             return
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-        told = origin is not None and origin != "null"  # a page without referrers sends forms with the origin null
-        if told and str(origin).lower() not in self.origins:
+        has_origin = (
+            origin is not None and origin != "null"
+        )  # a page without referrers sends forms with the origin null
+        if has_origin and str(origin).lower() not in self.origins:
             raise Refused(403, "This request came from another site.")
         if site is not None and site not in ("same-origin", "none"):
             raise Refused(403, "This request came from another site.")
-        if not told and site is None and self._browsers:
+        if not has_origin and site is None and self._browsers:
             raise Refused(403, "This request does not say which site it came from.")
 
     async def form(self, request: Request) -> dict[str, str]:
@@ -167,13 +169,13 @@ class Gatekeeper:
     def address(self, request: Request) -> str:
         """The address that a request came from; a proxy on this machine is believed what it says last."""
         peer = request.client.host if request.client is not None else ""
-        told = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
-        found = told if self.behind_proxy and told and _is_local(peer) else peer
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
+        client = forwarded if self.behind_proxy and forwarded and _is_local(peer) else peer
         try:
-            known = ipaddress.ip_address(found)
+            parsed = ipaddress.ip_address(client)
         except ValueError:
             return peer
-        return str(ipaddress.ip_network(f"{known}/64", strict=False)) if known.version == 6 else str(known)
+        return str(ipaddress.ip_network(f"{parsed}/64", strict=False)) if parsed.version == 6 else str(parsed)
 
     def joining(self, request: Request) -> None:
         """Count somebody who joins; too many a minute from one address are refused."""

@@ -137,16 +137,16 @@ def password_in(variable: str, host: str = "localhost") -> str | None:
 def listen_on(host: str, port: int) -> socket.socket:
     """A listening socket, or one line that says why there is none."""
     host = "127.0.0.1" if host == "localhost" else host
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        listener.bind((host, port))
     except OSError as error:
-        made.close()
+        listener.close()
         raise UsageError(f"port {port} of {host} cannot be used: {error.strerror}") from None
-    made.listen(2048)
-    made.setblocking(False)
-    return made
+    listener.listen(2048)
+    listener.setblocking(False)
+    return listener
 
 
 def _listener(app: Any, **settings: Any) -> _Listener:

@@ -27,5 +27,5 @@ def verified(key: bytes, purpose: str, token: str) -> str | None:
 
 
 def _signature(key: bytes, purpose: str, name: str) -> str:
-    made = hmac.new(key, f"{purpose}\0{name}".encode(), hashlib.sha256).digest()[:16]
-    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    digest = hmac.new(key, f"{purpose}\0{name}".encode(), hashlib.sha256).digest()[:16]
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

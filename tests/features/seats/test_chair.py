@@ -177,7 +177,7 @@ def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, s
         asked.cancel()
         if closed:
             chair.close("over")
-        chair.ended(0, None, whole=False)
+        chair.ended(0, None, finished=False)
         told = [await chair.look(0) for _ in states]
         assert [one.state for one in told] == states
         assert closed or told[0].text == "The match is over. It was broken off."

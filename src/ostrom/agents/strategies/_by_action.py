@@ -40,7 +40,7 @@ def action_index(game: Game, seat: int, action: str | float, strategy: str) -> i
     if isinstance(action, int) and 0 <= action < len(names):
         return action
     raise StudyError(
-        f"strategy {strategy}: seat {seat + 1} of game {game.name} has no such action", found=action, allowed=names
+        f"strategy {strategy}: seat {seat + 1} of game {game.name} has no such action", actual=action, allowed=names
     )
 
 
@@ -52,7 +52,7 @@ def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
     stage = past.view.facts.get("stage", "")
     if stage not in given:
         raise StudyError(
-            f"strategy {strategy}: has no action for the stage {stage!r} of game {past.game.name}", found=dict(given)
+            f"strategy {strategy}: has no action for the stage {stage!r} of game {past.game.name}", actual=dict(given)
         )
     return given[stage]
 
@@ -137,7 +137,7 @@ class Constant(ByAction):
     def action(self, past: Past) -> int:
         """The index of the action that the parameter names."""
         if isinstance(self.given, Mapping) or (isinstance(self.given, float) and not self.given.is_integer()):
-            raise StudyError(f"strategy {self.name}: game {past.game.name} has named actions", found=self.given)
+            raise StudyError(f"strategy {self.name}: game {past.game.name} has named actions", actual=self.given)
         action = int(self.given) if isinstance(self.given, float) else self.given
         return action_index(past.game, past.seat, action, self.name)
 
@@ -160,7 +160,8 @@ class Script(ByAction):
 
     def __init__(self, moves: Sequence[str | float] | Mapping[str, Sequence[str | float]] = (0, 1, 0, 0, 1)) -> None:
         self.moves = {
-            stage: _listed(given) for stage, given in (moves.items() if isinstance(moves, Mapping) else [("", moves)])
+            stage: _listed(listing)
+            for stage, listing in (moves.items() if isinstance(moves, Mapping) else [("", moves)])
         }
         self.by_stage = isinstance(moves, Mapping)
         self.fixed_rounds = max(map(len, self.moves.values()), default=0)
@@ -171,7 +172,7 @@ class Script(ByAction):
         """The move of this round."""
         if self.by_stage:
             raise StudyError(
-                f"strategy {self.name}: game {past.game.name} has named actions and no stages", found=self.moves
+                f"strategy {self.name}: game {past.game.name} has named actions and no stages", actual=self.moves
             )
         move = self.choose(past)
         return action_index(past.game, past.seat, int(move) if isinstance(move, float) else move, self.name)
@@ -184,10 +185,10 @@ class Script(ByAction):
 
 
 def _listed(moves: Sequence[str | float]) -> tuple[str | float, ...]:
-    given = [moves] if isinstance(moves, str | int | float) else list(moves)
-    if not given or not all(isinstance(m, str | int | float) and not isinstance(m, bool) for m in given):
+    listing = [moves] if isinstance(moves, str | int | float) else list(moves)
+    if not listing or not all(isinstance(m, str | int | float) and not isinstance(m, bool) for m in listing):
         raise ValueError(f"moves must be a list of actions, found {moves!r}")
-    return tuple(given)
+    return tuple(listing)
 
 
 class Random(Strategy):

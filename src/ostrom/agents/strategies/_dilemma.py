@@ -206,7 +206,7 @@ class ZDExtortion(Strategy):
         dc = pull(mine.temptation, its.temptation)
         if cc > 0 or cd >= 0 or dc <= 0:
             raise StudyError(
-                f"strategy {self.name}: the payoffs of game {game.name} allow no extortion", found=self.chi
+                f"strategy {self.name}: the payoffs of game {game.name} allow no extortion", actual=self.chi
             )
         # Each pull moves a chance away from 1 (after C) or 0 (after D); it may move by at most 1.
         most = 1 / max(-cc, -cd, dc)
@@ -214,6 +214,6 @@ class ZDExtortion(Strategy):
         if phi > most * (1 + 1e-12):
             raise StudyError(
                 f"strategy {self.name}: phi must be at most {most:.6g} with chi {self.chi:g} in game {game.name}",
-                found=phi,
+                actual=phi,
             )
         return 1 + phi * cc, max(0.0, 1 + phi * cd), min(1.0, phi * dc), 0.0

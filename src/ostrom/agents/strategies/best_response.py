@@ -364,7 +364,7 @@ class BestResponse(ByAction):
         if [len(odds) for odds in self.belief] != [len(n) for n in names]:
             raise StudyError(
                 f"strategy {self.name}: belief must give odds for every action of every co-player in game {game.name}",
-                found=self.belief,
+                actual=self.belief,
             )
         return list(self.belief)
 

@@ -32,13 +32,13 @@ class Instructed(Strategy):
         """The strategy that an instruction names."""
         from ostrom.agents.strategies import strategies
 
-        known = self._followed.get(instruction)
-        if known is None:
+        cached = self._followed.get(instruction)
+        if cached is None:
             names = [n for n in _NAME.findall(instruction) if n.partition(":")[0] in strategies]
             own = self.name
             spec = next((n for n in names if n.partition(":")[0] != own), self.otherwise)
-            known = self._followed[instruction] = strategies.build(spec)
-        return known
+            cached = self._followed[instruction] = strategies.build(spec)
+        return cached
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""

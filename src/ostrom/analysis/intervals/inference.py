@@ -120,8 +120,8 @@ class Inference:
     @cached_property
     def sides(self) -> tuple[int, ...]:
         """How many units each side has."""
-        found = [sum(p.n for p in self.parts if p.share * sign > 0) for sign in (1, -1)]
-        return tuple(n for n in found if n)
+        counts = [sum(p.n for p in self.parts if p.share * sign > 0) for sign in (1, -1)]
+        return tuple(n for n in counts if n)
 
     @cached_property
     def alike(self) -> bool:
@@ -172,8 +172,8 @@ class Inference:
             return Limits(self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note))))
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
-            name for name, end, shown in zip(("lower", "upper"), ends, inside, strict=True)
-            if abs(end - shown) > ALIKE * max(1.0, abs(end))
+            name for name, end, limit in zip(("lower", "upper"), ends, inside, strict=True)
+            if abs(end - limit) > ALIKE * max(1.0, abs(end))
         ]  # fmt: skip
         cut = (
             f"the {' and '.join(clipped)} end {'lies' if len(clipped) == 1 else 'lie'} beyond the range"
@@ -324,10 +324,10 @@ class Inference:
         rng = np.random.default_rng(len(both))
         off, square = np.zeros(ARRANGEMENTS + 1), np.zeros(ARRANGEMENTS + 1)
         for one, two in both:
-            whole = np.concatenate([one.values, two.values])
-            whole = np.round(whole - whole.mean(), 12)
-            drawn = rng.permuted(np.tile(whole, (ARRANGEMENTS + 1, 1)), axis=1)
-            drawn[0] = whole
+            pool = np.concatenate([one.values, two.values])
+            pool = np.round(pool - pool.mean(), 12)
+            drawn = rng.permuted(np.tile(pool, (ARRANGEMENTS + 1, 1)), axis=1)
+            drawn[0] = pool
             for part, of in ((one, drawn[:, : one.n]), (two, drawn[:, one.n :])):
                 off += part.share * of.mean(axis=1)
                 if part.n > 1:
@@ -345,22 +345,22 @@ class Inference:
         """Where the classical interval is known to be unreliable, in words."""
         if self.exact or self.counts:
             return []
-        found = []
+        notes = []
         if (fewest := min(self.sides)) < FEW:
-            found.append(f"caution: {fewest} {PLURALS.get(self.unit, self.unit + 's')}")
+            notes.append(f"caution: {fewest} {PLURALS.get(self.unit, self.unit + 's')}")
         squares = math.fsum(float(part.influence @ part.influence) for part in self.parts)
         cubes = math.fsum(float(np.sum(part.influence**3)) for part in self.parts)
         skewed = squares > 0 and abs(cubes) > max(SKEWED / math.sqrt(self.units), MOST_SKEWED) * squares**1.5
         if skewed or mostly_piled(self.parts):
-            found.append("caution: values are skewed or lie near a bound, the bounds say more")
+            notes.append("caution: values are skewed or lie near a bound, the bounds say more")
         ends = self.reach(0.95) if self.uneven and not self.arrangements else None
         # The p-value is at least Welch's: without 0 outside the interval there is nothing to rearrange.
         if ends is not None and (ends[0] > 0 or ends[1] < 0) and (self.p_value() or 0.0) >= 0.05:
-            found.append("caution: the sides differ in size, and the permutation test does not exclude 0")
+            notes.append("caution: the sides differ in size, and the permutation test does not exclude 0")
         one_sided = len(self.sides) == 2 and any(
             not any(p.influence.any() for p in self.parts if p.share * sign > 0) for sign in (1, -1)
         )
-        return [*found, *(["one side is all alike"] if one_sided else [])]
+        return [*notes, *(["one side is all alike"] if one_sided else [])]
 
     def times(self, factor: float) -> Inference:
         """A multiple of the figure."""
@@ -369,8 +369,8 @@ class Inference:
 
 def mostly_piled(parts: Sequence[Part]) -> bool:
     """Whether conditions with half of the weight crowd at a bound; a small one of several often does by chance."""
-    piled, whole = (math.fsum(abs(part.share) for part in of) for of in ([p for p in parts if p.piled], parts))
-    return piled > 0 and piled >= 0.5 * whole * (1 - ALIKE)
+    piled, total = (math.fsum(abs(part.share) for part in of) for of in ([p for p in parts if p.piled], parts))
+    return piled > 0 and piled >= 0.5 * total * (1 - ALIKE)
 
 
 def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = "") -> Inference:

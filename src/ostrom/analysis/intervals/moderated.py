@@ -90,11 +90,11 @@ def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float]
 
 def table_prior(figures: Iterable[Inference]) -> Prior:
     """What the cells of several estimates say together about the variance of one."""
-    known = [
+    spreads = [
         (variance * part.n / part.share**2, df)
         for one in figures
         for part in one.parts
         if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
         for variance, df in [pair]
     ]
-    return prior_of([variance for variance, _ in known], [df for _, df in known])
+    return prior_of([variance for variance, _ in spreads], [df for _, df in spreads])

@@ -212,8 +212,8 @@ def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
     """What the players of a common stock take together in each round: wishes beyond the stock are not met."""
     stocked = round_facts(data, "stock", "harvest_by_round")
-    taken = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(TAKEN))
-    for (match, number), amounts in sorted(taken.items()):
+    by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(TAKEN))
+    for (match, number), amounts in sorted(by_round.items()):
         if (match, number) in stocked:
             yield {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
 

@@ -62,8 +62,8 @@ def attribute(
             watch=watch_with(),
         )
         registered = standing_of(parent)
-    with open_run(folder) as made:
-        effects = read_effects(made)
+    with open_run(folder) as played:
+        effects = read_effects(played)
     svg = folder / "attribution.svg"
     drawn = draw_svg(effects, svg)
     return Output(

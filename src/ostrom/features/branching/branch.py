@@ -210,7 +210,7 @@ def read_changes(texts: Sequence[str]) -> dict[str, Any]:
         path, equals, value = text.partition("=")
         path = path.strip()
         if not equals or not path:
-            raise StudyError("write it as key=value", key="--set", found=text)
+            raise StudyError("write it as key=value", key="--set", actual=text)
         changes[_full(path)] = read_yaml(value, "--set")
     return changes
 
@@ -221,7 +221,7 @@ def _full(path: str) -> str:
     bare = path.removeprefix("agent.")
     if bare.split(".")[0] not in AgentConfig.model_fields:
         allowed = [f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS]
-        raise StudyError("cannot be changed in a branch", key="--set", found=path, allowed=allowed)
+        raise StudyError("cannot be changed in a branch", key="--set", actual=path, allowed=allowed)
     return f"agent.{bare}"
 
 

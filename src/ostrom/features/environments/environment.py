@@ -56,7 +56,7 @@ class Environment:
         self.study, self.plan = study, study.plan
         self.path = None if name is None else Path(runs) / check_name(name)
         """The folder of the run that is kept."""
-        _refuse_unsuited(self.plan, kept=name is not None)
+        _refuse_unsuited(self.plan, recorded=name is not None)
         self._runs = Path(runs)
         self._lock, self._closed = threading.Lock(), False
         self._tasks: dict[Episode, asyncio.Task[None]] = {}
@@ -231,12 +231,12 @@ def asked_matches(plan: StudyPlan) -> tuple[int, ...]:
     return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
 
 
-def _refuse_unsuited(plan: StudyPlan, *, kept: bool) -> None:
+def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
     if plan.study.people is not None:
         raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
     if any(config.mcp is not None for config in plan.agents):
         raise UsageError(f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`")
-    if kept and plan.stop is not None:
+    if recorded and plan.stop is not None:
         raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
     if not any(name.startswith(PREFIX) for name in plan.models):
         raise UsageError(

@@ -151,8 +151,8 @@ def _tournaments(
         raise UsageError("give one run, or any number of payoff files and folders, not both")
     if discount != "file" or seats != "auto":
         raise UsageError("--discount and --seats are for payoff files; the scores of a run are its mechanisms'")
-    found, registered = _of_run(source[0], by, expected, runs)
-    return found, [], [], registered
+    tournaments, registered = _of_run(source[0], by, expected, runs)
+    return tournaments, [], [], registered
 
 
 def _is_foreign(item: str, runs: Path) -> bool:
@@ -170,11 +170,11 @@ def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> tuple[list
             columns = list(dict.fromkeys(["game", "mechanism", *(f.name for f in run.plan.factors)]))
         else:
             columns = [column.strip() for column in by.split(",") if column.strip()]
-        found = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
+        tournaments = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
         registered = standing_of(run)
-    if not found:
+    if not tournaments:
         raise UsageError(f"{name}: no match has begun")
-    return found, registered
+    return tournaments, registered
 
 
 def _discount(text: str) -> Any:

@@ -57,10 +57,10 @@ def deviation_gains(values: npt.ArrayLike) -> tuple[tuple[tuple[int, ...], ...],
     gains = np.empty((types, len(profiles)))
     for column, profile in enumerate(profiles):
         others = [profile[:seat] + profile[seat + 1 :] for seat in range(players)]
-        kept = [table[(profile[seat], *others[seat])] for seat in range(players)]
+        stayed = [table[(profile[seat], *others[seat])] for seat in range(players)]
         for kind in range(types):
             moved = [table[(kind, *rest)] for rest in others]
-            gains[kind, column] = float(np.mean(np.subtract(moved, kept)))
+            gains[kind, column] = float(np.mean(np.subtract(moved, stayed)))
     return profiles, gains
 
 

@@ -37,7 +37,7 @@ from ostrom.features.evolution.tensor import (
     uniform_start,
 )
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, write_atomically
 from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import grouped
@@ -66,8 +66,8 @@ class Tournament:
 
     def means(self) -> dict[str, float]:
         """Average score of every type over all its matches and seats."""
-        found = mean_scores(self.matches)
-        return {name: found[name] for name in self.types if name in found}
+        scores = mean_scores(self.matches)
+        return {name: scores[name] for name in self.types if name in scores}
 
     def matches_of(self) -> dict[str, int]:
         """In how many matches every type sat."""
@@ -398,12 +398,12 @@ def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]
     if dynamics not in DYNAMICS:
         raise UnknownName("dynamics", dynamics, DYNAMICS)
     _, takes, own = DYNAMICS[dynamics]
-    given = settings.given()
-    for name in given:
+    stated = settings.given()
+    for name in stated:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "no settings"
             raise UsageError(f"dynamics {dynamics} takes no setting {name!r} (it takes: {listed})")
-    return {name: given.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
+    return {name: stated.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
 
 
 def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps: int = 1000) -> Floats:
@@ -493,7 +493,7 @@ def write_evolution(
     try:
         out.mkdir(parents=True, exist_ok=True)
         text = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)
-        write_whole(out / "evolution.json", text + b"\n")
+        write_atomically(out / "evolution.json", text + b"\n")
         for name, rows in (
             ("evolution", result_rows(report["tournaments"])),
             ("trajectories", path_rows(tournaments, evolved)),

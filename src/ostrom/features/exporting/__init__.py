@@ -35,13 +35,13 @@ def export_run(
     """
     if format not in FORMATS:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(FORMATS)})")
-    for option, given, where in (
+    for option, is_set, where in (
         ("--texts", texts, ("hf", "every-eval")),
         ("--licence", licence is not None, ("hf",)),
         ("--visits", visits, ("hf", "otree")),
         ("--safe", safe, ("csv", "otree")),
     ):
-        if given and format not in where:
+        if is_set and format not in where:
             raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
     run.journal.hold()  # all files tell of one moment
     folder = Path(out) if out is not None else _own_folder(run) / ("" if format in TABLES else format)

@@ -12,7 +12,7 @@ import orjson
 
 from ostrom.data.tables import TYPES, factor_types, frames, import_polars, people_columns, write_frames
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, write_atomically
 from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
@@ -146,8 +146,8 @@ def write_dataset(
             files[name], fields[name] = (path, count), seen
         else:
             path.unlink()
-    write_whole(out / "README.md", _card(run, files, fields, texts, licence).encode())
-    write_whole(
+    write_atomically(out / "README.md", _card(run, files, fields, texts, licence).encode())
+    write_atomically(
         out / "croissant.json", orjson.dumps(_croissant(run, files, fields, licence), option=orjson.OPT_INDENT_2)
     )
     return {**files, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
@@ -157,8 +157,8 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
     """Some calls: without what was said, or with that and what was asked."""
     if not texts:
         return frame.drop(TEXTS)
-    asked = (run.journal.prompt(call) or [] for call in frame["id"])
-    prompts = [[{"role": role, "content": text} for role, text in messages] for messages in asked]
+    conversations = (run.journal.prompt(call) or [] for call in frame["id"])
+    prompts = [[{"role": role, "content": text} for role, text in messages] for messages in conversations]
     return frame.with_columns(import_polars().Series("prompt", [orjson.dumps(one).decode() for one in prompts]))
 
 

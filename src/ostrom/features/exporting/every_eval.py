@@ -19,7 +19,7 @@ from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.ground.values import grouped
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run
@@ -83,8 +83,8 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
             "checksum": hashlib.sha256(body).hexdigest(), "total_rows": len(lines),
         },
     }  # fmt: skip
-    write_whole(out / folder / f"{uuid}_samples.jsonl", body)
-    write_whole(out / folder / f"{uuid}.json", orjson.dumps(record, option=orjson.OPT_INDENT_2))
+    write_atomically(out / folder / f"{uuid}_samples.jsonl", body)
+    write_atomically(out / folder / f"{uuid}.json", orjson.dumps(record, option=orjson.OPT_INDENT_2))
     return out / folder / f"{uuid}.json", len(lines)
 
 
@@ -141,8 +141,8 @@ def _lines(
         "WHERE state = 'done' AND unit = 'match' AND model = ? ORDER BY match, player",
         model,
     )
-    asked = "SELECT match, player, step, action, answer, reading FROM decisions WHERE model = ? ORDER BY match, step"
-    turns = grouped(((row["match"], row["player"]), row) for row in data.records(asked, model))
+    query = "SELECT match, player, step, action, answer, reading FROM decisions WHERE model = ? ORDER BY match, step"
+    turns = grouped(((row["match"], row["player"]), row) for row in data.records(query, model))
     written = _texts(run) if texts else {}
     for row in matches:
         game, own = str(row["game"]), turns.get((row["match"], row["player"]), [])
@@ -156,13 +156,13 @@ def _lines(
             prompt, reply = written.get((row["match"], row["player"], turn["step"]), (None, None))
             if prompt is not None:
                 messages.append({"turn_idx": len(messages), "role": "user", "content": prompt})
-            shown = reply if reply is not None else value if turn["action"] is not None else None
+            content = reply if reply is not None else value if turn["action"] is not None else None
             answers.append({
                 "turn_idx": len(messages), "source": f"messages[{len(messages)}].content",
-                "extracted_value": value if shown is not None else "", "extraction_method": str(turn["reading"]),
+                "extracted_value": value if content is not None else "", "extraction_method": str(turn["reading"]),
                 "is_terminal": turn is own[-1],
             })  # fmt: skip
-            messages.append({"turn_idx": len(messages), "role": "assistant", "content": shown})
+            messages.append({"turn_idx": len(messages), "role": "assistant", "content": content})
         yield {
             "schema_version": SCHEMA, "evaluation_id": evaluation, "model_id": model_id,
             "evaluation_name": f"ostrom.{run.plan.name}.{game}", "evaluation_result_id": results[game],
@@ -179,13 +179,13 @@ def _lines(
 
 def _texts(run: Run) -> dict[tuple[int, int, int], tuple[str, str]]:
     """The last prompt and reply of every decision."""
-    found = {}
+    texts = {}
     for call in run.rows.calls():
         if call["reply"] is not None and call["error"] is None:
-            asked = run.journal.prompt(call["id"]) or []
-            prompt = "\n\n".join(text for _, text in asked)
-            found[call["match"], call["player"], call["step"]] = (prompt, str(call["reply"]))
-    return found
+            messages = run.journal.prompt(call["id"]) or []
+            prompt = "\n\n".join(text for _, text in messages)
+            texts[call["match"], call["player"], call["step"]] = (prompt, str(call["reply"]))
+    return texts
 
 
 def developer_and_name(model: str) -> tuple[str, str]:

@@ -126,18 +126,18 @@ def _game(unit: Unit) -> dict[str, Any] | None:
 
 def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     events, messages = [], list[dict[str, Any]]()
-    told: dict[tuple[int, int], int] = {}
+    lengths: dict[tuple[int, int], int] = {}
     usage: dict[str, dict[str, int]] = {}
     for call in run.rows.calls(match):
-        asked = [{"role": role, "content": text} for role, text in run.journal.prompt(call["id"]) or []]
+        prompt = [{"role": role, "content": text} for role, text in run.journal.prompt(call["id"]) or []]
         who = players[call["player"] - 1]
-        event = _event(call, asked, who["agent"])
+        event = _event(call, prompt, who["agent"])
         events.append(event)
         if call["error"] is None:
             place = (call["step"], call["player"])
             about = {"player": call["player"], "agent": who["agent"], "step": call["step"]}
-            fresh = asked[told.get(place, 0) :]
-            told[place] = len(asked) + 1
+            fresh = prompt[lengths.get(place, 0) :]
+            lengths[place] = len(prompt) + 1
             messages += [{**message, "metadata": about} for message in fresh]
             messages.append({**event["output"]["choices"][0]["message"], "metadata": about})
             _add(usage.setdefault(call["model"], {}), event["output"]["usage"])
@@ -179,7 +179,7 @@ def _rounds(run: Run, match: int) -> Iterator[dict[str, Any]]:
             yield {name: row[name] for name in ROUND}
 
 
-def _event(call: Mapping[str, Any], asked: list[dict[str, Any]], agent: str) -> dict[str, Any]:
+def _event(call: Mapping[str, Any], prompt: list[dict[str, Any]], agent: str) -> dict[str, Any]:
     params = orjson.loads(call["params"] or b"{}")
     at = datetime.fromtimestamp(call["at"] or 0.0, UTC).isoformat()
     return {
@@ -189,7 +189,7 @@ def _event(call: Mapping[str, Any], asked: list[dict[str, Any]], agent: str) -> 
         "working_time": call["latency"],
         "model": call["model"],
         "role": agent,
-        "input": asked,
+        "input": prompt,
         "tools": [],
         "tool_choice": "none",
         "config": {name: params[name] for name in SETTINGS if params.get(name) is not None},
@@ -207,15 +207,15 @@ def _output(call: Mapping[str, Any]) -> dict[str, Any]:
     if call["reasoning"]:
         content = [{"type": "reasoning", "reasoning": call["reasoning"]}, {"type": "text", "text": content}]
     message = {"role": "assistant", "source": "generate", "model": call["model"], "content": content}
-    taken, given = call["tokens_in"] or 0, call["tokens_out"] or 0
+    tokens_in, tokens_out = call["tokens_in"] or 0, call["tokens_out"] or 0
     return {
         "model": call["model"],
         "choices": [{"message": message, "stop_reason": STOPS.get(call["finish"] or "", "unknown")}],
         "completion": call["reply"] or "",
         "usage": {
-            "input_tokens": taken,
-            "output_tokens": given,
-            "total_tokens": taken + given,
+            "input_tokens": tokens_in,
+            "output_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
             "input_tokens_cache_read": call["tokens_cached"],
             "reasoning_tokens": call["tokens_reasoning"],
         },
@@ -229,8 +229,8 @@ def _add(total: dict[str, int], one: Mapping[str, Any]) -> None:
 
 
 def _average(name: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
-    known = [row[name] for row in rows if row[name] is not None]
-    return sum(known) / len(known) if known else None
+    present = [row[name] for row in rows if row[name] is not None]
+    return sum(present) / len(present) if present else None
 
 
 def _mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -143,8 +143,8 @@ def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list
 def _surveys(run: Run) -> dict[str, Row]:
     """What people answered in surveys, by their random code."""
     tables: Any = run.rows.people
-    asked = [] if tables is None else list(tables.surveys)
-    return {row["person"]: {name: row[name] for name in asked} for row in run.rows.visits()}
+    questions = [] if tables is None else list(tables.surveys)
+    return {row["person"]: {name: row[name] for name in questions} for row in run.rows.visits()}
 
 
 def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import digest, draft_of, read_plain, write_whole
+from ostrom.ground.files import digest, draft_of, read_plain, write_atomically
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run
 
@@ -55,7 +55,7 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         "decisions": rows.decisions,
         "calls": rows.calls,
     }
-    write_whole(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
+    write_atomically(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
     files, tables = {}, {}
     for name, source in sources.items():
         path = out / f"{name}.parquet"
@@ -73,8 +73,8 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
         clean["shared"]["looks"] = [asdict(look) for look in looks]
     if (decided := run.folder.path / DECIDED).exists():
-        write_whole(out / DECIDED, read_plain(decided))
-    write_whole(out / MANIFEST, manifest_bytes(clean))
+        write_atomically(out / DECIDED, read_plain(decided))
+    write_atomically(out / MANIFEST, manifest_bytes(clean))
     copy_game_files(game_hashes(manifest), run.folder.path, out)
     return {**files, "manifest": (out / MANIFEST, 1)}
 
@@ -88,23 +88,23 @@ def without_texts(row: Row) -> dict[str, Any]:
     >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"text": "a", "n": 1}'})
     {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}
     """
-    made = {name: None if name in TEXTS else value for name, value in row.items()}
-    if made.get("answer") is not None and made.get("action") is None:
-        answer = str(made["answer"])
-        named = answer.strip() and answer in _options(made.get("options"))
-        made["answer"] = made["answer"] if named or _NUMBER.fullmatch(answer) else None
-    facts = made.get("facts")
+    cleaned = {name: None if name in TEXTS else value for name, value in row.items()}
+    if cleaned.get("answer") is not None and cleaned.get("action") is None:
+        answer = str(cleaned["answer"])
+        named = answer.strip() and answer in _options(cleaned.get("options"))
+        cleaned["answer"] = cleaned["answer"] if named or _NUMBER.fullmatch(answer) else None
+    facts = cleaned.get("facts")
     if isinstance(facts, str):
-        made["facts"] = orjson.dumps(_short(orjson.loads(facts))).decode()
-    return made
+        cleaned["facts"] = orjson.dumps(_short(orjson.loads(facts))).decode()
+    return cleaned
 
 
 def _options(text: Any) -> list[Any]:
     try:
-        found = orjson.loads(text) if isinstance(text, str) else text or []
+        options = orjson.loads(text) if isinstance(text, str) else text or []
     except orjson.JSONDecodeError:
         return str(text).split(",")
-    return found if isinstance(found, list) else []
+    return options if isinstance(options, list) else []
 
 
 def _short(value: Any, key: str = "") -> Any:

@@ -7,7 +7,7 @@ import orjson
 
 from ostrom.engine.folder import identity
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
@@ -24,18 +24,18 @@ def record_export(folder: Path, run: Run, written: dict[str, tuple[Path, int]], 
         "ostrom": __version__,
     }  # fmt: skip
     files = {_name(folder, file): {**state, "rows": rows} for file, rows in written.values()}
-    earlier = {name: told for name, told in _recorded(path).items() if name not in files}
+    earlier = {name: entry for name, entry in _recorded(path).items() if name not in files}
     gone = [name for name in earlier if not (folder / name).exists()]
     older = {
-        name: told
-        for name, told in earlier.items()
-        if name not in gone and {key: told.get(key) for key in state} != state
+        name: entry
+        for name, entry in earlier.items()
+        if name not in gone and {key: entry.get(key) for key in state} != state
     }
-    left = {name: told for name, told in earlier.items() if name not in gone}
-    write_whole(path, orjson.dumps({**left, **files}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    left = {name: entry for name, entry in earlier.items() if name not in gone}
+    write_atomically(path, orjson.dumps({**left, **files}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
     return [
-        *(f"{folder / name}: is not renewed and holds an earlier state ({told.get('so_far')})"
-          for name, told in older.items()),
+        *(f"{folder / name}: is not renewed and holds an earlier state ({entry.get('so_far')})"
+          for name, entry in older.items()),
         *(f"{folder / name}: was there and is not any more" for name in gone),
     ]  # fmt: skip
 
@@ -50,7 +50,7 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
     except (OSError, RunError, orjson.JSONDecodeError):
         return {}
     named = record if isinstance(record, dict) else {}
-    return {name: told for name, told in named.items() if isinstance(told, dict) and _inside(name)}
+    return {name: entry for name, entry in named.items() if isinstance(entry, dict) and _inside(name)}
 
 
 def _inside(name: str) -> bool:

@@ -99,9 +99,9 @@ def gate(
         "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds,
         "dry_run": dry_run or None, **({} if until_decided else options.stated()),
     }  # fmt: skip
-    given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
+    changes = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
     target, interrupted = run, False
-    if is_study(run, runs, given):
+    if is_study(run, runs, changes):
         resolved = resolve(run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
         folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
@@ -129,7 +129,7 @@ def gate(
         registered = standing(data)
     run_name = Path(target).name
     gating.verdict_file(verdict, run_name, registered).write(junit, markdown)
-    taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
+    look_facts = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
     table = TextTable(
         f"{run_name}: {gating.heading(verdict)}",
         ["verdict", "gate", "statement", "matches", "estimate", "why"],
@@ -141,7 +141,7 @@ def gate(
     )  # fmt: skip
     stopped = Remark(f"stopped: {looks.why}") if looks is not None and looks.why != "decided" else None
     return Output(
-        {"run": target, "gates": str(gates), **registered.document, **verdict.as_dict(), **taken},
+        {"run": target, "gates": str(gates), **registered.document, **verdict.as_dict(), **look_facts},
         [
             verdict.decision_line,
             table,

@@ -60,10 +60,10 @@ class GateRule(Query):
 
     @model_validator(mode="after")
     def _one_bound(self) -> GateRule:
-        given = [name for name in BOUNDS if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = f" (found {listed(given)})" if given else ""
-            raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{found}")
+        bounds = [name for name in BOUNDS if getattr(self, name) is not None]
+        if len(bounds) != 1:
+            listing = f" (found {listed(bounds)})" if bounds else ""
+            raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{listing}")
         if self.within is not None and not (self.contrast or self.over):
             raise ValueError("within is for a difference: give contrast or over (for a level: between)")
         low, high = self.between or (0.0, 0.0)
@@ -221,8 +221,8 @@ class Judgement:
     def more(self) -> float | None:
         """About how many seeds (or units) more would decide all that is undecided; None where more do not help."""
         waits = [one.more for one in self.judged if one.answer == "undecided"]
-        known = [wait for wait in waits if wait is not None]
-        return max(known) if known and len(known) == len(waits) else None
+        present = [wait for wait in waits if wait is not None]
+        return max(present) if present and len(present) == len(waits) else None
 
     @property
     def decision(self) -> str:
@@ -245,10 +245,10 @@ class Judgement:
     def as_dict(self) -> dict[str, Any]:
         """Plain data; money and calls are those of the seeds that would likely decide."""
         wait = self.more
-        known = wait is not None and math.isfinite(wait)
+        is_finite = wait is not None and math.isfinite(wait)
         return {
             "answer": self.answer, "decision": self.decision, "level": self.level, "control": self.control,
-            "more": self.price.times(wait).as_dict() if known and wait is not None and self.price else None,
+            "more": self.price.times(wait).as_dict() if is_finite and wait is not None and self.price else None,
             **({"so_far": self.so_far} if self.so_far else {}),
             "judged": [one.as_dict() for one in self.judged],
             **({"population": self.population} if self.population else {}),
@@ -276,7 +276,7 @@ def judge(
         except UsageError as error:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
     questions = [(gate, *answers[gate.name]) for gate in gates.gates]
-    many = max(1, sum(len(found) for _, found, _ in questions))
+    many = max(1, sum(len(estimates) for _, estimates, _ in questions))
     level = gates.level_of(many)
     control = f"each interval holds at {gates.level:.4g} for every distribution of the values"
     if gates.simultaneous:
@@ -289,7 +289,7 @@ def judge(
     verdicts: list[Judged] = []
     priced = cache(price)
     seeds = int(data.study.get("seeds") or 1)
-    for gate, found, lacking in questions:
+    for gate, estimates, lacking in questions:
         absent = _unfinished(gate, data)
         verdicts += [
             _judged(
@@ -301,7 +301,7 @@ def judge(
                 seeds,
                 data.so_far if data.playing else "",
             )
-            for one in found
+            for one in estimates
         ]
         verdicts += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
     undecided = any(one.more is not None for one in verdicts)
@@ -369,8 +369,8 @@ def _units(multiple: float, of: int) -> int | None:
     return max(1, math.ceil(multiple * of * (1 - ROUNDING))) if math.isfinite(multiple) else None
 
 
-def _refuse_approximate(gate: GateRule, found: Sequence[Estimate]) -> None:
-    for one in found:
+def _refuse_approximate(gate: GateRule, estimates: Sequence[Estimate]) -> None:
+    for one in estimates:
         if one.inference is not None and one.inference.why_approximate and not gate.approximate:
             raise UsageError(
                 f"{gate.part.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
@@ -414,14 +414,14 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
             _refuse_approximate(gate, questions[-1][1])
         except UsageError as error:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
-    level = gates.level_of(sum(len(found) for _, found, _ in questions))
+    level = gates.level_of(sum(len(estimates) for _, estimates, _ in questions))
     return [
         price
-        for gate, found, unknown in questions
+        for gate, estimates, unknown in questions
         for price in (
             [Price(gate.name, None, None, 0, unknown)]
             if unknown
-            else [_price(gate, one, level, plan.study.seeds) for one in found]
+            else [_price(gate, one, level, plan.study.seeds) for one in estimates]
         )
     ]
 
@@ -445,30 +445,30 @@ def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[
     """The estimates of a gate, and the groups that have none, with the reason."""
     try:
         rows = gate.values(data)
-        found = gate.ask(rows) if rows.rows else []
-        _refuse_approximate(gate, found)
+        estimates = gate.ask(rows) if rows.rows else []
+        _refuse_approximate(gate, estimates)
     except NoSuchLevel as error:
         return [], [({}, f"no finished match can be asked: {error}")]
     if not rows.rows:
         return [], [({}, "no finished match that is asked for has a value")]
-    lacking = list(_lacking(gate.model_copy(update={"by": gate.split(rows)}), data, rows, found))
-    if not found and not lacking:
+    lacking = list(_lacking(gate.model_copy(update={"by": gate.split(rows)}), data, rows, estimates))
+    if not estimates and not lacking:
         lacking = [({}, "no group has two levels of the column")]
-    return found, lacking
+    return estimates, lacking
 
 
 def _lacking(
-    gate: GateRule, data: RunData, rows: Observations, found: Sequence[Estimate]
+    gate: GateRule, data: RunData, rows: Observations, estimates: Sequence[Estimate]
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
     """Groups that have values but no estimate, and what the design has and no value does."""
     factor = gate.pair[0] if gate.contrast and against_all(gate.pair[1]) else None
     pairs = [] if factor is None else level_pairs(rows, *gate.pair)
     named = [{factor: f"{one} - {two}"} for one, two in pairs] if factor is not None else [{}]
-    known = [{name: one.key[name] for name in (*gate.by, *filter(None, [factor]))} for one in found]
+    answered = [{name: one.key[name] for name in (*gate.by, *filter(None, [factor]))} for one in estimates]
     for group in rows.groups(gate.by):
         for pair in named:
             key = {**dict(zip(gate.by, group, strict=True)), **pair}
-            if key not in known:
+            if key not in answered:
                 yield key, "has only one of the levels that are compared"
     for column in filter(None, dict.fromkeys((*gate.by, factor))):
         met = {row[column] for row in rows.rows}
@@ -493,10 +493,10 @@ def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list
     if isinstance(where, str):
         rows = data.picked(where if where.strip() else "true")
     else:
-        asked = [name for name in where if name in data.columns("matches")]
-        picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *asked, *columns])))
+        filters = [name for name in where if name in data.columns("matches")]
+        picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *filters, *columns])))
         rows = data.records(f"SELECT DISTINCT {picked} FROM matches ORDER BY match")
-        for column in asked:
+        for column in filters:
             rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
     return [row for row in rows if row["unit"] == "match"]
 
@@ -514,8 +514,8 @@ def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
     return sum(state != "done" for state in states.values()) + waiting, len(states) + waiting
 
 
-def _asked(given: Any) -> set[str]:
-    return {as_text(level) for level in (given if isinstance(given, list) else [given])}
+def _asked(levels: Any) -> set[str]:
+    return {as_text(level) for level in (levels if isinstance(levels, list) else [levels])}
 
 
 def read_gates(path: str | Path) -> GateFile:

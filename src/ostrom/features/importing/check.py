@@ -104,8 +104,8 @@ class Cause:
 def by_cause(rows: Iterable[Disagreement]) -> list[Cause]:
     """Bad rows of one cause together, the most frequent first."""
     groups = grouped(((row.kind, row.cause, row.done), row) for row in rows)
-    found = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
-    return sorted(found, key=lambda cause: -len(cause.rows))
+    causes = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
+    return sorted(causes, key=lambda cause: -len(cause.rows))
 
 
 CLOSE = 1e-6
@@ -180,12 +180,12 @@ class Checker:
         if bad and illegal is None and self.policy == "skip-match":
             illegal = f"{bad[0]} (bad rows: skip-match)"
             rounds = rounds[: next(place for place, one in enumerate(rounds) if one.bad)]
-        kept = [r for r in rounds if r.played is not None and not (r.bad and self.policy == "skip")]
-        if illegal is None and not kept and rounds and self.policy == "skip":
+        valid = [r for r in rounds if r.played is not None and not (r.bad and self.policy == "skip")]
+        if illegal is None and not valid and rounds and self.policy == "skip":
             illegal = f"{match.file}: {match.lines}: every round was left out (bad rows: skip)"
         return CheckedMatch(
-            tuple(r.played for r in kept if r.played is not None), tuple(r.paid for r in kept),
-            tuple(r.number for r in kept), any(r.differs for r in kept), bad, illegal,
+            tuple(r.played for r in valid if r.played is not None), tuple(r.paid for r in valid),
+            tuple(r.number for r in valid), any(r.differs for r in valid), bad, illegal,
         )  # fmt: skip
 
     def _illegal(self, match: Recorded, game: Game, one: _Round) -> str | None:
@@ -202,7 +202,7 @@ class Checker:
 
     def _bad(
         self, match: Recorded, one: _Round, move: Move, column: str, kind: str, why: str, cause: str,
-        found: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
+        actual: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
     ) -> None:  # fmt: skip
         """Note a bad cell; what cannot be kept or repaired is refused under those policies."""
         done = self.policy
@@ -210,7 +210,7 @@ class Checker:
             done = "refuse"
         one.bad.append(
             Disagreement(
-                match.file, move.line, column, one.number, found, expected, why, cause, kind, done,
+                match.file, move.line, column, one.number, actual, expected, why, cause, kind, done,
                 match.unit, note,
             )
         )  # fmt: skip
@@ -263,21 +263,21 @@ class Checker:
         return self._known.setdefault(played, played)
 
     def _actions(self, match: Recorded, game: Game, one: _Round) -> list[int | None]:
-        found: list[int | None] = []
+        places: list[int | None] = []
         for seat, move in enumerate(one.moves):
             place = None if move.action is None else action_of(move, game, seat, self.mapping)
             if isinstance(place, str):
                 column = str(move.columns.action)
                 self._bad(match, one, move, column, "answer", place, f"column {column} {place}", move.action)
                 place = None
-            found.append(place)
-        return found
+            places.append(place)
+        return places
 
     def _payoffs(self, match: Recorded, one: _Round) -> list[float | None]:
-        found: list[float | None] = []
+        payoffs: list[float | None] = []
         for move in one.moves:
-            found.append(None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff)))
-        return found
+            payoffs.append(None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff)))
+        return payoffs
 
     def _number(self, match: Recorded, one: _Round, move: Move, column: str) -> float | None:
         number = number_in(move.row[column])
@@ -300,11 +300,11 @@ class Checker:
             return fitting[0]
         missing = next(s for s, a in enumerate(actions) if a is None)
         problem = "no action" if not fitting else "more than one action"
-        shown = ", ".join(f"{w:g}" for w in payoffs if w is not None) or "none"
-        known = ", ".join(f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None)
+        numbers = ", ".join(f"{w:g}" for w in payoffs if w is not None) or "none"
+        moves = ", ".join(f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None)
         why = (
             f"the action of seat {missing + 1} is not in the file, and {problem} of game {_called(game)} fits "
-            f"the payoffs written ({shown})" + (f" and {known}" if known else "")
+            f"the payoffs written ({numbers})" + (f" and {moves}" if moves else "")
         )
         chosen, note = None, ""
         if not fitting and self.policy == "keep":
@@ -350,8 +350,8 @@ def _nearest(
     first, second = (_misfit(game, p, written) for p in ordered[:2])
     if second - first <= CLOSE:
         return None, ""
-    taken = ", ".join(f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None)
-    return ordered[0], f"no action fits the payoffs written; taken: {taken}, which pays nearest to them"
+    chosen = ", ".join(f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None)
+    return ordered[0], f"no action fits the payoffs written; taken: {chosen}, which pays nearest to them"
 
 
 def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]) -> tuple[Profile | None, str]:
@@ -409,15 +409,15 @@ def meanings_of(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
     options = decoded_by_row(move, mapping)
     if not options:
         return move.columns.actions or mapping.actions
-    found: dict[str, str | int] = {}
+    meanings: dict[str, str | int] = {}
     for column, meant in options.items():
         label = canonical(move.row[column])
         if not label:
             return f"column {column} does not say what the action is called here"
-        if label in found:
+        if label in meanings:
             return f"columns {' and '.join(options)} call two actions {label!r}"
-        found[label] = meant
-    return found
+        meanings[label] = meant
+    return meanings
 
 
 def is_illegal(move: Move, game: Game, seat: int, mapping: Mapping) -> bool:

@@ -59,8 +59,8 @@ def import_files(
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             return check_games(files[0])
         own = (name for one in readers for name in one.mappings())
-        known = ", ".join((*mapping_names(), *own))
-        raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
+        names = ", ".join((*mapping_names(), *own))
+        raise UsageError(f"say what the columns mean: --mapping FILE, or one of {names}")
     return _ended(import_rounds(files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows))
 
 

@@ -63,7 +63,7 @@ def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise StudyError("is no log that ostrom export --format inspect wrote", file=str(path)) from None
     if version != FORMAT:
-        raise StudyError("was written by another version", file=str(path), found=version, allowed=[str(FORMAT)])
+        raise StudyError("was written by another version", file=str(path), actual=version, allowed=[str(FORMAT)])
     if not isinstance(game, dict):
         raise StudyError("holds matches of a game that no file can state; it cannot be read back", file=str(path))
     return about, samples
@@ -79,11 +79,11 @@ def _table(
     def lines() -> Iterator[SourceRow]:
         for nth, sample in enumerate(samples, 1):
             try:
-                known = sample["metadata"]
-                for row in known["rounds"]:
+                metadata = sample["metadata"]
+                for row in metadata["rounds"]:
                     values = (
                         sample["id"], row["round"], row["seat"], row["agent"], row["action"], row["payoff"], number,
-                        known["seed"], cell.get("mechanism"), *(cell.get(name, "") for name in factors),
+                        metadata["seed"], cell.get("mechanism"), *(cell.get(name, "") for name in factors),
                     )  # fmt: skip
                     yield SourceRow(nth, tuple(_text(value) for value in values), places)
             except (KeyError, TypeError):

@@ -100,8 +100,8 @@ class GameByColumn(Declared):
         return self
 
 
-def _by_column(given: object) -> bool:
-    return isinstance(given, GameByColumn) or (isinstance(given, dict) and "column" in given)
+def _by_column(game: object) -> bool:
+    return isinstance(game, GameByColumn) or (isinstance(game, dict) and "column" in game)
 
 
 class MatchRule(Declared):
@@ -210,10 +210,10 @@ class Mapping(Declared):
     @field_validator("framing")
     @classmethod
     def _wording(cls, value: dict[str, Any]) -> dict[str, Any]:
-        for name, given in value.items():
+        for name, column in value.items():
             if name not in FRAMING:
                 raise ValueError(f"framings have no field {name!r} (allowed: {', '.join(FRAMING)})")
-            if isinstance(given, list) and name != "labels":
+            if isinstance(column, list) and name != "labels":
                 raise ValueError(f"only 'labels' is read from several columns, not {name!r}")
         return value
 
@@ -251,9 +251,9 @@ class Mapping(Declared):
     def levels(self) -> dict[str, tuple[str, dict[str, str]]]:
         """The column of every factor, and the levels whose names differ from the values there."""
         return {
-            name: (given, {}) if isinstance(given, str) else (given.column, given.is_)
-            for name, given in self.factors.items()
-            if not isinstance(given, LevelsByFile)
+            name: (source, {}) if isinstance(source, str) else (source.column, source.is_)
+            for name, source in self.factors.items()
+            if not isinstance(source, LevelsByFile)
         }
 
     def _all_seats(self) -> list[SeatColumns]:
@@ -285,8 +285,8 @@ class Mapping(Declared):
         for options in [*(seat.options for seat in self._all_seats()), self.options]:
             for column in options or ():
                 columns.setdefault(column, "options")
-        for name, given in self.framing.items():
-            for column in given if isinstance(given, list) else [given] if isinstance(given, str) else []:
+        for name, source in self.framing.items():
+            for column in source if isinstance(source, list) else [source] if isinstance(source, str) else []:
                 columns.setdefault(column, f"framing.{name}")
         return columns
 
@@ -314,11 +314,11 @@ def mapping_names() -> list[str]:
 
 
 def _shipped() -> NamedFiles:
-    found = replication_files("mappings", ".yaml", "mapping")
+    mappings = replication_files("mappings", ".yaml", "mapping")
     for path in GENERAL.iterdir():
         if path.name.endswith(".yaml"):
-            found.put(path.name.removesuffix(".yaml"), path, "ostrom")
-    return found
+            mappings.put(path.name.removesuffix(".yaml"), path, "ostrom")
+    return mappings
 
 
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:

@@ -137,7 +137,7 @@ def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -
         if number != int(number) or not 1 <= number <= len(lines) or int(number) in placed:
             raise StudyError(
                 f"seats of a round are 1 to {len(lines)}, each once", file=table.file,
-                key=f"{table.unit} {line.number}, column {columns.seat}", found=line[columns.seat],
+                key=f"{table.unit} {line.number}, column {columns.seat}", actual=line[columns.seat],
             )  # fmt: skip
         placed[int(number)] = line
     return [placed[s] for s in sorted(placed)]
@@ -188,7 +188,7 @@ def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) 
             raise StudyError(
                 f"round {expected} of the match that begins on {table.unit} {lines[0].number} should stand here",
                 file=table.file, key=f"{table.unit} {line.number}, column {mapping.round}",
-                found=line[mapping.round],
+                actual=line[mapping.round],
             )  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
     number = number_in(line[column])
     if number is None:
         where = f"{table.unit} {line.number}, column {column}"
-        raise StudyError("must be a number", file=table.file, key=where, found=line[column])
+        raise StudyError("must be a number", file=table.file, key=where, actual=line[column])
     return number
 
 
@@ -271,7 +271,7 @@ class MappedGames:
             if value not in rule.is_:
                 raise StudyError(
                     f"{self.mapping_file} does not say which game this is", file=file, key=where,
-                    found=value, allowed=sorted(rule.is_),
+                    actual=value, allowed=sorted(rule.is_),
                 )  # fmt: skip
             spec: Spec = rule.is_[value]
             return self._built(value, spec, self._label(spec))
@@ -302,11 +302,11 @@ class MappedGames:
     def _from_table(self, value: str) -> tuple[str, Spec, Game]:
         """A game of the table; one of the 144 goes by its number there, whatever its payoffs are."""
         spec = self._listed(value)
-        found = recognised(build_game(spec, key="game", file=self.mapping_file), value)
-        if found is None:
+        match = recognised(build_game(spec, key="game", file=self.mapping_file), value)
+        if match is None:
             self.notes[value] = f"game {value} of the table is none of the 144 ordinal games"
             return self._built(value, spec, f"table:{value}")
-        entry, why = found
+        entry, why = match
         if why:
             self.notes[value] = why
         label = f"ordinal_2x2:{entry.number}"

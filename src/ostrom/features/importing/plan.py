@@ -17,7 +17,7 @@ from ostrom.framing import Library
 from ostrom.framing.config import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
@@ -163,21 +163,23 @@ class ImportedPlan(StudyPlan):
     def unit(self, index: int) -> Unit:
         """One match by its index."""
         if not 0 <= index < len(self._units):
-            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
-        made = self._units[index]
-        config: dict[str, Any] = {"framing": Framing(**(made.framing or {}))}
-        if made.memory is not None:
-            config["memory"] = made.memory
-        players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in made.players)
-        key = orjson.dumps([made.cell, made.players], option=orjson.OPT_SORT_KEYS).decode()
-        game = self._build(orjson.dumps(made.game))
-        return Unit(index, key, made.seed, made.cell, game, self._rules_of(made), players)
+            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", actual=index)
+        record = self._units[index]
+        config: dict[str, Any] = {"framing": Framing(**(record.framing or {}))}
+        if record.memory is not None:
+            config["memory"] = record.memory
+        players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in record.players)
+        key = orjson.dumps([record.cell, record.players], option=orjson.OPT_SORT_KEYS).decode()
+        game = self._build(orjson.dumps(record.game))
+        return Unit(index, key, record.seed, record.cell, game, self._rules_of(record), players)
 
-    def _rules_of(self, made: ImportedUnit) -> Mechanism:
-        if made.mechanism is None:
-            return AsRecorded(made.rounds, made.payoffs, made.numbers)
-        assert made.payoffs is not None and made.scores is not None
-        return as_scored(self._rules(orjson.dumps(made.mechanism)).sized(len(made.players)), made.payoffs, made.scores)
+    def _rules_of(self, record: ImportedUnit) -> Mechanism:
+        if record.mechanism is None:
+            return AsRecorded(record.rounds, record.payoffs, record.numbers)
+        assert record.payoffs is not None and record.scores is not None
+        return as_scored(
+            self._rules(orjson.dumps(record.mechanism)).sized(len(record.players)), record.payoffs, record.scores
+        )
 
     def units(self) -> Iterator[Unit]:
         """All matches in the order of the file."""
@@ -219,7 +221,7 @@ def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
         ]
     )  # fmt: skip
     try:
-        write_whole(folder / UNITS, data)
+        write_atomically(folder / UNITS, data)
     except OSError as error:
         raise RunError(f"{folder / UNITS}: cannot be written ({error.strerror})") from None
     return hashlib.blake2b(data, digest_size=16).hexdigest()

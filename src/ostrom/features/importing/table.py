@@ -58,9 +58,9 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
         places = {column: place for place, column in reversed([*enumerate(columns)])}
         lines = _lines([places.get(column, 0) for column in needed], needed, rows)
         unit = "line"
-    known = set(columns)
+    present = set(columns)
     for column, key in needed.items():
-        if column not in known:
+        if column not in present:
             raise StudyError(
                 f"{mapping_file} names the column {column!r} under {key}, but it is not there",
                 file=str(path), allowed=[c or "(no name)" for c in columns][:40],
@@ -71,12 +71,12 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
     return table
 
 
-def _lines(kept: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]) -> Iterator[SourceRow]:
+def _lines(indices: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]) -> Iterator[SourceRow]:
     """The cells that the mapping needs; equal texts are kept once, since a million rows repeat few of them."""
     places = {name: i for i, name in enumerate(needed)}
     texts: dict[str, str] = {}
     for number, row in rows:
-        yield SourceRow(number, tuple([texts.setdefault(row[i], row[i]) for i in kept]), places)
+        yield SourceRow(number, tuple([texts.setdefault(row[i], row[i]) for i in indices]), places)
 
 
 def _csv(
@@ -84,7 +84,7 @@ def _csv(
 ) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
     separator = mapping.separator or max(SEPARATORS, key=text.partition("\n")[0].count)
     if len(separator) != 1:
-        raise StudyError("must be one character", file=mapping_file, key="separator", found=separator)
+        raise StudyError("must be one character", file=mapping_file, key="separator", actual=separator)
     cells = _cells(file, text, separator)
     named = mapping.columns
     columns = tuple(named) if named is not None else tuple(c.strip() for c in next(cells)[1])
@@ -157,7 +157,7 @@ def decoded(data: bytes, file: str, encoding: str | None = None) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise StudyError(
             f"is not {name} text; say the encoding in the mapping, for example encoding: latin-1",
-            file=file, key=f"line {line}", found=data[error.start : error.start + 4],
+            file=file, key=f"line {line}", actual=data[error.start : error.start + 4],
         ) from None  # fmt: skip
     place = text.find("\0")
     if place >= 0:
@@ -215,15 +215,15 @@ def _records(content: Any, file: str, path: str | None, unit: str) -> Iterator[t
         return
     if path is None:
         if not isinstance(content, list):
-            held = (
+            lists = (
                 [name for name, value in content.items() if isinstance(value, list)]
                 if isinstance(content, dict)
                 else []
             )
             raise StudyError(
                 "is no list of records; name the list in the mapping, for example records: "
-                + (held[0] if held else "results"),
-                file=file, key="records", allowed=held or None,
+                + (lists[0] if lists else "results"),
+                file=file, key="records", allowed=lists or None,
             )  # fmt: skip
         yield from enumerate(content, 1)
         return
@@ -237,7 +237,7 @@ def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) ->
             yield from _inside(item, steps, file, above)
         return
     if not isinstance(here, dict):
-        raise StudyError("must be objects", file=file, key="records", found=here)
+        raise StudyError("must be objects", file=file, key="records", actual=here)
     if not steps:
         clash = {f"above.{name}" if name in here else name: value for name, value in above.items()}
         yield {**clash, **here}
@@ -251,7 +251,7 @@ def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) ->
 
 def _flat(record: Any, file: str, where: str) -> defaultdict[str, str]:
     if not isinstance(record, dict):
-        raise StudyError("must be an object", file=file, key=where, found=record)
+        raise StudyError("must be an object", file=file, key=where, actual=record)
     row: defaultdict[str, str] = defaultdict(str)
 
     def put(name: str, value: Any, depth: int) -> None:

@@ -107,8 +107,8 @@ class MatchReader:
             value = canonical(match.first[column])
             values[name] = levels.get(value, value)
         file = Path(match.file).stem
-        by_file = {name: given for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)}
-        return {**values, **{name: given.file.get(file, file) for name, given in by_file.items()}}
+        by_file = {name: source for name, source in self.rule.factors.items() if isinstance(source, LevelsByFile)}
+        return {**values, **{name: source.file.get(file, file) for name, source in by_file.items()}}
 
     def finished(self) -> list[Ready]:
         """All matches, with lengths compared, factors settled and replicates numbered."""
@@ -128,7 +128,7 @@ class MatchReader:
 
     def _files(self) -> None:
         """Drop the factor ``file`` if every file holds a game, or a level of another factor, of its own."""
-        by_file = [name for name, given in self.rule.factors.items() if isinstance(given, LevelsByFile)]
+        by_file = [name for name, source in self.rule.factors.items() if isinstance(source, LevelsByFile)]
         cells = [match.unit.cell for match in self.ready]
         if any(_one_to_one([(cell.get("file", ""), cell[name]) for cell in cells]) for name in ("game", *by_file)):
             for match in self.ready:
@@ -202,13 +202,13 @@ def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
 
 def _levels(framing: dict[str, Any]) -> dict[str, str]:
     """A framing as factors: one for every field that the file states."""
-    return {name: " ".join(given) if isinstance(given, list) else str(given) for name, given in framing.items()}
+    return {name: " ".join(wording) if isinstance(wording, list) else str(wording) for name, wording in framing.items()}
 
 
 def _place(key: str, first: int) -> tuple[int, str]:
     """The row and the column that an error names."""
-    found = re.match(r"(?:line|record)s? ([0-9]+)(?:-[0-9]+)?(?:, column (.*))?$", key)
-    return (int(found[1]), found[2] or "") if found else (first, "")
+    match = re.match(r"(?:line|record)s? ([0-9]+)(?:-[0-9]+)?(?:, column (.*))?$", key)
+    return (int(match[1]), match[2] or "") if match else (first, "")
 
 
 def _is_number(value: Any) -> bool:
@@ -222,24 +222,24 @@ def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
     which only tell the order of naming give the same labels in every row.
     """
     factors: dict[str, Any] = {}
-    for name, given in mapping.framing.items():
-        if isinstance(given, Value):
-            factors[name] = given.value
+    for name, source in mapping.framing.items():
+        if isinstance(source, Value):
+            factors[name] = source.value
             continue
-        columns = given if isinstance(given, list) else [given]
+        columns = source if isinstance(source, list) else [source]
         values: set[tuple[str, ...]] = set()
         for moves in match.rounds:
             for move in moves:
                 texts = tuple(move.row[column].strip() for column in columns)
                 values.add(_by_action(texts, game, mapping) if len(texts) > 1 else texts)
         if len(values) > 1:
-            shown = " and ".join(repr(" ".join(v)) for v in sorted(values)[:2])
+            examples = " and ".join(repr(" ".join(v)) for v in sorted(values)[:2])
             raise StudyError(
-                f"framing {name} changes within a match ({shown}); keep it under round_columns",
+                f"framing {name} changes within a match ({examples}); keep it under round_columns",
                 file=match.file, key=match.lines,
             )  # fmt: skip
         value = next(iter(values))
-        factors[name] = list(value) if isinstance(given, list) else value[0]
+        factors[name] = list(value) if isinstance(source, list) else value[0]
     try:
         Framing(**factors)
     except ValidationError as error:
@@ -316,7 +316,7 @@ def import_rounds(
     rule, mapping_file = (mapping, "mapping") if isinstance(mapping, Mapping) else load_mapping(mapping)
     policy = bad_rows or rule.policy
     if policy not in POLICIES:
-        raise StudyError("no such policy", key="bad_rows", found=policy, allowed=POLICIES)
+        raise StudyError("no such policy", key="bad_rows", actual=policy, allowed=POLICIES)
     if not paths:
         raise StudyError("name at least one file to import")
     tables = [read_table(Path(path), rule, mapping_file) for path in paths]
@@ -389,11 +389,11 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
         files.append({"name": path.name, "sha256": digest})
     for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         try:
-            known = {entry["sha256"] for entry in orjson.loads(read_plain(manifest))["imported"]["files"]}
+            digests = {entry["sha256"] for entry in orjson.loads(read_plain(manifest))["imported"]["files"]}
         except (OSError, RunError, ValueError, KeyError, TypeError):
             continue
         for digest, path in first.items():
-            if digest in known:
+            if digest in digests:
                 notes.append(f"{path} is identical to a file of the run {manifest.parent.name}")
     return files, tuple(notes)
 
@@ -451,11 +451,11 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
             for step, played in enumerate(match.checked.rounds):
                 for seat, one in enumerate(played):
                     row = match.source.rounds[numbers[step] - 1][seat].row
-                    kept = tuple(canonical(row[column]) for column in columns.values())
-                    answer = cache.get((one, kept))
+                    cells = tuple(canonical(row[column]) for column in columns.values())
+                    answer = cache.get((one, cells))
                     if answer is None:
-                        answer = _answer(one, dict(zip(columns, kept, strict=True)))
-                        cache[one, kept] = answer
+                        answer = _answer(one, dict(zip(columns, cells, strict=True)))
+                        cache[one, cells] = answer
                     journal.answer(index, step, seat, "", answer, 0)
                     answers[step, seat, ""] = answer, 0, None
             _finish(journal, plan.unit(index), match, answers)
@@ -468,12 +468,12 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
         journal.close()
 
 
-def _answer(one: SeatRound, kept: dict[str, str]) -> Answer:
+def _answer(one: SeatRound, columns: dict[str, str]) -> Answer:
     facts: dict[str, Any] = {}
     if one.written is not None:
         facts["labels"] = {one.action: one.written.strip()}
-    if kept:
-        facts["columns"] = kept
+    if columns:
+        facts["columns"] = columns
     return Answer(one.action, "imported", None, one.note, facts or None)
 
 

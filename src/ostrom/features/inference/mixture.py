@@ -73,8 +73,8 @@ class ChoiceTable:
         """The same choices with fewer candidates."""
         unknown = [name for name in candidates if name not in self.candidates]
         if unknown or not candidates:
-            found = repr(unknown[0]) if unknown else "none"
-            raise BadSample(f"candidates: {found} (known: {', '.join(self.candidates)})")
+            named = repr(unknown[0]) if unknown else "none"
+            raise BadSample(f"candidates: {named} (known: {', '.join(self.candidates)})")
         if len(set(candidates)) < len(candidates):
             raise BadSample("candidates: the same strategy is named twice")
         index = [self.candidates.index(name) for name in candidates]
@@ -240,9 +240,9 @@ class _Climb:
         joint *= load[:, :, None] / total
         weights = joint.sum(axis=1) / self._units
         expected = joint.reshape(len(load), -1) @ self._table
-        kept = expected * follows / chance
+        follow = expected * follows / chance
         moves = expected[:, self._telling].sum(axis=1)
-        rate = np.where(moves > 0, kept[:, self._telling].sum(axis=1) / np.maximum(moves, 1e-300), faithful)
+        rate = np.where(moves > 0, follow[:, self._telling].sum(axis=1) / np.maximum(moves, 1e-300), faithful)
         rate = np.minimum(np.maximum(rate, 0.5), SURE)
         moved: Floats = np.maximum(np.abs(weights - self.weights).max(axis=1), np.abs(rate - faithful))
         self.weights, self.faithful = weights, rate
@@ -306,13 +306,13 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     here = np.append(weights, faithful)
     height, gradient, likelihood = evaluate(here)
     if k > 1 or faithful < SURE:
-        whole = {"type": "eq", "fun": lambda x: x[:-1].sum() - 1, "jac": lambda _: np.append(np.ones(k), 0)}
+        sum_to_one = {"type": "eq", "fun": lambda x: x[:-1].sum() - 1, "jac": lambda _: np.append(np.ones(k), 0)}
         answer = minimize(
             lambda x: -evaluate(x)[0] / n,
             here,
             jac=lambda x: -evaluate(x)[1] / n,
             bounds=[(0.0, 1.0)] * k + [(0.5, SURE)],
-            constraints=whole,
+            constraints=sum_to_one,
             method="SLSQP",
             options={"maxiter": 200, "ftol": 1e-13},
         )

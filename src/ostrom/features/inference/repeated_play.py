@@ -42,16 +42,16 @@ def named_candidates(texts: Iterable[str]) -> tuple[str, ...]:
     >>> named_candidates(["grim,random:0.5,tit_for_tat", "zd_extortion:3,0.1", "grim,my_own"])
     ('grim', 'random:0.5', 'tit_for_tat', 'zd_extortion:3,0.1', 'grim', 'my_own')
     """
-    known, found = set(strategies.names()), list[str]()
+    names, candidates = set(strategies.names()), list[str]()
     for text in texts:
         first = True
         for piece in (part.strip() for part in text.split(",")):
-            if not first and ":" in found[-1] and piece.partition(":")[0] not in known:
-                found[-1] += f",{piece}"
+            if not first and ":" in candidates[-1] and piece.partition(":")[0] not in names:
+                candidates[-1] += f",{piece}"
             else:
-                found.append(piece)
+                candidates.append(piece)
             first = False
-    return tuple(found)
+    return tuple(candidates)
 
 
 def build_candidates(names: Sequence[str]) -> dict[str, Strategy]:
@@ -94,17 +94,17 @@ def prescribed_moves(
         raise UsageError(f"game {game.name} defines no cooperative action for seat {seat + 1}")
     past = list(rounds)
 
-    def seen(as_shown: Game) -> list[View]:
-        return [View(as_shown, seat, mechanism, n + 1, History(past, n), facts) for n in range(len(past))]
+    def seen(seen_game: Game) -> list[View]:
+        return [View(seen_game, seat, mechanism, n + 1, History(past, n), facts) for n in range(len(past))]
 
     coded = seen(game)
     plain = coded if original is None else seen(original)
-    found = {}
+    moves = {}
     for name, strategy in candidates.items():
         strategy.forget()
         views = coded if strategy.needs_cooperation else plain
-        found[name] = tuple(float(strategy.odds(view)[cooperative]) for view in views)
-    return found
+        moves[name] = tuple(float(strategy.odds(view)[cooperative]) for view in views)
+    return moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +154,14 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
         raise UsageError(f"{data.name}: no match is finished, so there are no moves to infer strategies from")
     matches, why = list[RepeatedMatch](), dict[str, int]()
     for match, lines in groupby(rows, key=lambda row: row["match"]):
-        made = _match(data, match, list(lines), by)
-        if isinstance(made, RepeatedMatch):
-            matches.append(made)
+        outcome = _match(data, match, list(lines), by)
+        if isinstance(outcome, RepeatedMatch):
+            matches.append(outcome)
         else:
-            why[made] = why.get(made, 0) + 1
+            why[outcome] = why.get(outcome, 0) + 1
     if not matches:
-        told = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
-        raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {told}")
+        reasons = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
+        raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {reasons}")
     if "game" not in by and any(m.coded for m in matches) and len({m.game.name for m in matches}) > 1:
         # An action of one game is no action of another: what is about actions is never pooled over games.
         return repeated_matches(data, (*by, "game"))
@@ -213,12 +213,12 @@ def by_actions(game: Game) -> Game:
     Strategies about cooperation are then strategies about actions: tit for tat repeats the other's last
     action, the cooperator always plays the first one, the defector the second.
     """
-    known = _CODED.get(id(game))
-    if known is None or known[0] is not game:
+    cached = _CODED.get(id(game))
+    if cached is None or cached[0] is not game:
         if len(_CODED) > 1000:
             _CODED.clear()
-        known = _CODED[id(game)] = (game, replace(table_of(game), cooperative=(0, 0), defective=(1, 1)))
-    return known[1]
+        cached = _CODED[id(game)] = (game, replace(table_of(game), cooperative=(0, 0), defective=(1, 1)))
+    return cached[1]
 
 
 def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:

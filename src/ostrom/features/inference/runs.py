@@ -140,15 +140,15 @@ def _response(
         return StateResponse(state, 0, 0, 0, None, None, "never reached")
     at, inside = [moves[index] for index in reached], [matches[index] for index in reached]
     rounds = wilson(int(sum(at)), len(at), unit="round", level=level)
-    found, count = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level), len(set(inside))
+    limits, count = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level), len(set(inside))
     over_matches = (
-        Estimate({}, found.value, found.low, found.high, count, "match", found.method, found.note, level)
-        if found.low is not None and found.high is not None
+        Estimate({}, limits.value, limits.low, limits.high, count, "match", limits.method, limits.note, level)
+        if limits.low is not None and limits.high is not None
         else None
     )
     return StateResponse(
         state, int(sum(at)), len(at), count, rounds, over_matches,
-        (found.note or None) if over_matches is None else None,
+        (limits.note or None) if over_matches is None else None,
     )  # fmt: skip
 
 
@@ -357,5 +357,5 @@ def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:
     levels = sorted({m.noise for m in matches})
     if levels[-1] == 0.0:
         return ()
-    told = ", ".join(f"{level:g}" for level in levels)
-    return (f"the mechanism changes moves by accident (noise {told}): error rates include this",)
+    amounts = ", ".join(f"{level:g}" for level in levels)
+    return (f"the mechanism changes moves by accident (noise {amounts}): error rates include this",)

@@ -98,8 +98,8 @@ class Statement:
     def situations(self) -> Iterator[tuple[str, float, float]]:
         """Every situation that occurred: its key, the stated chance of the first action, and how often it was taken."""
         places = ["first", *(place_key(own + 1, other + 1) for own, other in self.rounds[:-1])]
-        taken = [(chance, own == 0) for chance, (own, _) in zip(self.chances, self.rounds, strict=True)]
-        for key, met in grouped(zip(places, taken, strict=True)).items():
+        moves = [(chance, own == 0) for chance, (own, _) in zip(self.chances, self.rounds, strict=True)]
+        for key, met in grouped(zip(places, moves, strict=True)).items():
             yield key, math.fsum(c for c, _ in met) / len(met), sum(a for _, a in met) / len(met)
 
     def same_strategy(self) -> bool:
@@ -107,10 +107,10 @@ class Statement:
         game = self.game if None not in self.game.cooperative else by_actions(self.game)
         good = game.cooperative[self.seat]
         rounds = [Round(n, self._profile(*pair), (0.0, 0.0)) for n, pair in enumerate(self.rounds, 1)]
-        known = prescribed_moves(build_candidates(DEFAULT_CANDIDATES), game, self.seat, rounds)
-        said = [c if good == 0 else 1 - c for c in self.chances]
+        prescribed = prescribed_moves(build_candidates(DEFAULT_CANDIDATES), game, self.seat, rounds)
+        stated = [c if good == 0 else 1 - c for c in self.chances]
         done = [float(own == good) for own, _ in self.rounds]
-        return bool(_nearest(known, said) & _nearest(known, done))
+        return bool(_nearest(prescribed, stated) & _nearest(prescribed, done))
 
     def _profile(self, own: int, other: int) -> tuple[int, ...]:
         return (own, other) if self.seat == 0 else (other, own)
@@ -119,8 +119,8 @@ class Statement:
         return self.game.payoff(self._profile(own, other))[self.seat]
 
 
-def _nearest(known: Mapping[str, Sequence[float]], wanted: Sequence[float]) -> set[str]:
-    far = {name: math.fsum(abs(a - b) for a, b in zip(of, wanted, strict=True)) for name, of in known.items()}
+def _nearest(candidates: Mapping[str, Sequence[float]], wanted: Sequence[float]) -> set[str]:
+    far = {name: math.fsum(abs(a - b) for a, b in zip(of, wanted, strict=True)) for name, of in candidates.items()}
     least = min(far.values())
     return {name for name, distance in far.items() if distance <= least + 1e-9}
 
@@ -240,9 +240,9 @@ class SaidAndDone(NamedTuple):
 def said_and_done(data: RunData) -> SaidAndDone:
     """Stated and revealed chances in every situation, and their correlation by agent and time of stating."""
     pairs = grouped(
-        ((statement.agent, statement.when, key), (said, done))
+        ((statement.agent, statement.when, key), (stated, done))
         for statement in statements(data)
-        for key, said, done in statement.situations()
+        for key, stated, done in statement.situations()
     )
     times = grouped(((agent, when), pair) for (agent, when, _), met in pairs.items() for pair in met)
     situations = [

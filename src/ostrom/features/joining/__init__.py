@@ -45,7 +45,7 @@ def join_shards(
     """
     target = Folder(Path(runs) / check_name(name))
     manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
-    whole = _whole(manifests)
+    combined = _whole(manifests)
     trees = {manifest["shard"]["trees"] for _, manifest in manifests}
     if len(trees) > 1:
         raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
@@ -57,7 +57,7 @@ def join_shards(
         refuse_versions(journals)
         # The plan is that of the undivided study: it says which units belong to which shard.
         journal = JoinedJournal(target.path / MANIFEST, journals)
-        plan = read_plan(PlanSource(manifests[0][0].path, whole, journal))
+        plan = read_plan(PlanSource(manifests[0][0].path, combined, journal))
         journal.assign(plan.group)
         states = journal.states()
         if (most := max((*states, *journal.begun()), default=0)) >= len(plan) > 0:
@@ -69,7 +69,7 @@ def join_shards(
         if verify:
             for folder, _ in manifests:
                 check_run(folder.path)
-        _write(target, whole, manifests, [part.entries for part in journals])
+        _write(target, combined, manifests, [part.entries for part in journals])
     return joined
 
 
@@ -99,24 +99,24 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
 
 def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
     """The manifest of the undivided study; refused where a shard is of another one."""
-    whole = undivided(manifests[0][1])
+    combined = undivided(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):
-        refuse_apart(folder.path, manifest, whole, Shard(number, len(manifests)))
+        refuse_apart(folder.path, manifest, combined, Shard(number, len(manifests)))
     models: dict[str, Any] = {}
     for _, manifest in manifests:
         models = {**(manifest.get("models") or {}), **models}
-    apart = {key: value for key, value in whole.items() if key not in ("models_before", "served")}
+    apart = {key: value for key, value in combined.items() if key not in ("models_before", "served")}
     return {**apart, "created": min(manifest["created"] for _, manifest in manifests), "models": models}
 
 
 def _write(
-    target: Folder, whole: dict[str, Any], manifests: Sequence[tuple[Folder, dict[str, Any]]], entries: Sequence[int]
+    target: Folder, combined: dict[str, Any], manifests: Sequence[tuple[Folder, dict[str, Any]]], entries: Sequence[int]
 ) -> None:
     """Write the manifest of the joined run; another run of this name is refused."""
     refuse_link(target.path)
     if target.path.exists() and any(target.path.iterdir()):
         old = target.manifest()
-        if old.get("joined") is None or identity(undivided(old)) != identity(whole):
+        if old.get("joined") is None or identity(undivided(old)) != identity(combined):
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]
@@ -131,7 +131,7 @@ def _write(
     try:
         # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
-        target.write_manifest({**whole, "joined": shard_entries})
-        copy_game_files(game_hashes(whole), manifests[0][0].path, target.path)
+        target.write_manifest({**combined, "joined": shard_entries})
+        copy_game_files(game_hashes(combined), manifests[0][0].path, target.path)
     finally:
         target.unlock()

@@ -143,12 +143,12 @@ def _text(corpus: JudgedCorpus, report: dict[str, Any]) -> Iterator[TextItem]:
         shares = [s for s in report["shares"] if s["factor"] == factor and s["judge"] == first]
         tests = {t["motive"]: t for t in report["tests"] if t["factor"] == factor and t["judge"] == first}
         levels = list(dict.fromkeys(s["level"] for s in shares))
-        found = {(s["motive"], s["level"]): s["share"] for s in shares}
+        by_level = {(s["motive"], s["level"]): s["share"] for s in shares}
         yield TextTable(
             f"Share of decisions by {factor}, judged by {first}",
             ["motive", *levels, "Cramer's V", "p (Holm)"],
             [
-                [title, *(found[name, level] for level in levels), tests[name]["cramers_v"], tests[name]["p_holm"]]
+                [title, *(by_level[name, level] for level in levels), tests[name]["cramers_v"], tests[name]["p_holm"]]
                 for name, title in titles.items()
             ],
         )

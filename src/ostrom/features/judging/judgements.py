@@ -52,20 +52,20 @@ def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
         raise StudyError(
             f"must map names to {{title, definition}} (found {in_words(listed)})", file=name, key="motives"
         )
-    return tuple(_motive(key, given, name) for key, given in listed.items())
+    return tuple(_motive(key, entry, name) for key, entry in listed.items())
 
 
-def _motive(key: Any, given: Any, file: str) -> Motive:
+def _motive(key: Any, entry: Any, file: str) -> Motive:
     where = f"motives.{key}"
     if not isinstance(key, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", key):
         raise StudyError("a motive's name is made of small letters, digits and _", file=file, key=where)
-    if not isinstance(given, dict) or set(given) != {"title", "definition"}:
-        found = sorted(map(str, given)) if isinstance(given, dict) else given
-        raise StudyError("needs a title and a definition, nothing else", file=file, key=where, found=found)
-    for part, text in given.items():
+    if not isinstance(entry, dict) or set(entry) != {"title", "definition"}:
+        content = sorted(map(str, entry)) if isinstance(entry, dict) else entry
+        raise StudyError("needs a title and a definition, nothing else", file=file, key=where, actual=content)
+    for part, text in entry.items():
         if not isinstance(text, str) or not text.strip():
-            raise StudyError("must be a text", file=file, key=f"{where}.{part}", found=text)
-    return Motive(key, " ".join(given["title"].split()), " ".join(given["definition"].split()))
+            raise StudyError("must be a text", file=file, key=f"{where}.{part}", actual=text)
+    return Motive(key, " ".join(entry["title"].split()), " ".join(entry["definition"].split()))
 
 
 JUDGED = "judged.parquet"
@@ -169,10 +169,10 @@ class MotiveShare:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
-        made = self.estimate
+        interval = self.estimate
         return {
-            **own, "share": self.share, "low": made.low, "high": made.high, "matches": made.n,
-            "method": made.method, "note": made.note or None,
+            **own, "share": self.share, "low": interval.low, "high": interval.high, "matches": interval.n,
+            "method": interval.method, "note": interval.note or None,
         }  # fmt: skip
 
 
@@ -249,21 +249,21 @@ def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> 
     who = _judge(corpus, judge)
     levels = _levels(corpus, factor, who)
     names = [*(motive.name for motive in corpus.motives), NONE]
-    found: list[tuple[str, ChiSquare | None, str | None]] = []
+    tests: list[tuple[str, ChiSquare | None, str | None]] = []
     for name in names:
         counts = [[sum(_shows(row, name) for row in rows), len(rows)] for rows in levels.values()]
         table = [[times, total - times] for times, total in counts]
         try:
-            found.append((name, chi_square(table, unit="decision"), None))
+            tests.append((name, chi_square(table, unit="decision"), None))
         except StatisticsError as error:
             times, total = sum(t for t, _ in counts), sum(n for _, n in counts)
             why = "never labelled" if not times else "always labelled" if times == total else str(error)
-            found.append((name, None, f"only one {factor}" if len(levels) < 2 else why))
-    tested = [test.p for _, test, _ in found if test is not None]
+            tests.append((name, None, f"only one {factor}" if len(levels) < 2 else why))
+    tested = [test.p for _, test, _ in tests if test is not None]
     adjusted = iter(holm(tested) if tested else ())
     return [
         Dependence(who, factor, name, test, next(adjusted) if test is not None else None, why)
-        for name, test, why in found
+        for name, test, why in tests
     ]
 
 

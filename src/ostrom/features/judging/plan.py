@@ -29,7 +29,7 @@ from ostrom.features.judging.judgements import JUDGED, motive_column
 from ostrom.framing import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import draft_of, read_plain, write_whole
+from ostrom.ground.files import draft_of, read_plain, write_atomically
 from ostrom.ground.streams import key_of
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.studies.run import Run
@@ -218,14 +218,14 @@ class JudgePlan(DerivedPlan):
 
     def text(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """What the player was told and what it replied, from the journal of the judged run."""
-        found = trace_of(self.run, row["match"], row["step"], row["player"] - 1)
-        if found is None or found.call != row["call"]:
+        trace = trace_of(self.run, row["match"], row["step"], row["player"] - 1)
+        if trace is None or trace.call != row["call"]:
             raise RunError(
                 f"{self.run.folder.path}: the reply of match {row['match']}, step {row['step']}, player "
                 f"{row['player']} is not the one that was to be judged; was the run replaced?"
             )
-        messages = self.run.journal.prompt(found.call) or []
-        return "\n\n".join(text for role, text in messages[:1] if role == "user"), found.text
+        messages = self.run.journal.prompt(trace.call) or []
+        return "\n\n".join(text for role, text in messages[:1] if role == "user"), trace.text
 
 
 def corpus_name(judges: Sequence[Judge]) -> str:
@@ -317,9 +317,9 @@ def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None
     return None if call is None else JudgedTrace(call, text.strip())
 
 
-def collect(run: Run, known: Sequence[Mapping[str, Any]], shortest: int = SHORTEST) -> list[dict[str, Any]]:
+def collect(run: Run, earlier: Sequence[Mapping[str, Any]], shortest: int = SHORTEST) -> list[dict[str, Any]]:
     """The corpus: the decisions listed before, in their order, then new reasoned play decisions."""
-    places = {(row["match"], row["step"], row["player"]) for row in known}
+    places = {(row["match"], row["step"], row["player"]) for row in earlier}
     fresh = []
     for row in run.rows.decisions():
         if row["state"] != "done" or row["kind"] != "act" or row["model"] is None or row["invalid"]:
@@ -331,7 +331,7 @@ def collect(run: Run, known: Sequence[Mapping[str, Any]], shortest: int = SHORTE
         if trace is not None and len(trace.text) >= shortest:
             fresh.append({**{k: v for k, v in row.items() if k not in DROPPED}, "call": trace.call})
     fresh.sort(key=lambda row: key_of(f"judge:{row['match']}:{row['step']}:{row['player']}"))
-    return [*map(dict, known), *fresh]
+    return [*map(dict, earlier), *fresh]
 
 
 def read_corpus(folder: Path) -> list[dict[str, Any]]:
@@ -349,6 +349,6 @@ def write_corpus(folder: Path, corpus: Sequence[Mapping[str, Any]]) -> None:
     """Write the list whole or not at all."""
     path = folder / CORPUS
     try:
-        write_whole(path, b"".join(orjson.dumps(row) + b"\n" for row in corpus))
+        write_atomically(path, b"".join(orjson.dumps(row) + b"\n" for row in corpus))
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror})") from None

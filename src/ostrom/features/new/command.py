@@ -49,8 +49,8 @@ def wordings() -> dict[str, Wording]:
     for name, package in replications().items():
         file = files(package).joinpath(FILE)
         if file.is_file():
-            told = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{FILE}")
-            declared[name.replace("_", "-")] = validate(Wording, told, f"{name}/{FILE}")
+            content = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{FILE}")
+            declared[name.replace("_", "-")] = validate(Wording, content, f"{name}/{FILE}")
     return declared
 
 
@@ -136,11 +136,11 @@ def new(
         place = Path(name)
         if place.exists() or place.is_symlink():
             raise UsageError(f"{place} exists already: choose another name")
-        said = new_prompts(place, paper or like)
+        message = new_prompts(place, paper or like)
     elif paper is not None:
         raise UsageError("--paper is for `ostrom new prompts`; begin with a built-in part with --like")
     else:
         from ostrom.features.new.files import write
 
-        place, said = write(kind, plain, like)
-    return Output({"kind": kind, "file": str(place)}, [Remark(said)])
+        place, message = write(kind, plain, like)
+    return Output({"kind": kind, "file": str(place)}, [Remark(message)])

@@ -67,11 +67,11 @@ def observe(
             told=folder.exists and made_before_2(folder.manifest()),
         )
         parent = None if dry_run else standing_of(seen)
-    found = resolve(with_observers(watched, model), changes=set_ or (), options=options)
+    resolved = resolve(with_observers(watched, model), changes=set_ or (), options=options)
     if dry_run:
-        return forecast_plan(found)
-    refuse_unused(found)
-    return play_and_report(found, runs / check_name(found.plan.name), report=report, parent=parent)
+        return forecast_plan(resolved)
+    refuse_unused(resolved)
+    return play_and_report(resolved, runs / check_name(resolved.plan.name), report=report, parent=parent)
 
 
 MOST_MATCHES = 2000
@@ -176,12 +176,12 @@ def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str,
 def _agent(run: Run) -> dict[str, Any]:
     """How the players of the run were asked, without who decided; what is not known is as in AGENT."""
     agent = run.manifest["study"].get("agent") or {}
-    kept = {
+    settings = {
         key: value
         for key, value in agent.items()
         if key not in (*WAYS, "tree", "persona", "persona_in", "prompts", "system")
     }
-    return kept or dict(AGENT)
+    return settings or dict(AGENT)
 
 
 def _framing(unit: Unit) -> dict[str, Any]:
@@ -201,10 +201,10 @@ def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, 
     )
     if unknown := sorted(set(matches) - set(moves)):
         raise UsageError(f"--match {unknown[0]}: {run.name} has no such match with rounds")
-    whole = {
+    complete = {
         match: grouped((row["round"], (row["seat"], row["action"])) for row in rows)
         for match, rows in moves.items()
         if (not matches or match in matches)
         and all(row["state"] == "done" and None not in (row["action"], row["round"]) for row in rows)
     }
-    return {match: {number: dict(of) for number, of in rounds.items()} for match, rounds in whole.items()}
+    return {match: {number: dict(of) for number, of in rounds.items()} for match, rounds in complete.items()}

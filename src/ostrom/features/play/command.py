@@ -76,7 +76,7 @@ def play(
         heads.append("points" if stages[player] else f"points of {name}")
     table = [
         [played.number, *(
-            shown for player in stages for shown in (
+            cell for player in stages for cell in (
                 *(", ".join(done.get((played.number, player, stage), ())) or None for stage in stages[player]),
                 played.payoffs[player - 1],
             )

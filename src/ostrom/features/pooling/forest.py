@@ -42,9 +42,9 @@ def forest_rows(one: LabPool) -> list[dict[str, Any]]:
          "high": lab.estimate.high}
         for lab in one.labs
     ]  # fmt: skip
-    found = one.pooled
-    rows.append({"label": "pooled", "series": SERIES[1], "mean": found.value, "low": found.low, "high": found.high})
-    if found.prediction is not None:
-        low, high = found.prediction
-        rows.append({"label": "a further run", "series": SERIES[2], "mean": found.value, "low": low, "high": high})
+    pooled = one.pooled
+    rows.append({"label": "pooled", "series": SERIES[1], "mean": pooled.value, "low": pooled.low, "high": pooled.high})
+    if pooled.prediction is not None:
+        low, high = pooled.prediction
+        rows.append({"label": "a further run", "series": SERIES[2], "mean": pooled.value, "low": low, "high": high})
     return rows

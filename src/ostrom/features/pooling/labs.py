@@ -103,12 +103,12 @@ def pool_runs(
         query = query.model_copy(update={"agents": (ALL,), "mean_over_agents": True})  # one population for all labs
     single = all(len(models_of(run.manifest)) == 1 for run in runs)
     answers = {name: _asked(run, query, level, single) for name, run in zip(names, runs, strict=True)}
-    refuse_copies(dict(zip(names, runs, strict=True)), {name: found for name, (found, _) in answers.items()})
+    refuse_copies(dict(zip(names, runs, strict=True)), {name: estimates for name, (estimates, _) in answers.items()})
     if "agent" not in query.by and all(len({one.key.get("agent") for one in of}) < 2 for of, _ in answers.values()):
         answers = {name: ([_unsplit(one) for one in of], why) for name, (of, why) in answers.items()}
     keys: dict[tuple[tuple[str, Any], ...], None] = {}
-    for found, _ in answers.values():
-        keys.update(dict.fromkeys(tuple(one.key.items()) for one in found))
+    for estimates, _ in answers.values():
+        keys.update(dict.fromkeys(tuple(one.key.items()) for one in estimates))
     if not keys:
         raise UsageError(
             f"{query.words}: no run has a value ({'; '.join(dict.fromkeys(w for _, w in answers.values()))})"
@@ -178,14 +178,14 @@ def _asked(run: RunData, query: Query, level: float, single: bool) -> tuple[list
     Where every lab has a single model, groups by the model are the same group in each.
     """
     models = models_of(run.manifest)
-    asked = query.of(models[0]) if len(models) == 1 else query
+    question = query.of(models[0]) if len(models) == 1 else query
     try:
-        found = asked.ask(run, level)
+        estimates = question.ask(run, level)
     except NoSuchLevel as error:
         return [], str(error)
     if single:
-        found = [replace(one, key=_unnamed(one.key, models[0])) for one in found]
-    return found, "no finished match that is asked for has a value"
+        estimates = [replace(one, key=_unnamed(one.key, models[0])) for one in estimates]
+    return estimates, "no finished match that is asked for has a value"
 
 
 def _unnamed(key: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _pool(
 ) -> LabPool:
     estimates: dict[str, Estimate] = {}
     left_out: dict[str, str] = {}
-    for name, (found, why) in answers.items():
-        one = next((one for one in found if one.key == key), None)
+    for name, (answered, why) in answers.items():
+        one = next((one for one in answered if one.key == key), None)
         if one is None:
             left_out[name] = why
         elif one.low is None and not (one.inference is not None and one.inference.alike and one.inference.bets):
@@ -221,14 +221,14 @@ def _pool(
     bounds = _bounds(estimates.values())
     if all(map(math.isfinite, bounds)):
         variances = evened(variances, [one.n for one in estimates.values()])
-    whole = pooled(values, variances, level, bounds)
+    overall = pooled(values, variances, level, bounds)
     labs = tuple(
         Lab(name, one, v, weight)
-        for (name, one), v, weight in zip(estimates.items(), variances, whole.weights, strict=True)
+        for (name, one), v, weight in zip(estimates.items(), variances, overall.weights, strict=True)
     )
     moderators = [_moderated(keys, of, labs, level) for keys, of in differing]
     without = tuple(without_each(values, variances, level, bounds))
-    return LabPool(key, labs, left_out, whole, without, tuple(filter(None, moderators)))
+    return LabPool(key, labs, left_out, overall, without, tuple(filter(None, moderators)))
 
 
 def variance_of(one: Estimate) -> float:

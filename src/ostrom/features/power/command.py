@@ -100,8 +100,8 @@ def power(
         raise UsageError(
             "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
         )
-    given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
-    query = validate(Query, given_query, "--contrast") if rule is None else rule
+    query_fields = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
+    query = validate(Query, query_fields, "--contrast") if rule is None else rule
     design = powering.design_of(resolved.plan, query)
     if correlation and not design.paired:
         raise UsageError(
@@ -117,8 +117,8 @@ def power(
             source += f" ({data[0].so_far})" if data[0].so_far else ""
             pace = assuming.pace_of(data[0]) if pace is None else pace
         measured = measured_replies(from_, runs)
-        given = {"baseline": baseline, "sd": sd, "correlation": correlation}
-        changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        stated = {"baseline": baseline, "sd": sd, "correlation": correlation}
+        changed: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
         assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
         source += f", with stated {', '.join(changed)}" if changed else ""
     if rule is not None:
@@ -135,17 +135,17 @@ def power(
         )
         return _sequences(sequential, resolved.plan.name, rule, assumed, source, simulations)
     question = powering.PowerQuestion(true, within, level, target, simulations, seed)
-    made = powering.power_curve(
+    curve = powering.power_curve(
         resolved.plan, query, question, numbers, assumed, source, design=design, prices=options.rates,
         measured=measured, seconds_per_call=pace,
         progress=lambda n: show(Remark(f"simulating {n} seeds")),
     )  # fmt: skip
     if chart is not None:
-        powering.write_chart(made, chart, resolved.plan.name, query)
+        powering.write_chart(curve, chart, resolved.plan.name, query)
     return Output(
-        _document(made, resolved.plan.name, query, question),
-        _text(made, resolved.plan.name, query.words, question, timed=pace is not None),
-        source=made,
+        _document(curve, resolved.plan.name, query, question),
+        _text(curve, resolved.plan.name, query.words, question, timed=pace is not None),
+        source=curve,
         rows_key="points",
     )
 

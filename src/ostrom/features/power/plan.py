@@ -76,13 +76,13 @@ class PowerCurve:
 
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
     """What one seed of a study adds to a contrast."""
-    made, columns = planned_contrast(plan, query)
+    contrast, columns = planned_contrast(plan, query)
     conditions, places, numbers = [], [], dict[Any, int]()
-    for _, side in made.sides:
+    for _, side in contrast.sides:
         own = [(u, x) for u, x in zip(side.units, side.labels, strict=True) if u.rows[0]["seed"] == plan.study.seed]
         conditions.append(tuple(condition_of(unit.rows[0], columns) for unit, _ in own))
         places.append(tuple(numbers.setdefault(label, len(numbers)) for _, label in own))
-    return SeedLayout(made, (conditions[0], conditions[1]), (places[0], places[1]))
+    return SeedLayout(contrast, (conditions[0], conditions[1]), (places[0], places[1]))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def power_curve(
         return powers[n]
 
     needed = _smallest(lambda n: power(n).value >= question.target, sorted(seeds))
-    shown = sorted({*seeds, *([needed] if needed is not None else [])})
+    sizes = sorted({*seeds, *([needed] if needed is not None else [])})
     units = len({*layout.places[0], *layout.places[1]})
     points = tuple(
         PowerAt(
@@ -144,7 +144,7 @@ def power_curve(
             3600 * cost.hours(n) if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
             n * int(cost.at_most["calls"] or 0),
         )
-        for n in shown
+        for n in sizes
     )  # fmt: skip
     if question.within is None:
         words = ("p is below 0.05 on the side of the effect (the word YES)", "p is below 0.05 where nothing differs")
@@ -186,15 +186,15 @@ def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
     return within if up >= down - 1e-6 else -within
 
 
-def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -> Estimate:
+def _found(simulated: Simulation, seeds: int, question: PowerQuestion, seed: int) -> Estimate:
     """How often the analysis of simulated runs says what is looked for."""
-    runs = simulated.inferences(seeds, asked.simulations, seed)
-    if asked.within is not None:
-        hits = sum(inside(of, asked.within, asked.level) for of in runs)
+    runs = simulated.inferences(seeds, question.simulations, seed)
+    if question.within is not None:
+        hits = sum(inside(of, question.within, question.level) for of in runs)
     else:
-        sides = (asked.effect,) if simulated.effect else (1.0, -1.0)
-        hits = sum(any(says_yes(of, side, asked.level) for side in sides) for of in runs)
-    return share(hits, asked.simulations)
+        sides = (question.effect,) if simulated.effect else (1.0, -1.0)
+        hits = sum(any(says_yes(of, side, question.level) for side in sides) for of in runs)
+    return share(hits, question.simulations)
 
 
 def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | None:
@@ -275,9 +275,9 @@ def sequential(
                 break
     numbers = sorted(look.seeds for look in ends)
     mean, truth = math.fsum(numbers) / len(numbers), simulated.truth
-    known = [look for look in ends if look.low is not None and look.high is not None]
-    apart = sum((look.low or 0.0) > 1e-12 or (look.high or 0.0) < -1e-12 for look in known)
-    holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in known)
+    bounded = [look for look in ends if look.low is not None and look.high is not None]
+    apart = sum((look.low or 0.0) > 1e-12 or (look.high or 0.0) < -1e-12 for look in bounded)
+    holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in bounded)
     met = sum(look.why == MET for look in ends)
     return SequentialResult(
         truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
@@ -301,9 +301,9 @@ def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None
     ]
     # Far beyond the number that suffices the curve is flat: the part around it is what matters.
     most = max(p.seeds for p in curve.points) if curve.needed is None else max(2 * curve.needed, 5)
-    shown = [row for row in rows if row["x"] <= most]
+    visible = [row for row in rows if row["x"] <= most]
     chart = curves(
-        shown, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
+        visible, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
         target=curve.target,
     )  # fmt: skip
     needed = "No number of seeds that was tried reaches" if curve.needed is None else f"{curve.needed} seeds reach"

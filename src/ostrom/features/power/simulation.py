@@ -195,17 +195,17 @@ def share(hits: int, of: int) -> Estimate:
     return estimated({}, share_of(hits, of, unit="run"), of, "run")
 
 
-def says_yes(found: Inference, side: float, level: float) -> bool:
+def says_yes(inference: Inference, side: float, level: float) -> bool:
     """Whether the word is YES, on one side of zero: above for a positive ``side``, below for a negative one."""
-    p = found.p_value()
-    return p is not None and p < 1 - level and found.decides and found.value * side > 0
+    p = inference.p_value()
+    return p is not None and p < 1 - level and inference.decides and inference.value * side > 0
 
 
-def inside(found: Inference, margin: float, level: float) -> bool:
+def inside(inference: Inference, margin: float, level: float) -> bool:
     """Whether a gate ``within`` a margin passes; one without guaranteed bounds goes by the interval."""
-    if not found.why_approximate:
-        return found.surely_within(-margin - 1e-12, margin + 1e-12, level)
-    ends = found.reach(level)
+    if not inference.why_approximate:
+        return inference.surely_within(-margin - 1e-12, margin + 1e-12, level)
+    ends = inference.reach(level)
     return ends is not None and -margin - 1e-12 <= ends[0] and ends[1] <= margin + 1e-12
 
 
@@ -215,34 +215,34 @@ ENOUGH_PAIRS = 10
 
 def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
-    found = query.values(pilot)
-    if not found.rows:
+    observed = query.values(pilot)
+    if not observed.rows:
         raise UsageError(f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}")
-    sides = sides_of(found, query)
-    made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
-    low, high = made.bounds
+    sides = sides_of(observed, query)
+    contrast, columns = comparison(observed, *sides, query.pair[0], ()), condition_columns(observed, query, *sides)
+    low, high = contrast.bounds
     values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
-    for number, (_, side) in enumerate(made.sides):
+    for number, (_, side) in enumerate(contrast.sides):
         for unit in side.units:
             values[number].setdefault(condition_of(unit.rows[0], columns), []).append(unit.value)
     squares, freedom, room = 0.0, 0, 0.0
-    for seen in (of for one, sure in zip(values, made.certain, strict=True) if not sure for of in one.values()):
+    for seen in (of for one, sure in zip(values, contrast.certain, strict=True) if not sure for of in one.values()):
         mean = math.fsum(seen) / len(seen)
         squares += math.fsum((x - mean) ** 2 for x in seen)
         freedom += len(seen) - 1
         if low is not None and high is not None:
             room += (len(seen) - 1) * (mean - low) * (high - mean)
-    if freedom < (1 if any(made.certain) else 2) or squares <= 1e-12:
+    if freedom < (1 if any(contrast.certain) else 2) or squares <= 1e-12:
         raise UsageError(f"{pilot.name}: shows no spread between matches of one condition; state one with --sd")
     second = [x for seen in values[1].values() for x in seen]
     baseline = math.fsum(second) / len(second)
     conditions = {key: math.fsum(seen) / len(seen) for key, seen in values[1].items()}
-    words = f"run {pilot.name}: {made.n} {'pairs' if made.paired else 'matches'}"
-    assumed = Assumed(baseline, math.sqrt(squares / freedom), _correlation(made), conditions)
+    words = f"run {pilot.name}: {contrast.n} {'pairs' if contrast.paired else 'matches'}"
+    assumed = Assumed(baseline, math.sqrt(squares / freedom), _correlation(contrast), conditions)
     if low is None or high is None or room <= 0:
         return assumed, words
     # The share of the largest possible variance is what stays the same where means differ.
-    return at_share(replace(assumed, share=min(1.0, squares / room)), made.bounds), words
+    return at_share(replace(assumed, share=min(1.0, squares / room)), contrast.bounds), words
 
 
 def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Assumed:
@@ -254,21 +254,22 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
     return replace(assumed, sd=math.sqrt(assumed.share * room))
 
 
-def stated_over(assumed: Assumed, given: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
+def stated_over(assumed: Assumed, stated: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
     """The assumptions from a pilot, with stated values in place of its own."""
-    changed = dict(given)
-    if "baseline" in given:
+    changed = dict(stated)
+    if "baseline" in stated:
         changed["conditions"] = {}
-    if "sd" in given:
+    if "sd" in stated:
         changed["share"] = None
     return at_share(replace(assumed, **changed), bounds)
 
 
-def _correlation(made: UnitFigure) -> float:
+def _correlation(contrast: UnitFigure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
     # A shared seed has one label in several conditions.
     sides = [
-        dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True)) for _, side in made.sides
+        dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True))
+        for _, side in contrast.sides
     ]
     both = [place for place in sides[0] if place in sides[1]]
     groups = grouped((place[1], (sides[0][place], sides[1][place])) for place in both)

@@ -78,35 +78,35 @@ class Battery(Declared):
 
 def batteries() -> dict[str, Any]:
     """The installed batteries by name."""
-    found = dict(replication_files("batteries", ".yaml", "battery"))
+    paths = dict(replication_files("batteries", ".yaml", "battery"))
     for path in sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name):
         if path.name.endswith(".yaml"):
-            found[path.name.removesuffix(".yaml")] = path
-    return found
+            paths[path.name.removesuffix(".yaml")] = path
+    return paths
 
 
 def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:
     """A battery by its file or name, and the folder in which its study files lie."""
-    known = batteries()
+    builtin = batteries()
     if Path(source).suffix in (".yaml", ".yml") or Path(source).is_file():
         text, file = read_text_file(source), source
-    elif source in known:
-        text, file = known[source].read_text(encoding="utf-8"), f"battery {source}"
+    elif source in builtin:
+        text, file = builtin[source].read_text(encoding="utf-8"), f"battery {source}"
     else:
-        raise UnknownName("battery", source, known)
+        raise UnknownName("battery", source, builtin)
     data = read_yaml(text, file)
     if not isinstance(data, dict):
         raise StudyError(f"a battery is a mapping of keys to values (found {in_words(data)})", file=file)
-    made = validate(Battery, data, file)
-    for part in made.parts:
+    battery = validate(Battery, data, file)
+    for part in battery.parts:
         for figure in part.figures:
             try:
                 _ = figure.part
             except UsageError as error:
                 raise UsageError(f"{file}: part {part.name}: figure {figure.name!r}: {error}") from None
-    if preset is not None and not any(preset in part.presets for part in made.parts):
-        raise UnknownName("preset", preset, dict.fromkeys(name for part in made.parts for name in part.presets))
-    return made, folder_of(source) if Path(source).is_file() else Path()
+    if preset is not None and not any(preset in part.presets for part in battery.parts):
+        raise UnknownName("preset", preset, dict.fromkeys(name for part in battery.parts for name in part.presets))
+    return battery, folder_of(source) if Path(source).is_file() else Path()
 
 
 def check_figures(part: BatteryPart, factors: Sequence[Factor]) -> None:
@@ -117,10 +117,10 @@ def check_figures(part: BatteryPart, factors: Sequence[Factor]) -> None:
         picked = figure.where if isinstance(figure.where, Mapping) else {}
         for column in levels.keys() & picked.keys():
             wanted = picked[column]
-            known = [str(level) for level in levels[column]]
+            names = [str(level) for level in levels[column]]
             for level in map(str, wanted if isinstance(wanted, list) else [wanted]):
-                if level not in known:
-                    raise UsageError(f"{where}: {UnknownName(f'level of {column}', level, known)}")
+                if level not in names:
+                    raise UsageError(f"{where}: {UnknownName(f'level of {column}', level, names)}")
         if figure.contrast and figure.pair[0] in levels:
             try:
                 pairs_of(levels[figure.pair[0]], *figure.pair)
@@ -218,9 +218,9 @@ def play_battery(
                 open_run(profile.folder / part.name) as opened,
                 run_data(opened.rows, opened.folder.path, opened.manifest) as data,
             ):
-                taken, note = take(part, data, profile.model, battery.level)
+                figures, note = take(part, data, profile.model, battery.level)
                 profile.bound += standing([data]).bound
-            profile.taken += taken
+            profile.taken += figures
             profile.notes += [note] if note else []
     return list(profiles.values()), False
 
@@ -230,8 +230,8 @@ def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[li
     skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
     if skipped:
-        said = next((row["why"] for row in skipped if row["why"]), "no valid answer")
-        note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({said})"
+        reason = next((row["why"] for row in skipped if row["why"]), "no valid answer")
+        note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({reason})"
     return [_taken(part, figure, data, model, level) for figure in part.figures], note
 
 
@@ -239,15 +239,15 @@ def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, 
     beside = [Other(one.name, one.value, one.source, people=True) for one in figure.beside]
     try:
         # The model is whose profile it is: its name would keep the same figure of two models apart.
-        found = [
+        estimates = [
             replace(one, key={name: value for name, value in one.key.items() if (name, value) != ("agent", model)})
             for one in figure.of(model).ask(data, level)
         ]
-        groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in found]
+        groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
             grouped = [group for group in groups if group] if figure.published.by else []
             beside = [*published_beside(figure.published, grouped, figure.of(model).levels(data)), *beside]
     except OstromError as error:
         return Taken(part, figure, (), tuple(beside), str(error))
-    lacking = "" if found else "no finished match gives this figure"
-    return Taken(part, figure, tuple(found), tuple(beside), lacking)
+    lacking = "" if estimates else "no finished match gives this figure"
+    return Taken(part, figure, tuple(estimates), tuple(beside), lacking)

@@ -50,15 +50,15 @@ def profile(
         model = [against, *model]  # pages show differences to the first model
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
-    found, home = read_battery(battery, preset)
-    sizes = sized(found.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run)
+    chosen, home = read_battery(battery, preset)
+    sizes = sized(chosen.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run)
     if dry_run:
-        return sizes_output(sizes, found.title)
+        return sizes_output(sizes, chosen.title)
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
         check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
-    folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
+    folder = out or Path("profiles") / (chosen.name + (f"-{preset}" if preset else ""))
     profiles, interrupted = play_battery(
-        folder, found, sizes, model, play_found, home=home, preset=preset, options=options, tell=say,
+        folder, chosen, sizes, model, play_found, home=home, preset=preset, options=options, tell=say,
     )  # fmt: skip
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
@@ -67,11 +67,11 @@ def profile(
         if preset == "smoke"
         else ""
     )
-    written = pages.write_pages(folder, found, profiles, about=about)
+    written = pages.write_pages(folder, chosen, profiles, about=about)
     compared = None if against is None else pages.differences(profiles)
     beside = {} if compared is None else {"against": against, "differences": compared[0], "control": compared[1]}
     document = {
-        "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
+        "battery": chosen.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
         "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles), **beside,
     }  # fmt: skip
     tables = list[TextItem]()
@@ -93,11 +93,11 @@ def _table(profile: ModelProfile) -> TextTable:
         ["part", "figure", "group", "value", "interval", "n", "published and people"],
         [
             [
-                taken.part.title, taken.figure.name,
+                entry.part.title, entry.figure.name,
                 ", ".join(str(v) for k, v in e.key.items() if k != "over") or None, e.value, e.interval_text, e.n,
-                ", ".join(f"{o.name} {o.value:.2f}" for o in taken.beside if not o.group)[:60] or None,
+                ", ".join(f"{o.name} {o.value:.2f}" for o in entry.beside if not o.group)[:60] or None,
             ]
-            for taken in profile.taken
-            for e in taken.estimates
+            for entry in profile.taken
+            for e in entry.estimates
         ],
     )  # fmt: skip

@@ -11,7 +11,7 @@ from ostrom.analysis.registered import Standing
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.features.profile.battery import Battery, ModelProfile, Taken
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 from ostrom.reports.axes import ticks_for
@@ -86,9 +86,9 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[Taken]:
     """The first figure of every part; one without groups, where there is one."""
-    parts = grouped((taken.part.name, taken) for taken in profile.taken)
-    figures = [[taken for taken in of if taken.estimates] for of in parts.values()]
-    return [min(of, key=lambda taken: len(taken.estimates) > 1) for of in figures if of]
+    parts = grouped((entry.part.name, entry) for entry in profile.taken)
+    figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
+    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in figures if of]
 
 
 MOST_FIGURES = 6
@@ -98,32 +98,32 @@ MOST_FIGURES = 6
 def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
     """One row for each figure that matters, one column for each model, and differences to the first model."""
     rows, differences = [], []
-    for taken in _firsts(profiles[0])[:MOST_FIGURES]:
-        key = taken.estimates[0].key
+    for entry in _firsts(profiles[0])[:MOST_FIGURES]:
+        key = entry.estimates[0].key
         cells = [
             next(
                 (
-                    found
+                    estimate
                     for one in profile.taken
-                    if (one.part, one.figure) == (taken.part, taken.figure)
-                    for found in one.estimates
-                    if found.key == key
+                    if (one.part, one.figure) == (entry.part, entry.figure)
+                    for estimate in one.estimates
+                    if estimate.key == key
                 ),
                 None,
             )
             for profile in profiles
         ]
-        group = f" ({key_words(key)})" if len(taken.estimates) > 1 else ""
+        group = f" ({key_words(key)})" if len(entry.estimates) > 1 else ""
         ends = [v for e in cells if e for v in (e.value, e.low, e.high) if v is not None]
-        shares = taken.figure.part.scale == "share" and not (taken.figure.contrast or taken.figure.over)
+        shares = entry.figure.part.scale == "share" and not (entry.figure.contrast or entry.figure.over)
         scale = (0.0, 1.0) if shares else ticks_for([*ends, 0.0]).domain
-        rows.append((taken.figure.name + group, cells, scale))
+        rows.append((entry.figure.name + group, cells, scale))
         differences += [
-            (len(rows) - 1, place, made)
+            (len(rows) - 1, place, change)
             for place, other in enumerate(cells[1:], 1)
-            if (made := _difference(cells[0], other)) is not None
+            if (change := _difference(cells[0], other)) is not None
         ]
-    verdicts = above([made for _, _, made in differences])
+    verdicts = above([change for _, _, change in differences])
     words = {(row, place): v for (row, place, _), v in zip(differences, verdicts, strict=True)}
     models = labels([profile.model for profile in profiles])
     head = ["figure", *models.values(), *(f"difference: {name}" for name in list(models.values())[1:])]
@@ -158,19 +158,19 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
 
     Gives plain rows, and the error control in words. A figure that one of two models lacks is left out.
     """
-    known = {
-        (taken.part.name, taken.figure.name, tuple(one.key.items())): one
-        for taken in profiles[0].taken
-        for one in taken.estimates
+    baseline = {
+        (entry.part.name, entry.figure.name, tuple(one.key.items())): one
+        for entry in profiles[0].taken
+        for one in entry.estimates
     }
     rows, estimates = list[dict[str, Any]](), list[Estimate]()
     for profile in profiles[1:]:
-        for taken in profile.taken:
-            for one in taken.estimates:
-                place = (taken.part.name, taken.figure.name, tuple(one.key.items()))
-                difference = _difference(known.get(place), one)
+        for entry in profile.taken:
+            for one in entry.estimates:
+                place = (entry.part.name, entry.figure.name, tuple(one.key.items()))
+                difference = _difference(baseline.get(place), one)
                 if difference is not None:
-                    group = key_words(one.key) if len(taken.estimates) > 1 else ""
+                    group = key_words(one.key) if len(entry.estimates) > 1 else ""
                     rows.append({"model": profile.model, "part": place[0], "figure": place[1], "group": group})
                     estimates.append(difference)
     verdicts = above(estimates)
@@ -209,13 +209,13 @@ def _word(verdict: Verdict | None, model: str) -> Markup:
 
 def _warnings(profiles: Sequence[ModelProfile]) -> list[str]:
     """What must be known, each thing once: what several models share names none of them."""
-    said: dict[str, list[str]] = {}
+    by_note: dict[str, list[str]] = {}
     for profile in profiles:
         for note in profile.notes:
-            said.setdefault(note, []).append(labels([profile.model])[profile.model])
+            by_note.setdefault(note, []).append(labels([profile.model])[profile.model])
     return [
         f"{note.rstrip('.')}." if len(who) == len(profiles) else f"{', '.join(who)}: {note.rstrip('.')}."
-        for note, who in said.items()
+        for note, who in by_note.items()
     ]
 
 
@@ -223,41 +223,43 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
     """One section per part, with a chart per figure."""
     sections: dict[str, Section] = {}
     tables: dict[str, list[list[Any]]] = {}
-    for taken in profiles[0].taken:
-        part = taken.part
+    for entry in profiles[0].taken:
+        part = entry.part
         if part.name not in sections:
             sections[part.name] = Section(f"part-{part.name}", part.title, [part.about] if part.about else [])
         section = sections[part.name]
         number = sum(len(one.figures) for one in sections.values())
         same = [
-            next((t for t in profile.taken if (t.part, t.figure) == (part, taken.figure)), None) for profile in profiles
+            next((t for t in profile.taken if (t.part, t.figure) == (part, entry.figure)), None) for profile in profiles
         ]
-        known = [(profile.model, one) for profile, one in zip(profiles, same, strict=True) if one is not None]
-        section.notes += [f"{taken.figure.name}, {model}: {one.error}" for model, one in known if one.error]
-        if any(one.estimates for _, one in known):
-            section.figures.append(_figure(taken, known, f"f{number}"))
-        tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(known))
+        by_model = [(profile.model, one) for profile, one in zip(profiles, same, strict=True) if one is not None]
+        section.notes += [f"{entry.figure.name}, {model}: {one.error}" for model, one in by_model if one.error]
+        if any(one.estimates for _, one in by_model):
+            section.figures.append(_figure(entry, by_model, f"f{number}"))
+        tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(by_model))
     for name, rows in tables.items():
-        kept = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
-        columns = tuple(COLUMNS[1:][i] for i in kept)
-        table = Table(name, columns, [[row[i] for i in kept] for row in rows], f"{sections[name].title}: every figure")
+        filled = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
+        columns = tuple(COLUMNS[1:][i] for i in filled)
+        table = Table(
+            name, columns, [[row[i] for i in filled] for row in rows], f"{sections[name].title}: every figure"
+        )
         sections[name].tables.append(shown_table(table, ""))
     return list(sections.values())
 
 
-def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> ShownFigure:
+def _figure(entry: Taken, by_model: Sequence[tuple[str, Taken]], prefix: str) -> ShownFigure:
     """Dots with whiskers: the models, then published models and people."""
-    figure = taken.figure
-    models = [model for model, _ in known]
+    figure = entry.figure
+    models = [model for model, _ in by_model]
     tones = colours(models) if len(models) > 1 else [MAIN]
     series: dict[str, str] = {**dict(zip(models, tones, strict=True))}
-    by_group = any(len(one.estimates) > 1 for _, one in known)
+    by_group = any(len(one.estimates) > 1 for _, one in by_model)
     rows = [
         _dot(_group(e) if by_group else model, model, e.value, e.low, e.high)
-        for model, one in known
+        for model, one in by_model
         for e in one.estimates
     ]
-    others = taken.beside
+    others = entry.beside
     for other in others:
         kind = PEOPLE if other.people else PUBLISHED
         label = " / ".join(other.group) if by_group and other.group else other.name
@@ -272,10 +274,10 @@ def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> Sh
         zero=bool(figure.contrast or figure.over),
         legend=by_group,
     )
-    said = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
+    summary = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
     sources = "; ".join(dict.fromkeys(other.source for other in others))
     caption = f"{figure.name}. {figure.about} {'Beside it: ' + sources + '.' if sources else ''}".strip()
-    return ShownFigure(both_widths(chart, prefix), caption, f"{figure.name}. {said}.", "")
+    return ShownFigure(both_widths(chart, prefix), caption, f"{figure.name}. {summary}.", "")
 
 
 def _group(estimate: Estimate) -> str:
@@ -317,16 +319,16 @@ def as_data(profiles: Sequence[ModelProfile]) -> list[Mapping[str, Any]]:
             "notes": profile.notes,
             "figures": [
                 {
-                    "part": taken.part.name,
-                    "figure": taken.figure.name,
-                    "error": taken.error or None,
-                    "estimates": [estimate.as_dict() for estimate in taken.estimates],
+                    "part": entry.part.name,
+                    "figure": entry.figure.name,
+                    "error": entry.error or None,
+                    "estimates": [estimate.as_dict() for estimate in entry.estimates],
                     "beside": [
                         {"name": other.name, "value": other.value, "group": list(other.group), "source": other.source}
-                        for other in taken.beside
+                        for other in entry.beside
                     ],
                 }
-                for taken in profile.taken
+                for entry in profile.taken
             ],
         }
         for profile in profiles
@@ -337,7 +339,7 @@ def _write(path: Path, text: str) -> Path:
     refuse_link(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode("utf-8", errors="replace"))
+        write_atomically(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     return path

@@ -70,10 +70,10 @@ def register(
     or exploratory, 2 where the file was changed.
     """
     if check is not None:
-        given = {"--primary": primary, "--secondary": secondary, "--model": model, "--eligible": eligible,
+        flags = {"--primary": primary, "--secondary": secondary, "--model": model, "--eligible": eligible,
                  "--seeds": seeds, "--stop": stop, "--played": played, "--smallest": smallest, "--from": from_,
                  "--preset": preset, "--set": set_}  # fmt: skip
-        if wrong := [name for name, value in given.items() if value]:
+        if wrong := [name for name, value in flags.items() if value]:
             raise UsageError(f"--check: takes a registration and perhaps a run, and no {wrong[0]}")
         return _checked(check, study, runs, options)
     if not primary:
@@ -136,14 +136,14 @@ def _before(
         if not isinstance(rule, dict):
             raise UsageError(f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})")
         first = terms.primary[0]
-        whole = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
-        changes = [*changes, f"stop={orjson.dumps(whole).decode()}"]
-    asked = [PLACEHOLDER] if terms.eligible is not None else models
-    found = resolve(study, preset=preset, changes=changes, models=asked, seeds=seeds, options=options)
-    if found.plan.study.people is not None:
+        full_rule = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
+        changes = [*changes, f"stop={orjson.dumps(full_rule).decode()}"]
+    playing_models = [PLACEHOLDER] if terms.eligible is not None else models
+    resolved = resolve(study, preset=preset, changes=changes, models=playing_models, seeds=seeds, options=options)
+    if resolved.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
     stated = StudyStatement(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
-    return registration_for(found.plan, stated, terms)
+    return registration_for(resolved.plan, stated, terms)
 
 
 def _after(run: str, runs: Path, terms: RegistrationTerms) -> Registration:
@@ -160,7 +160,7 @@ def _write(registration: Registration, out: Path) -> Output:
     import yaml
 
     from ostrom.features.registering import pages
-    from ostrom.ground.files import write_whole
+    from ostrom.ground.files import write_atomically
 
     content = registration.model_dump(mode="json")
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
@@ -168,7 +168,7 @@ def _write(registration: Registration, out: Path) -> Output:
     files = {out: text, out.with_suffix(".html"): html, out.with_suffix(".md"): markdown}
     for path, data in files.items():
         try:
-            write_whole(path, data.encode("utf-8", errors="replace"))
+            write_atomically(path, data.encode("utf-8", errors="replace"))
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
     document = {

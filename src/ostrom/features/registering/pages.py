@@ -58,12 +58,12 @@ def _about(registration: Registration) -> str:
 
 
 def _warnings(registration: Registration) -> list[str]:
-    said = []
+    warnings = []
     if registration.played is not None:
-        said.append(f"The run {registration.played.get('run')} had been played: nothing here is confirmatory.")
+        warnings.append(f"The run {registration.played.get('run')} had been played: nothing here is confirmatory.")
     if registration.earlier:
-        said.append(f"Runs of this study were there already: {', '.join(registration.earlier)}.")
-    return said
+        warnings.append(f"Runs of this study were there already: {', '.join(registration.earlier)}.")
+    return warnings
 
 
 def _parts(registration: Registration) -> list[tuple[str, list[str], Table | None]]:
@@ -152,13 +152,13 @@ def _entries(registration: Registration) -> dict[str, str]:
 
 def _power(one: dict[str, Any]) -> str:
     """The power of one contrast with everything that it assumes."""
-    told = ", ".join(f"{key} {_number(value)}" for key, value in (one.get("assumed") or {}).items())
+    assumptions = ", ".join(f"{key} {_number(value)}" for key, value in (one.get("assumed") or {}).items())
     low, high = (_number(one.get(name)) for name in ("power_low", "power_high"))
     return (
         f"Power {_number(one.get('power'))} ({low} to {high}) to find a difference of {_number(one.get('effect'))} in "
         f"{one.get('contrast')} with {one.get('seeds')} seeds; error where nothing differs "
         f"{_number(one.get('error'))}; "
-        f"assumed: {told}; {one.get('simulations')} simulated runs."
+        f"assumed: {assumptions}; {one.get('simulations')} simulated runs."
     )
 
 

@@ -81,15 +81,15 @@ def replicate(
         places = [one.folder.path for one in opened]
         if twice := next((one for one in places if sum(map(one.samefile, places)) > 1), None):
             raise UsageError(f"--runs: {twice} is named twice")
-        names, taken = names_of(places), []
+        names, paper_runs = names_of(places), []
         for one, place in zip(opened, places, strict=True):
             data = stack.enter_context(run_data(one.rows, place, one.manifest))
             usd, calls = spent(place, options)
-            taken.append(PaperRun(data, calls, usd, released_as(plan, data), names[place]))
-        check_runs(taken, name, plan)
-        result = replication(name, taken, as_ or ())
+            paper_runs.append(PaperRun(data, calls, usd, released_as(plan, data), names[place]))
+        check_runs(paper_runs, name, plan)
+        result = replication(name, paper_runs, as_ or ())
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
-        registered = standing([run.data for run in taken])
+        registered = standing([run.data for run in paper_runs])
         report = write_page(folder, result, registered, about=about)
     return Output(
         {**result.as_dict(), "page": str(report), "failures": list(report.failures)},

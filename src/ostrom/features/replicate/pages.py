@@ -83,15 +83,15 @@ def write_page(
     return report_of(path, sections, [run.data for run in replication.runs], registered)
 
 
-def _first(files: ReportFiles, made: Replication, published: Sequence[Published]) -> Section:
+def _first(files: ReportFiles, outcome: Replication, published: Sequence[Published]) -> Section:
     """The claims with their verdicts, and the picture."""
     section = Section("claims", "What the paper claims")
-    section.html.append(_claims(made.claims))
-    table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in made.claims], "The claims")
+    section.html.append(_claims(outcome.claims))
+    table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in outcome.claims], "The claims")
     files.add(Section("files", ""), table)
-    if made.plan.picture is not None and (drawn := _picture(made, made.plan.picture, published)) is not None:
+    if outcome.plan.picture is not None and (drawn := _picture(outcome, outcome.plan.picture, published)) is not None:
         files.fill(section, "picture", drawn)
-    section.notes += first_notes(made)
+    section.notes += first_notes(outcome)
     return section
 
 
@@ -101,26 +101,26 @@ def _margin(one: Margin) -> str:
     return f"{names}{f' ({pretty(where)})' if where else ''} {one.margin:g}: {one.source}"
 
 
-def first_notes(made: Replication) -> list[str]:
+def first_notes(outcome: Replication) -> list[str]:
     """What ends the first screen: what is guaranteed, not judged, not played, and how much could be decided."""
-    judged = [line for line in made.claims if line.verdict.answer in ("agrees", "differs")]
+    judged = [line for line in outcome.claims if line.verdict.answer in ("agrees", "differs")]
     sure = sum(line.verdict.guaranteed for line in judged)
     notes = [f"Guaranteed for every distribution: {sure} of {len(judged)} decided claims."]
-    if needed := matches_needed(made):
+    if needed := matches_needed(outcome):
         notes.append(f"A guarantee of single figures needs at least {needed:,} matches a cell.")
-    if any(line.claim.later for line in made.claims):
+    if any(line.claim.later for line in outcome.claims):
         notes.append(
             "Claims marked (later version) are stated in a later version of the paper than the one replicated."
         )
-    if any(one.doubts for line in made.claims for one in line.published):
+    if any(one.doubts for line in outcome.claims for one in line.published):
         notes.append(f"{DOUBT.strip()} a printed figure in the range is in doubt.")
-    notes += [f"Not judged: {one.claim}. {one.why}" for one in made.plan.not_judged]
+    notes += [f"Not judged: {one.claim}. {one.why}" for one in outcome.plan.not_judged]
     notes += [
         f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
-        for study, names in made.not_played.items()
+        for study, names in outcome.not_played.items()
     ]
-    decided, many = made.decided
-    notes.append(f"{decided} of {many} figures could be decided at this size{_counted(made.counts)}.")
+    decided, many = outcome.decided
+    notes.append(f"{decided} of {many} figures could be decided at this size{_counted(outcome.counts)}.")
     return notes
 
 
@@ -128,9 +128,9 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
 
 
-def matches_needed(made: Replication) -> int:
+def matches_needed(outcome: Replication) -> int:
     """The fewest matches of a cell with which bounds for every distribution can place a share within its margin."""
-    shares = [one.margin / 100 for one in made.plan.margins if one.percent]
+    shares = [one.margin / 100 for one in outcome.plan.margins if one.percent]
     if not shares:
         return 0
     widest = max(shares)
@@ -237,9 +237,9 @@ def _section(
                 cell.line.own.agent: cell.line.model for cell in cells if cell.line.own.agent and cell.line.model
             }
             own_of = {run: dict.fromkeys(of) for run, of in figures.items()}
-            shown = entries(one, replication.paper.columns, published, own_of, mapping)
-            if shown:
-                files.add(section, printed_shape(one, shown, replication.paper.spread))
+            figure_rows = entries(one, replication.paper.columns, published, own_of, mapping)
+            if figure_rows:
+                files.add(section, printed_shape(one, figure_rows, replication.paper.spread))
         if cells:
             files.add(section, _cells(one, replication.paper.columns, cells))
         if one.panels:
@@ -261,9 +261,9 @@ def _section(
     return section
 
 
-def _rests_on(made: Replication, cells: Sequence[JudgedFigure]) -> str:
+def _rests_on(outcome: Replication, cells: Sequence[JudgedFigure]) -> str:
     """Which runs a table rests on; a table of printed figures alone names none."""
-    named = [run for run in made.runs if run.name in {cell.run for cell in cells}]
+    named = [run for run in outcome.runs if run.name in {cell.run for cell in cells}]
     return " ".join(f"Run {run.name}: {run.calls:,} calls. {in_captions(run.data)}".strip() for run in named)
 
 
@@ -288,10 +288,10 @@ def _span(low: float | None, high: float | None) -> str | None:
     return None if low is None else f"{low:g} to {high:g}"
 
 
-def _picture(made: Replication, picture: Picture, published: Sequence[Published]) -> Drawn | None:
+def _picture(outcome: Replication, picture: Picture, published: Sequence[Published]) -> Drawn | None:
     """The printed figures of an exhibit in grey, ours in colour, on the same axes."""
-    one, cells = next((one, cells) for one, cells in made.exhibits if one.name == picture.exhibit)
-    columns = made.paper.columns
+    one, cells = next((one, cells) for one, cells in outcome.exhibits if one.name == picture.exhibit)
+    columns = outcome.paper.columns
     scale = 0.01 if picture.percent else 1.0
 
     def place(cell: Sequence[str]) -> tuple[str, str] | None:

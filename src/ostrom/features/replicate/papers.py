@@ -71,8 +71,8 @@ class Order(Declared):
     @property
     def pairs(self) -> list[str]:
         """The contrasts that must hold."""
-        known = [*product(self.first, self.then), *pairwise(self.chain)]
-        return [f"{self.factor}={one} - {other}" for one, other in known]
+        ordered = [*product(self.first, self.then), *pairwise(self.chain)]
+        return [f"{self.factor}={one} - {other}" for one, other in ordered]
 
 
 class PrintedCount(Declared):
@@ -265,10 +265,10 @@ def papers() -> dict[str, str]:
 @cache
 def paper_plan(paper: str) -> tuple[str, PaperPlan]:
     """The replication of this name, with dashes or underscores, and its plan."""
-    known = papers()
-    name = known.get(paper.replace("_", "-"))
+    all_papers = papers()
+    name = all_papers.get(paper.replace("_", "-"))
     if name is None:
-        raise UnknownName("paper", paper, known)
+        raise UnknownName("paper", paper, all_papers)
     place = f"{name}/{FILE}"
     text = files(replications()[name]).joinpath(FILE).read_text(encoding="utf-8")
     plan = validate(PaperPlan, read_yaml(text, place), place)

@@ -228,28 +228,28 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     read_mapping(
         chosen, list(dict.fromkeys(agent for run in runs for agent in run.agents)), list(dict.fromkeys(models))
     )
-    known = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
+    study_names = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
     lines: dict[str, list[tuple[Line, PaperRun]]] = {one.name: [] for one in exhibits}
     remarks: dict[str, list[str]] = {}
     for run in runs:
-        made = compare(reference, run.data, games_of(run.data), _beside(chosen, run))
-        for remark in made.remarks:
+        comparison = compare(reference, run.data, games_of(run.data), _beside(chosen, run))
+        for remark in comparison.remarks:
             remarks.setdefault(remark, []).append(run.name)
         for one in exhibits:
             # A run of another study of the paper has exhibits of its own.
-            if run.study in one.study or run.study not in known:
+            if run.study in one.study or run.study not in study_names:
                 lines[one.name] += [
                     (line, run)
-                    for line in made.lines
+                    for line in comparison.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
         for measure in run.released.measures.values() if run.released is not None else ():
             title = measures.named(measure).title
             remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
-    told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
+    notes = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(judged_claims(plan, runs, reference, chosen))
     parts = tuple((one, _judged(plan, lines[one.name], reference.columns)) for one in exhibits)
-    return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
+    return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(notes))
 
 
 def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
@@ -278,8 +278,8 @@ def _judged(
     """The figures of one table; those of one measure borrow their variances from each other."""
     priors = {}
     for measure, of in grouped((line.cell[-1], line.own) for line, _ in lines).items():
-        known = [own for own in of if own.se]
-        priors[measure] = prior_of([(own.se or 0.0) ** 2 * own.matches for own in known], [own.df for own in known])
+        noisy = [own for own in of if own.se]
+        priors[measure] = prior_of([(own.se or 0.0) ** 2 * own.matches for own in noisy], [own.df for own in noisy])
     return tuple(
         JudgedFigure(line, run.name, _verdict(plan.margin(columns, line.cell), plan, line, run, priors[line.cell[-1]]))
         for line, run in lines
@@ -340,15 +340,15 @@ def judged_claims(
     plan: PaperPlan, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str] = ()
 ) -> Iterator[ClaimLine]:
     """Every claim for every model of every run of its part; those of one measure and run borrow their variances."""
-    asked = {claim.claim: list(_asked(plan, claim, runs, reference, chosen)) for claim in plan.claims}
+    questions = {claim.claim: list(_asked(plan, claim, runs, reference, chosen)) for claim in plan.claims}
     tables = grouped(
         (one.table, estimate.inference)
-        for of in asked.values() for one in of for several in one.estimates for estimate in several
+        for of in questions.values() for one in of for several in one.estimates for estimate in several
         if estimate.inference is not None
     )  # fmt: skip
     priors = {table: table_prior(of) for table, of in tables.items()}
     for claim in plan.claims:
-        lines = [_line(one, priors.get(one.table, NONE)) for one in asked[claim.claim]]
+        lines = [_line(one, priors.get(one.table, NONE)) for one in questions[claim.claim]]
         if not lines:
             study = plan.studies[claim.run]
             own = any(run.study == study for run in runs)
@@ -431,15 +431,15 @@ def _reason(question: Query, data: RunData) -> str:
     return "No match was played that the claim is about."
 
 
-def _line(asked: _Asked, prior: Prior) -> ClaimLine:
+def _line(question: _Asked, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
-    claim, run = asked.claim, asked.run
-    if not asked.estimates:
-        return ClaimLine(claim, PaperVerdict("not comparable", asked.why), run.name, asked.agent or None)
-    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, asked.agent or None, None, asked.published)
+    claim, run = question.claim, question.run
+    if not question.estimates:
+        return ClaimLine(claim, PaperVerdict("not comparable", question.why), run.name, question.agent or None)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, question.agent or None, None, question.published)
     judged = [
         (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
-        for several in asked.estimates
+        for several in question.estimates
         for one in several
     ]
     if claim.count is not None:
@@ -452,23 +452,23 @@ def _line(asked: _Asked, prior: Prior) -> ClaimLine:
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
-    made = None if run.released else one.inference
-    reach = None if made is None else moderated(made, prior, 0.95)
-    if made is None or reach is None:
+    inference = None if run.released else one.inference
+    reach = None if inference is None else moderated(inference, prior, 0.95)
+    if inference is None or reach is None:
         return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
-    low, high = max(reach[0], made.least), min(reach[1], made.most)  # no end beyond what can be
+    low, high = max(reach[0], inference.least), min(reach[1], inference.most)  # no end beyond what can be
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
-def _several_alike(made: Inference) -> bool:
-    return made.alike and any(part.n > 1 for part in made.parts)
+def _several_alike(inference: Inference) -> bool:
+    return inference.alike and any(part.n > 1 for part in inference.parts)
 
 
 def _claimed(
     claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: tuple[float, float] | None
 ) -> PaperVerdict:
     """What an estimate says about a claim, and whether its bounds say the same."""
-    made = one.inference
+    inference = one.inference
 
     def of(low: float | None, high: float | None) -> PaperVerdict:
         interval = Interval(
@@ -479,9 +479,9 @@ def _claimed(
     if run.released is not None:
         return of(one.value, one.value)
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
-    ends = None if made is None else moderated(made, prior, 0.9 if claim.expect == "equal" else 0.95)
-    if made is None or ends is None:
-        why = ALL_ALIKE if made is None or made.exact or _several_alike(made) else ONE_MATCH
+    ends = None if inference is None else moderated(inference, prior, 0.9 if claim.expect == "equal" else 0.95)
+    if inference is None or ends is None:
+        why = ALL_ALIKE if inference is None or inference.exact or _several_alike(inference) else ONE_MATCH
         interval = Interval(one.value, None, None, run.seeds, scale=claim.scale)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
     else:
@@ -539,15 +539,15 @@ def _within(question: Query, data: RunData) -> Query:
     if isinstance(where, str):
         return question
     wording = (data.study.get("agent") or {}).get("framing") or {}
-    kept = {}
+    cuts = {}
     for column, wanted in where.items():
         if column not in data.columns("matches") and column in wording and wording[column] == wanted:
             continue
-        known = [str(level) for level in data.levels.get(column, ())]
-        kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
-        if kept[column] == []:
+        names = [str(level) for level in data.levels.get(column, ())]
+        cuts[column] = [one for one in wanted if str(one) in names] if isinstance(wanted, list) and names else wanted
+        if cuts[column] == []:
             raise UsageError(f"the run has no {column} of those that the claim is about")
-    return question.model_copy(update={"where": kept})
+    return question.model_copy(update={"where": cuts})
 
 
 def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[Other, ...]:

@@ -156,8 +156,8 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
     >>> count_verdict(["agrees"] * 4, 18, 28)[0].answer, count_verdict(["differs"] * 4, 18, 28)[0].answer
     ('agrees', 'differs')
     """
-    known = list(answers)
-    sure, most, n = known.count("agrees"), len(known) - known.count("differs"), len(known)
+    verdicts = list(answers)
+    sure, most, n = verdicts.count("agrees"), len(verdicts) - verdicts.count("differs"), len(verdicts)
 
     def holds(count: int) -> bool:
         low, high = _share_ends(count, n)

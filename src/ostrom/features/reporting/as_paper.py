@@ -48,7 +48,7 @@ def write_as_paper(
         own[name] = list(paper.own(of_arms, games))
         for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
             remarks.setdefault(remark, []).append(name)
-    careful = [remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}" for remark, said in remarks.items()]
+    careful = [remark if len(who) == len(runs) else f"{', '.join(who)}: {remark}" for remark, who in remarks.items()]
     mapping: dict[str, str] = {}
     for of in runs.values():
         mapping |= mapping_of(published, [figure for figures in own.values() for figure in figures], of, chosen)
@@ -81,11 +81,11 @@ def _section(
     try:
         if one.rows:
             # A run of another study of the paper has exhibits of its own.
-            taken = {name: of for name, of in runs.items() if of.study.get("name") not in others}
-            figures = entries(one, paper.columns, published, {name: own[name] for name in taken}, mapping)
+            study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
+            figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
             rests_on = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
-                f"Run {name}: {made_of(paper.of_arms(taken[name]))} {in_captions(taken[name])}".strip()
+                f"Run {name}: {made_of(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
                 for name in rests_on
             )
             if figures:

@@ -89,7 +89,7 @@ def report(
 
 def _checklist(run: str, runs: Path) -> Output:
     """The reporting checklist of a run, as a table and as a Markdown file beside the report."""
-    from ostrom.ground.files import write_whole
+    from ostrom.ground.files import write_atomically
     from ostrom.reports.checklist import checklist_table, run_entries
     from ostrom.reports.files import as_markdown
 
@@ -98,17 +98,17 @@ def _checklist(run: str, runs: Path) -> Output:
         items = {str(name): content for name, content in table.rows}
         file = Path(data.folder) / "report" / "checklist.md"
     file.parent.mkdir(exist_ok=True)
-    write_whole(file, as_markdown(table).encode())
+    write_atomically(file, as_markdown(table).encode())
     return Output({"checklist": str(file), "items": items}, [items, Remark(str(file))])
 
 
 def _answers(page: Report) -> dict[str, Any]:
     """The first screen as plain data; nothing where a page has none."""
-    if (found := page.answers) is None:
+    if (answers := page.answers) is None:
         return {}
     return {
-        "answers": [line.as_dict() for line in found.lines], "between_agents": list(found.between),
-        "not_asked": list(found.left_out),
+        "answers": [line.as_dict() for line in answers.lines], "between_agents": list(answers.between),
+        "not_asked": list(answers.left_out),
     }  # fmt: skip
 
 

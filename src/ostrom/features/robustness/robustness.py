@@ -124,12 +124,12 @@ def robustness(
     if drawn := _drawn_labels(data):
         measure = _labelled(measure, drawn)
         factors, wording = [*factors, "labels"], [*wording, "labels"]
-    found = observations(data, measure, agents=ALL)
+    observed = observations(data, measure, agents=ALL)
     for name in (*wording, contrast):
-        if name not in found.columns:
-            raise UnknownName("column", name, found.columns)
+        if name not in observed.columns:
+            raise UnknownName("column", name, observed.columns)
     notes: list[str] = []
-    rows = _readers(found.rows, agents, notes)
+    rows = _readers(observed.rows, agents, notes)
     if len(rows) < 3:
         raise UsageError(f"there are {len(rows)} players of finished matches with a {outcome}: too few")
     framing = [name for name in wording if len({row[name] for row in rows}) > 1]
@@ -156,12 +156,12 @@ def wordings(study: Mapping[str, Any]) -> list[str]:
     >>> wordings({"vary": {"game": ["a", "b"], "story": {"set": "agent.framing.story", "to": ["x", "y"]}}})
     ['story']
     """
-    found = []
+    factors = []
     for name, spec in (study.get("vary") or {}).items():
         paths = list(_paths(name, spec))
         if paths and all(".framing." in f".{path}." for path in paths):
-            found.append(name)
-    return found
+            factors.append(name)
+    return factors
 
 
 def _paths(name: str, spec: Any) -> Iterator[str]:
@@ -191,8 +191,8 @@ def _drawn_labels(data: RunData) -> dict[int, str]:
         "(SELECT match, from_json(options, '[\"VARCHAR\"]') AS options FROM decisions "
         "WHERE kind = 'act' AND state = 'done' AND options IS NOT NULL) GROUP BY match"
     )
-    found = {row["match"]: row["labels"] for row in rows}
-    return found if len(set(found.values())) > 1 else {}
+    labels_by_match = {row["match"]: row["labels"] for row in rows}
+    return labels_by_match if len(set(labels_by_match.values())) > 1 else {}
 
 
 def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
@@ -206,10 +206,10 @@ def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
 
 def _readers(rows: Sequence[Observation], agents: Sequence[str], notes: list[str]) -> tuple[Observation, ...]:
     """The values of agents that read prompts: those named, or all but scripts."""
-    known = list(dict.fromkeys(row["agent"] for row in rows))
+    agent_names = list(dict.fromkeys(row["agent"] for row in rows))
     for name in agents:
-        if name not in known:
-            raise UnknownName("agent", name, known)
+        if name not in agent_names:
+            raise UnknownName("agent", name, agent_names)
     if agents:
         return tuple(row for row in rows if row["agent"] in agents)
     reading = tuple(row for row in rows if row["strategy"] is None)
@@ -265,29 +265,29 @@ def _conclusions(
     wording = [name for name in framing if name != contrast]
     if not wording:
         notes.append("no framing was varied: nothing that a conclusion could survive")
-    held = [
+    fixed = [
         name for name in factors
         if name not in framing and name != contrast and len({row[name] for row in rows}) > 1
     ]  # fmt: skip
-    gaps = _gaps(measure, rows, contrast, levels, held, wording)
+    gaps = _gaps(measure, rows, contrast, levels, fixed, wording)
     parts = grouped(
-        (tuple(one.key.values())[:-1], one) for one in estimate(data, gaps, [*held, "first", "second", "framing"])
+        (tuple(one.key.values())[:-1], one) for one in estimate(data, gaps, [*fixed, "first", "second", "framing"])
     )
     # Every comparison asks whether the sign that was observed over all framings is the true one.
     verdicts = above([one for part in parts.values() if len(part) > 1 for one in part])
     conclusions, at = [], 0
-    for whole in estimate(data, gaps, [*held, "first", "second"], balance=["framing"]):
-        *key, first, second = whole.key.values()
+    for overall in estimate(data, gaps, [*fixed, "first", "second"], balance=["framing"]):
+        *key, first, second = overall.key.values()
         part = parts[*key, first, second]
         many = len(part) if len(part) > 1 else 0
         own = replace(verdicts, verdicts=verdicts.verdicts[at : at + many])
         at += many
         against = tuple(one.key["framing"] for one in part if one.value < ROUNDING)
         if levels.index(first) > levels.index(second):
-            first, second, whole = second, first, _negated(whole)
+            first, second, overall = second, first, _negated(overall)
         conclusions.append(
             Conclusion(
-                dict(zip(held, key, strict=True)), contrast, str(first), str(second), whole, len(part),
+                dict(zip(fixed, key, strict=True)), contrast, str(first), str(second), overall, len(part),
                 len(part) - len(against), _survives(own) if many else None, against,
             )
         )  # fmt: skip
@@ -306,7 +306,7 @@ def _survives(verdicts: Verdicts) -> Answer:
 
 
 def _gaps(
-    measure: Measure, rows: Sequence[Observation], contrast: str, levels: Sequence[Any], held: Sequence[str],
+    measure: Measure, rows: Sequence[Observation], contrast: str, levels: Sequence[Any], fixed: Sequence[str],
     wording: Sequence[str],
 ) -> Measure:  # fmt: skip
     """What every match adds to the difference of each pair of levels in its framing, the higher level first.
@@ -316,9 +316,9 @@ def _gaps(
     """
     cells: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, list[Observation]]]] = {}
     for row in rows:
-        place, words = (tuple(row[name] for name in names) for names in (held, wording))
+        place, words = (tuple(row[name] for name in names) for names in (fixed, wording))
         cells.setdefault(place, {}).setdefault(words, {}).setdefault(row[contrast], []).append(row)
-    made: list[dict[str, Any]] = []
+    gap_rows: list[dict[str, Any]] = []
     bounds: dict[int, Bounds] = {}
     for framings in cells.values():
         for pair in combinations(levels, 2):
@@ -333,10 +333,12 @@ def _gaps(
                     pulls = [(len(units) * signs[row[contrast]], row) for row in unit.rows]
                     value = math.fsum(pull * row.value for pull, row in pulls)
                     bounds[match] = _widest(bounds.get(match), pulls)
-                    made.append({"match": match, "value": value, "first": first, "second": second, "framing": named})
+                    gap_rows.append(
+                        {"match": match, "value": value, "first": first, "second": second, "framing": named}
+                    )
     return Measure(
         "difference", f"Difference of {measure.title.lower()}", "number", measure.definition,
-        lambda data: made, bounds=lambda data: bounds.__getitem__, unit=measure.unit,  # noqa: ARG005
+        lambda data: gap_rows, bounds=lambda data: bounds.__getitem__, unit=measure.unit,  # noqa: ARG005
     )  # fmt: skip
 
 
@@ -344,10 +346,10 @@ def _mean(rows: Sequence[Observation]) -> float:
     return math.fsum(row.value for row in rows) / len(rows)
 
 
-def _widest(known: Bounds | None, pulls: Sequence[tuple[float, Observation]]) -> Bounds:
-    """The bounds of a weighted sum of values, widened to hold the bounds ``known`` before."""
-    if any(None in row.bounds for _, row in pulls) or (known is not None and None in known):
+def _widest(earlier: Bounds | None, pulls: Sequence[tuple[float, Observation]]) -> Bounds:
+    """The bounds of a weighted sum of values, widened to hold the bounds ``earlier`` before."""
+    if any(None in row.bounds for _, row in pulls) or (earlier is not None and None in earlier):
         return None, None
     ends = [[pull * (end or 0.0) for end in row.bounds] for pull, row in pulls]
     low, high = sum(map(min, ends)), sum(map(max, ends))
-    return (low, high) if known is None else (min(low, known[0] or 0.0), max(high, known[1] or 0.0))
+    return (low, high) if earlier is None else (min(low, earlier[0] or 0.0), max(high, earlier[1] or 0.0))

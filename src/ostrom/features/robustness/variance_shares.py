@@ -52,12 +52,12 @@ def shapley_shares(value: Callable[[Terms], Floats], count: int, rng: np.random.
     >>> [float(share[0]) for share in shares]
     [0.0, 1.0, 2.0]
     """
-    known: dict[Terms, Floats] = {}
+    cached: dict[Terms, Floats] = {}
 
     def of(terms: Terms) -> Floats:
-        if terms not in known:
-            known[terms] = value(terms)
-        return known[terms]
+        if terms not in cached:
+            cached[terms] = value(terms)
+        return cached[terms]
 
     if count <= EXACT_TERMS or rng is None:
         return [_exact(of, term, count) for term in range(count)]
@@ -65,11 +65,11 @@ def shapley_shares(value: Callable[[Terms], Floats], count: int, rng: np.random.
     for _ in range(ORDERS // 2):
         order = rng.permutation(count).tolist()
         for path in (order, order[::-1]):
-            held: Terms = frozenset()
+            coalition: Terms = frozenset()
             for term in path:
-                grown = held | {term}
-                shares[term] = shares[term] + (of(grown) - of(held)) / ORDERS
-                held = grown
+                grown = coalition | {term}
+                shares[term] = shares[term] + (of(grown) - of(coalition)) / ORDERS
+                coalition = grown
     return shares
 
 
@@ -77,9 +77,9 @@ def _exact(of: Callable[[Terms], Floats], term: int, count: int) -> Floats:
     others = [other for other in range(count) if other != term]
     total = np.zeros_like(of(frozenset()))
     for mask in range(2 ** len(others)):
-        held = frozenset(other for bit, other in enumerate(others) if mask >> bit & 1)
-        weight = math.factorial(len(held)) * math.factorial(count - len(held) - 1) / math.factorial(count)
-        total = total + weight * (of(held | {term}) - of(held))
+        coalition = frozenset(other for bit, other in enumerate(others) if mask >> bit & 1)
+        weight = math.factorial(len(coalition)) * math.factorial(count - len(coalition) - 1) / math.factorial(count)
+        total = total + weight * (of(coalition | {term}) - of(coalition))
     return total
 
 
@@ -100,10 +100,10 @@ class VarianceShare:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made = self.adjusted
+        share = self.adjusted
         return {
-            "source": self.source, "share": self.share, "adjusted": made.value, "df": self.df, "ci_low": made.low,
-            "ci_high": made.high, **({} if made.low is None else {"level": made.level}),
+            "source": self.source, "share": self.share, "adjusted": share.value, "df": self.df, "ci_low": share.low,
+            "ci_high": share.high, **({} if share.low is None else {"level": share.level}),
         }  # fmt: skip
 
 
@@ -160,9 +160,9 @@ def variance_shares(
     # Deviations from the grand mean keep the digits of the sums of squares.
     y = y - y.mean()
     moments = np.column_stack([np.ones(y.size), y, y * y])
-    whole = np.concatenate(_cell_totals(np.zeros(y.size, dtype=np.int64), layout.cell, moments, 1, layout.n_cells))
+    full_sums = np.concatenate(_cell_totals(np.zeros(y.size, dtype=np.int64), layout.cell, moments, 1, layout.n_cells))
     order_rng = np.random.default_rng(0) if rng is None else rng
-    point, residual = layout.decompose(whole[:, None, :], order_rng, exact=True)
+    point, residual = layout.decompose(full_sums[:, None, :], order_rng, exact=True)
     lines = layout.lines(point, float(residual[0]), y.size, unit)
     count: int | None = None
     if clusters is not None and rng is not None:
@@ -183,7 +183,7 @@ def variance_shares(
     return VarianceShares(
         shares=lines,
         total_variance=float(y.var(ddof=1)),
-        balanced=layout.balanced(whole[0]),
+        balanced=layout.balanced(full_sums[0]),
         n=int(y.size),
         n_clusters=count,
         unit=unit,
@@ -236,10 +236,10 @@ class _Layout:
         names = [*self.names, *(f"{self.names[i]} x {self.names[j]}" for i, j in self.pairs)]
         blocks = [*self.mains, *self.products]
         rank, df = 1, []
-        held = np.ones((self.n_cells, 1))
+        basis = np.ones((self.n_cells, 1))
         for block in blocks:
-            held = np.concatenate([held, block], axis=1)
-            grown = int(np.linalg.matrix_rank(held))
+            basis = np.concatenate([basis, block], axis=1)
+            grown = int(np.linalg.matrix_rank(basis))
             df.append(grown - rank)
             rank = grown
         left = size - rank

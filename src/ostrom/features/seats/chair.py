@@ -57,8 +57,8 @@ class OpenQuestion:
     @property
     def text(self) -> str:
         """All that a model would be sent, as one text."""
-        said = (f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
-        return "\n\n".join(said)
+        parts = (f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
+        return "\n\n".join(parts)
 
 
 @dataclass(slots=True, eq=False)
@@ -136,7 +136,7 @@ class Chair:
             self.heard = False  # the next match waits for somebody
         self._changed()
 
-    def ended(self, unit: int, score: float | None, *, tell: bool = True, whole: bool = True) -> None:
+    def ended(self, unit: int, score: float | None, *, tell: bool = True, finished: bool = True) -> None:
         """A match is over; an agent that played in it hears of it before anything else."""
         if unit not in self._turns:
             return
@@ -144,9 +144,9 @@ class Chair:
         if turn is not None and turn.clock is not None:
             turn.clock.cancel()
         self._left.pop(unit, None)
-        if tell and unit in self._begun and (whole or self.over is None):
+        if tell and unit in self._begun and (finished or self.over is None):
             paid = "" if score is None else f" Your score: {score:g} (points per round)."
-            text = f"The match is over.{paid if whole else ' It was broken off.'}"
+            text = f"The match is over.{paid if finished else ' It was broken off.'}"
             self._endings.append(Told("match_over", text, {"score": score}))
         self._begun.discard(unit)
         self._start_clock()

@@ -54,11 +54,11 @@ def seat(
     seats = list(dict.fromkeys(seat or [1]))
     home = _run_of(study, runs)
     if home is None or not home.is_locked:
-        found, folder = _resolved(study, home, preset, set_, name, seeds, runs, options)
+        resolved, folder = _resolved(study, home, preset, set_, name, seeds, runs, options)
         home = Folder(folder)
     if home.is_locked:
         return _join(home, seats, http=http)
-    result = loop.run(_play(found, folder, seats, http=http, port=port))
+    result = loop.run(_play(resolved, folder, seats, http=http, port=port))
     return Output(None, (), end_lines(result, folder), exit_code(result))
 
 
@@ -88,12 +88,12 @@ def _resolved(
     if home is not None:
         if preset is not None or changes or name is not None:
             raise UsageError(f"{study}: is a run, which keeps its study and its name")
-        found = resolve_run(home.path, runs, options=options, seeds=seeds)
-        return found, found.folder
-    found = resolve(study, preset=preset, changes=changes or (), seeds=seeds, options=options)
-    if found.plan.study.people is not None:
+        resolved = resolve_run(home.path, runs, options=options, seeds=seeds)
+        return resolved, resolved.folder
+    resolved = resolve(study, preset=preset, changes=changes or (), seeds=seeds, options=options)
+    if resolved.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
-    return found, runs / check_name(found.plan.run_name(name))
+    return resolved, runs / check_name(resolved.plan.run_name(name))
 
 
 async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: bool, port: int) -> Result:
@@ -168,8 +168,8 @@ def _join(home: Folder, seats: list[int], *, http: bool) -> Output:
     from ostrom.ground.files import read_plain
 
     try:
-        told = json_text.loads(read_plain(home.path / FILE, MOST_BYTES))
-        url, tokens = str(told["url"]), {int(number): str(token) for number, token in told["tokens"].items()}
+        access = json_text.loads(read_plain(home.path / FILE, MOST_BYTES))
+        url, tokens = str(access["url"]), {int(number): str(token) for number, token in access["tokens"].items()}
         if not ADDRESS.fullmatch(url):
             raise ValueError
     except (OSError, RunError, ValueError, KeyError, TypeError, AttributeError):

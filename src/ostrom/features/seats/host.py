@@ -15,7 +15,7 @@ from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.seats.chair import Chair
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.ground.terminal import say
 from ostrom.models.base import Abilities, Reply, Request
 
@@ -108,13 +108,13 @@ class SeatHost:
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:
         """A match ends: every agent in it hears its own score. The end of a preparation is told to nobody."""
-        tell, whole = self.plan.unit(unit).kind == "match", scores is not None
+        tell, finished = self.plan.unit(unit).kind == "match", scores is not None
         own = dict(enumerate(scores or ()))  # observers have no score
         for seat, chair in self._waiting.items():
-            chair.ended(unit, own.get(seat - 1), tell=tell, whole=whole)
+            chair.ended(unit, own.get(seat - 1), tell=tell, finished=finished)
         for (match, player), chair in self._own.items():
             if match == unit:
-                chair.ended(unit, own.get(player), tell=tell, whole=whole)
+                chair.ended(unit, own.get(player), tell=tell, finished=finished)
                 chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
@@ -193,8 +193,8 @@ class SeatHost:
     def _write(self) -> None:
         if self._folder is not None:
             tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
-            told = json.dumps({"url": self.url, "tokens": tokens})
-            write_whole(self._folder / FILE, told.encode(), mode=0o600)
+            access = json.dumps({"url": self.url, "tokens": tokens})
+            write_atomically(self._folder / FILE, access.encode(), mode=0o600)
 
 
 async def _exit(program: Program) -> int:

@@ -67,9 +67,9 @@ TOOLS = [
 
 async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> Told:
     """Make a call of a tool at one seat; whatever is wrong with it is one line."""
-    known = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
-    if unknown := [str(key)[:40] for key in arguments if key not in known]:
-        return Told("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(known)}).")
+    arg_names = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
+    if unknown := [str(key)[:40] for key in arguments if key not in arg_names]:
+        return Told("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(arg_names)}).")
     if name == "look":
         wait = arguments.get("wait", USUAL_WAIT)
         if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
@@ -116,13 +116,13 @@ def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
     ) -> types.CallToolResult:
         if params.name not in {tool.name for tool in TOOLS}:
             names = ", ".join(tool.name for tool in TOOLS)
-            told = Told("refused", f"There is no tool {params.name[:40]!r} (allowed: {names}).")
+            outcome = Told("refused", f"There is no tool {params.name[:40]!r} (allowed: {names}).")
         else:
-            told = await call_of(context.request)(params.name, params.arguments or {})
+            outcome = await call_of(context.request)(params.name, params.arguments or {})
         return types.CallToolResult(
-            content=[types.TextContent(text=told.text)],
-            structured_content={"state": told.state, **told.more},
-            is_error=told.wrong,
+            content=[types.TextContent(text=outcome.text)],
+            structured_content={"state": outcome.state, **outcome.more},
+            is_error=outcome.wrong,
         )
 
     return Server(
@@ -179,11 +179,11 @@ class SeatServer:
 
     def _chair_of(self, request: Request) -> Chair:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        given = token.strip().encode("utf-8", "replace") if kind.lower() == "bearer" else b""
-        found = [chair for chair in self._chairs() if hmac.compare_digest(chair.token.encode(), given)]
-        if not found:
+        bearer = token.strip().encode("utf-8", "replace") if kind.lower() == "bearer" else b""
+        matching = [chair for chair in self._chairs() if hmac.compare_digest(chair.token.encode(), bearer)]
+        if not matching:
             raise Refused(401, "This seat needs its token: send it as `Authorization: Bearer TOKEN`.")
-        return found[0]
+        return matching[0]
 
 
 async def _bounded(request: Request) -> None:
@@ -208,10 +208,10 @@ class _Lines:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        whole = True
+        complete = True
         while line := await anyio.to_thread.run_sync(self._stream.readline, MOST_LINE, abandon_on_cancel=True):
-            begins, whole = whole, line.endswith("\n")
-            if begins and whole:
+            begins, complete = complete, line.endswith("\n")
+            if begins and complete:
                 yield line
 
 

@@ -25,12 +25,12 @@ class Seen:
 
     def around(self) -> dict[int, set[int]]:
         """The neighbours of everybody who acted, among those who did."""
-        found: dict[int, set[int]] = {player: set() for player in self.action}
+        neighbours: dict[int, set[int]] = {player: set() for player in self.action}
         for one, other in self.links:
-            if one in found and other in found:
-                found[one].add(other)
-                found[other].add(one)
-        return found
+            if one in neighbours and other in neighbours:
+                neighbours[one].add(other)
+                neighbours[other].add(one)
+        return neighbours
 
 
 def facts_of(data: RunData) -> dict[int, dict[str, Any]]:

@@ -27,14 +27,14 @@ def transcript(
     Each reply stands with how it was read.
     """
     from ostrom.features.transcript.transcript import ended_early
-    from ostrom.features.transcript.transcript import transcript as told
+    from ostrom.features.transcript.transcript import transcript as decisions_of
     from ostrom.studies.run import open_run
 
     if number is not None and match not in (0, number):
         raise UsageError(f"{number} and --match {match}: name one match")
     match = match if number is None else number
     with open_run(run, runs) as opened:
-        decisions = list(told(opened, match, number=round, player=player))
+        decisions = list(decisions_of(opened, match, number=round, player=player))
         unit = opened.plan.unit(match)
         state, reason, _, facts = opened.journal.ended(match) or ("open", None, None, {})
         head = {
@@ -51,11 +51,11 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
         f"\n=== {where}, player {decision['player']} ({decision['agent']}): "
         f"{decision['stage'] or decision['kind'] or 'no answer'}"
     )
-    shown: list[dict[str, str]] = []
+    prior: list[dict[str, str]] = []
     for call in decision["calls"]:
         # A second try repeats what the first one said: only what is new is shown.
-        fresh = call["messages"][len(shown) :] if call["messages"][: len(shown)] == shown else call["messages"]
-        shown = call["messages"]
+        fresh = call["messages"][len(prior) :] if call["messages"][: len(prior)] == prior else call["messages"]
+        prior = call["messages"]
         yield from (f"\n--- {message['role']}\n{message['content']}" for message in fresh)
         yield f"\n--- {_about(call)}"
         if call["reasoning"]:
@@ -71,8 +71,8 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
 def _about(call: dict[str, Any]) -> str:
     from ostrom.features.transcript.transcript import tried
 
-    told = [str(call["model"]), tried(call)]
+    parts = [str(call["model"]), tried(call)]
     if call["tokens_in"] is not None:
-        told.append(f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out")
-    told.append(f"{call['latency']:.2f} s")
-    return ", ".join(told)
+        parts.append(f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out")
+    parts.append(f"{call['latency']:.2f} s")
+    return ", ".join(parts)

@@ -33,8 +33,8 @@ def transcript(
     unit = run.plan.unit(match)
     channels = channels_of(unit)
     tables = list(run.rows.tables(match, rounds=True))
-    asked = (row for table in tables for row in run.rows.decision_rows(table))
-    decided = grouped(((row["step"], row["player"]), row) for row in asked)
+    all_rows = (row for table in tables for row in run.rows.decision_rows(table))
+    decided = grouped(((row["step"], row["player"]), row) for row in all_rows)
     happened = (row for table in tables for row in run.rows.round_rows(table))
     settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
     bound = _bound(decided, settled)
@@ -49,16 +49,16 @@ def transcript(
         for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
-            told = {name: row.get(name) for name in SAID}
-            paid = settled.get((told["round"], who), {}).get("paid") if told["payoff"] is not None else None
-            if (player is None or who == player) and (number is None or told["round"] == number):
+            row_facts = {name: row.get(name) for name in SAID}
+            paid = settled.get((row_facts["round"], who), {}).get("paid") if row_facts["payoff"] is not None else None
+            if (player is None or who == player) and (number is None or row_facts["round"] == number):
                 agent = row.get("agent") or unit.players[who - 1].name
                 head = {"match": match, "step": max(int(step), 0), "player": who, "agent": agent}
                 yield {
                     **head,
-                    **told,
+                    **row_facts,
                     "agreed": paid,
-                    "said": words_of(told["kind"], told["answer"], who, channels),
+                    "said": words_of(row_facts["kind"], row_facts["answer"], who, channels),
                     "calls": own,
                 }
 
@@ -72,16 +72,16 @@ def _bound(
         for row in rows:
             last[row["round"]] = max(last.get(row["round"], -1), step)
     acted = {(row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"}
-    found: dict[tuple[float, int], list[dict[str, Any]]] = {}
+    by_move: dict[tuple[float, int], list[dict[str, Any]]] = {}
     for (number, who), row in settled.items():
         if row["what"] == "bound" and (number, who) not in acted:
             step = max((at for of, at in last.items() if of <= number), default=-1)
             # Between two steps: rounds in which nobody is asked come one after the other.
             at = step + number / (2 * len(settled) + 2)
-            found.setdefault((at, who), []).append(
+            by_move.setdefault((at, who), []).append(
                 {**row, "kind": "bound", "answer": row["action"], "reading": "bound"}
             )
-    return found
+    return by_move
 
 
 Seats = tuple[int, ...]
@@ -146,14 +146,14 @@ def tried(call: Mapping[str, Any]) -> str:
     >>> tried({"part": "predict.try1", "source": "cache", "try": 0})
     'predict, asked again, from the cache'
     """
-    found = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
-    name, again, end = found.groups() if found else (str(call["part"]), "0", None)
-    asked = int(again[:9])
-    words = [name.replace("_", " "), "" if not asked else f"asked again {asked} times" if asked > 1 else "asked again"]
+    part_match = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
+    name, again, end = part_match.groups() if part_match else (str(call["part"]), "0", None)
+    tries = int(again[:9])
+    words = [name.replace("_", " "), "" if not tries else f"asked again {tries} times" if tries > 1 else "asked again"]
     words.append("forced end" if end else "")
     if call["source"] == "cache":
         words.append("from the cache")
-    elif not (asked or end) or call["try"] > 1:
+    elif not (tries or end) or call["try"] > 1:
         words.append(f"try {call['try']}")
     return ", ".join(word for word in words if word)
 
@@ -179,12 +179,12 @@ def _check(run: Run, match: int, player: int | None) -> None:
 
 
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    by_step: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in run.rows.calls(match):
         messages = [{"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []]
-        told = {**{name: row[name] for name in TRY}, "messages": messages}
-        found.setdefault((row["step"], row["player"]), []).append(told)
-    return found
+        call_row = {**{name: row[name] for name in TRY}, "messages": messages}
+        by_step.setdefault((row["step"], row["player"]), []).append(call_row)
+    return by_step
 
 
 def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:

@@ -147,8 +147,8 @@ class TreePlan(DerivedPlan):
                 text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
                 tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
                 rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
-            made = calls * walk.nodes
-            total.add(str(config.model), made, PerCall(tokens_in / made, *reply_of(config, decision.form)))
+            n_calls = calls * walk.nodes
+            total.add(str(config.model), n_calls, PerCall(tokens_in / n_calls, *reply_of(config, decision.form)))
         bound = total.finished()
         bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
         bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
@@ -184,8 +184,8 @@ def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
                     walk = Walk(cell.mechanism, cell.game, seat)
                 except GameError as error:
                     raise StudyError(str(error), file=plan.file, key=f"types.{seated.key}.tree") from None
-                made = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
-                seats.setdefault(made.key, made)
+                tree_seat = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
+                seats.setdefault(tree_seat.key, tree_seat)
     return list(seats.values())
 
 
@@ -213,7 +213,7 @@ def _check(seated: Seated, game: Game, file: str | None) -> None:
         if not memory.takes_notes:
             return
     raise StudyError(
-        "a tree needs a memory without notes and without chance", file=file, key=f"{key}.memory", found=config.memory
+        "a tree needs a memory without notes and without chance", file=file, key=f"{key}.memory", actual=config.memory
     )
 
 
@@ -229,28 +229,28 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
     """The answers of all trees of a study; refused where one is missing, incomplete or of another study."""
     trees: dict[str, Mapping[Any, Any]] = {}
     for name in tree_names(plan):
-        made = TreePlan(plan, name, runs=runs)
-        folder = made.folder
+        tree = TreePlan(plan, name, runs=runs)
+        folder = tree.folder
         if not folder.exists:
             raise RunError(
-                f"{folder.path}: there is no tree yet; `ostrom more tree {plan.file}` asks its {made.nodes:,} answers"
+                f"{folder.path}: there is no tree yet; `ostrom more tree {plan.file}` asks its {tree.nodes:,} answers"
             )
-        _check_made_for(folder, made)
+        _check_made_for(folder, tree)
         _refuse_older(folder, plan)
         with folder.open_journal() as journal:
-            for index, seat in enumerate(made.seats):
+            for index, seat in enumerate(tree.seats):
                 answers = journal.answers(index)
-                known = {
+                node_answers = {
                     moves: answers[step, player, ""][0]
                     for step, player, moves in seat.walk.places(seat.game)
                     if (step, player, "") in answers
                 }
-                if len(known) < seat.walk.nodes:
+                if len(node_answers) < seat.walk.nodes:
                     raise RunError(
-                        f"{folder.path}: the tree is not complete ({len(known):,} of {seat.walk.nodes:,} answers of "
-                        f"{seat.name} in game {seat.game.name}); `ostrom more tree {plan.file}` goes on with it"
+                        f"{folder.path}: the tree is not complete ({len(node_answers):,} of {seat.walk.nodes:,} "
+                        f"answers of {seat.name} in game {seat.game.name}); `ostrom more tree {plan.file}` goes on with it"
                     )
-                trees[seat.key] = known
+                trees[seat.key] = node_answers
     return trees
 
 

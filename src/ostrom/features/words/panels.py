@@ -118,8 +118,8 @@ def beside(
         "AND (? = 0 OR m.cooperation >= ?) ORDER BY t.match, t.id",
         number, seat, cooperation, cooperation,
     )  # fmt: skip
-    known = sorted({row["level"] for row in rows}, key=lambda v: (str(type(v)), v))
-    ends = levels or ([known[0], known[-1]] if len(known) > 1 else [])
+    all_levels = sorted({row["level"] for row in rows}, key=lambda v: (str(type(v)), v))
+    ends = levels or ([all_levels[0], all_levels[-1]] if len(all_levels) > 1 else [])
     cells = grouped((row["cell"], (row["level"], row["id"])) for row in reversed(rows))
     firsts = [(cell, dict(of)) for cell, of in reversed(cells.items())]
     both = [TracePair(cell, [of[end] for end in ends]) for cell, of in firsts if {*ends} <= {*of}]

@@ -33,8 +33,8 @@ def public_goods(n: Seats = 3, multiplier: Number = 1.5, endowment: Number = 1, 
 
     seats, factor, stake = int(n), float(multiplier), float(endowment)
     if strict:
-        found = f"multiplier={shown(factor)}, n={seats}"
-        require("public_goods", 1 < factor < seats, "multiplier must lie between 1 and n", found)
+        actual = f"multiplier={shown(factor)}, n={seats}"
+        require("public_goods", 1 < factor < seats, "multiplier must lie between 1 and n", actual)
         require("public_goods", stake > 0, "endowment must be above 0", f"endowment={shown(stake)}")
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
@@ -114,14 +114,14 @@ def common_pool(
     def play(now: Now) -> Stages:
         stock = int(now.state.get("stock", full))
         wanted = yield [Due(seat, "harvest", Amounts(0, stock), {"stock": stock}) for seat in range(seats)]
-        asked = fsum(map(float, wanted))
-        cut = min(1.0, stock / asked) if asked else 1.0
-        taken = [float(w) * cut for w in wanted]
-        left = max(0, stock - floor(asked)) if asked <= stock else 0
+        demand = fsum(map(float, wanted))
+        cut = min(1.0, stock / demand) if demand else 1.0
+        harvests = [float(w) * cut for w in wanted]
+        left = max(0, stock - floor(demand)) if demand <= stock else 0
         gone = left < least or left == 0
         grown = 0 if gone else min(full, floor(left * grows + 1e-9))
         return End(
-            taken,
+            harvests,
             {"stock": stock, "left": left, "collapsed": gone, "sustainable": stock * (1 - 1 / grows)},
             {"stock": grown},
             over="collapse" if gone else None,
@@ -189,8 +189,8 @@ def volunteers_dilemma(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> 
     import numpy as np
 
     seats, good, price = int(n), float(benefit), float(cost)
-    found = f"benefit={shown(good)}, cost={shown(price)}"
-    require("volunteers_dilemma", 0 < price < good, "cost must lie between 0 and the benefit", found, lifted=False)
+    actual = f"benefit={shown(good)}, cost={shown(price)}"
+    require("volunteers_dilemma", 0 < price < good, "cost must lie between 0 and the benefit", actual, lifted=False)
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
         had = good if 0 in profile else 0.0
@@ -221,8 +221,8 @@ def coordination(left: Number = 1, right: Number = 1, miss: Number = 0, n: Seats
 
     at_left, at_right, apart, seats = float(left), float(right), float(miss), int(n)
     if strict:
-        found = f"left={shown(at_left)}, right={shown(at_right)}, miss={shown(apart)}"
-        require("coordination", min(at_left, at_right) > apart, "left and right must be above miss", found)
+        actual = f"left={shown(at_left)}, right={shown(at_right)}, miss={shown(apart)}"
+        require("coordination", min(at_left, at_right) > apart, "left and right must be above miss", actual)
     payoffs = np.full((2,) * seats + (seats,), apart)
     payoffs[(0,) * seats] = at_left
     payoffs[(1,) * seats] = at_right

@@ -24,8 +24,8 @@ def dictator(stake: Number = 100, step: Number = 1) -> Game:
     parts = Amounts(0, s, by, few=dict.fromkeys((0.0, Amounts(0, s, by).nearest(s / 2), s)))
 
     def play(now: Now) -> Stages:  # noqa: ARG001
-        (given,) = yield [Due(0, "give", parts)]
-        return End((s - float(given), float(given)))
+        (gift,) = yield [Due(0, "give", parts)]
+        return End((s - float(gift), float(gift)))
 
     return FunctionGame(
         "dictator",
@@ -60,8 +60,8 @@ def ultimatum(stake: Number = 100, step: Number = 1, strategy_method: bool = Fal
             (offer,) = yield [Due(0, "offer", parts)]
             (reply,) = yield [Due(1, "reply", ("accept", "reject"), {"offer": offer})]
             accepted = reply == "accept"
-        given = float(offer)
-        return End((s - given, given) if accepted else (0.0, 0.0), {"accepted": accepted})
+        gift = float(offer)
+        return End((s - gift, gift) if accepted else (0.0, 0.0), {"accepted": accepted})
 
     def theory(seat: int, stage: str, facts: Mapping[str, Any]) -> Value | None:  # noqa: ARG001
         return "accept" if stage == "reply" else 0
@@ -94,21 +94,21 @@ def alternating_offers(
     get nothing. Theory (subgame perfect): whoever offers leaves the other exactly what waiting is worth to it, so
     the first offer is accepted.
     """
-    whole_pie, d, times, by = float(pie), float(discount), int(offers), float(step)
-    parts = Amounts(0, whole_pie, by)
-    least = _left_to_the_other(parts, whole_pie, d, times)
+    full_pie, d, times, by = float(pie), float(discount), int(offers), float(step)
+    parts = Amounts(0, full_pie, by)
+    least = _left_to_the_other(parts, full_pie, d, times)
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         rejected: list[dict[str, Any]] = []
         for k in range(1, times + 1):
             proposer = (k - 1) % 2
-            worth = whole_pie * d ** (k - 1)
-            told = {"turn": k, "left": times - k, "worth": worth, "rejected": rejected}
-            (offer,) = yield [Due(proposer, "offer", parts, told)]
-            (reply,) = yield [Due(1 - proposer, "reply", ("accept", "reject"), {**told, "offer": offer})]
+            worth = full_pie * d ** (k - 1)
+            turn_facts = {"turn": k, "left": times - k, "worth": worth, "rejected": rejected}
+            (offer,) = yield [Due(proposer, "offer", parts, turn_facts)]
+            (reply,) = yield [Due(1 - proposer, "reply", ("accept", "reject"), {**turn_facts, "offer": offer})]
             if reply == "accept":
-                given = float(offer) * d ** (k - 1)
-                shares = (worth - given, given) if proposer == 0 else (given, worth - given)
+                gift = float(offer) * d ** (k - 1)
+                shares = (worth - gift, gift) if proposer == 0 else (gift, worth - gift)
                 return End(shares, {"agreed": k})
             rejected = [*rejected, {"seat": proposer, "offer": offer}]
         return End((0.0, 0.0), {"agreed": None})
@@ -120,7 +120,7 @@ def alternating_offers(
         return "accept" if float(facts["offer"]) >= float(smallest) else "reject"
 
     first = float(least[0])
-    may = Amounts(0, whole_pie, by, also=("accept", "reject", IDLE))
+    may = Amounts(0, full_pie, by, also=("accept", "reject", IDLE))
     return FunctionGame(
         "alternating_offers",
         (may, may),
@@ -128,12 +128,12 @@ def alternating_offers(
         stages=("offer", "reply"),
         turns=2 * times,
         theory=theory,
-        theory_payoffs=(whole_pie - first, first),
-        best_total=whole_pie,
+        theory_payoffs=(full_pie - first, first),
+        best_total=full_pie,
         roles=("first", "second"),
         title="Alternating offers",
         citation="Ståhl (1972); Rubinstein (1982)",
-        params={"pie": whole_pie, "discount": d, "offers": times, "step": by},
+        params={"pie": full_pie, "discount": d, "offers": times, "step": by},
     )
 
 
@@ -172,8 +172,8 @@ def trust_amounts(
         arrived = round(float(sent) * m, 9)
         returned = 0.0
         if arrived:
-            told = {"sent": sent, "arrived": arrived}
-            (back,) = yield [Due(1, "return", Amounts(0, arrived, by), told)]
+            turn_facts = {"sent": sent, "arrived": arrived}
+            (back,) = yield [Due(1, "return", Amounts(0, arrived, by), turn_facts)]
             returned = float(back)
         return End((e - float(sent) + returned, own + arrived - returned), {"arrived": arrived})
 
@@ -261,8 +261,8 @@ def centipede(
         larger, smaller = high, low
         for move in range(last):
             seat = move % 2
-            told = {"move": move + 1, "large": larger, "small": smaller}
-            (choice,) = yield [Due(seat, "move", CHOICES, told)]
+            turn_facts = {"move": move + 1, "large": larger, "small": smaller}
+            (choice,) = yield [Due(seat, "move", CHOICES, turn_facts)]
             if choice == "take":
                 return End(_shared(seat, larger, smaller), {"taken_at": move + 1})
             larger, smaller = larger * grows, smaller * grows

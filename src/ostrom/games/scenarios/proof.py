@@ -127,7 +127,7 @@ def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
 
 def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:
     """Every change of one action whose gain is ``at_least`` so much."""
-    found = []
+    deviations = []
     for seat, role in enumerate(scenario.roles):
         before = scenario.payoffs_at(profile)[seat]
         for other in role.action_keys:
@@ -135,8 +135,8 @@ def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Devi
                 continue
             gain = scenario.payoffs_at((*profile[:seat], other, *profile[seat + 1 :]))[seat] - before
             if gain >= at_least:
-                found.append(Deviation(role.key, profile[seat], other, gain))
-    return found
+                deviations.append(Deviation(role.key, profile[seat], other, gain))
+    return deviations
 
 
 def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> CanonicalStatus:

@@ -42,9 +42,9 @@ def shipped_scenario(family: str, name: str) -> Scenario:
     >>> shipped_scenario("commons", "debt_crisis").tragedy.name
     'Tragedy of the Commons'
     """
-    known = scenarios(family)
-    if name not in known:
-        raise UnknownName(f"scenario of {family}", name, known)
+    shipped = scenarios(family)
+    if name not in shipped:
+        raise UnknownName(f"scenario of {family}", name, shipped)
     entry = _family_folder(family).joinpath(f"{name}.yaml")
     return _build(parse(ScenarioFile, entry.read_text("utf-8"), str(entry)), shipped_cast(family), str(entry))
 
@@ -70,7 +70,7 @@ def load_scenario(path: str | Path) -> Scenario:
     path = Path(path)
     written = parse(ScenarioFile, read_text_file(path), str(path))
     if written.name != path.stem:
-        raise StudyError("must equal the name of the file", file=str(path), key="name", found=written.name)
+        raise StudyError("must equal the name of the file", file=str(path), key="name", actual=written.name)
     return _build(written, _cast_for(written, path), str(path))
 
 
@@ -101,7 +101,7 @@ def _cast_for(source: ScenarioFile, path: Path) -> CastFile | None:
                 f"differs from the family of {beside}",
                 file=str(path),
                 key="family",
-                found=source.family,
+                actual=source.family,
                 allowed=[cast.family],
             )
         return cast
@@ -112,7 +112,7 @@ def _cast_for(source: ScenarioFile, path: Path) -> CastFile | None:
             f"no {CAST} beside the file and no shipped family of that name; write roles and canonical here",
             file=str(path),
             key="family",
-            found=source.family,
+            actual=source.family,
             allowed=families(),
         )
     return None
@@ -148,7 +148,7 @@ def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
     )
     proof = prove(scenario)
     if not proof.holds:
-        raise StudyError(proof.refutation(), file=file, key="claim", found=source.claim, allowed=[proof.found])
+        raise StudyError(proof.refutation(), file=file, key="claim", actual=source.claim, allowed=[proof.found])
     return scenario
 
 
@@ -183,7 +183,7 @@ def _one_canonical(entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, 
         fitting = [option.key for option in role.actions if option.green is green]
         if action not in fitting:
             wanted = "a green action" if green else "an action that is not green"
-            raise StudyError(f"must be {wanted} of {role.key}", file=file, key=key, found=action, allowed=fitting)
+            raise StudyError(f"must be {wanted} of {role.key}", file=file, key=key, actual=action, allowed=fitting)
     return Canonical(entry.name, profile)
 
 
@@ -191,23 +191,23 @@ def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> No
     fitting = CLAIMS_OF_CLASS[written.scenario_class]
     if written.claim not in fitting:
         problem = f"does not go with class {written.scenario_class}"
-        raise StudyError(problem, file=file, key="claim", found=written.claim, allowed=fitting)
+        raise StudyError(problem, file=file, key="claim", actual=written.claim, allowed=fitting)
     if cast is None or cast.subtypes is None:
         return
-    known = [name for group in cast.subtypes.values() for name in group]
-    if written.subtype not in known:
-        raise StudyError("unknown subtype", file=file, key="subtype", found=written.subtype, allowed=known)
+    subtypes = [name for group in cast.subtypes.values() for name in group]
+    if written.subtype not in subtypes:
+        raise StudyError("unknown subtype", file=file, key="subtype", actual=written.subtype, allowed=subtypes)
 
 
 @cache
 def _folders() -> NamedFiles:
     """The folder of every family: ours, and those under ``scenarios/`` of a replication."""
-    found = replication_files("scenarios", "", "family of scenarios")
+    families = replication_files("scenarios", "", "family of scenarios")
     for folder in files("ostrom.games.scenarios").joinpath("families").iterdir():
-        found.put(folder.name, folder, "ostrom")
-    for name in [name for name, folder in found.items() if not folder.joinpath(CAST).is_file()]:
-        del found[name]
-    return found
+        families.put(folder.name, folder, "ostrom")
+    for name in [name for name, folder in families.items() if not folder.joinpath(CAST).is_file()]:
+        del families[name]
+    return families
 
 
 def _family_folder(family: str) -> Traversable:

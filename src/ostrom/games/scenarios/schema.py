@@ -155,5 +155,5 @@ def parse(form: type[Form], text: str, file: str) -> Form:
     """Read YAML ``text`` into ``form`` or refuse it with a :class:`StudyError`."""
     data = read_yaml(text, file, numbers=False)
     if not isinstance(data, dict):
-        raise StudyError("must hold keys with values", file=file, found=in_words(data))
+        raise StudyError("must hold keys with values", file=file, actual=in_words(data))
     return validate(form, data, file)

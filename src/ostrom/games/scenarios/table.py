@@ -16,7 +16,7 @@ def read_table(rows: dict[str, Any], roles: tuple[Role, ...], file: str) -> dict
         key = f"payoffs.{written}"
         profile = read_profile(written.split(), roles, file, key)
         if profile in payoffs:
-            raise StudyError("duplicate profile", file=file, key=key, found=" ".join(profile))
+            raise StudyError("duplicate profile", file=file, key=key, actual=" ".join(profile))
         payoffs[profile] = _numbers(row, roles, file, key)
     wanted = prod(len(role.actions) for role in roles)
     if len(payoffs) < wanted:
@@ -36,20 +36,20 @@ def read_profile(words: list[str], roles: tuple[Role, ...], file: str, key: str)
             f"must name one action for each of the {len(roles)} roles",
             file=file,
             key=key,
-            found=" ".join(words),
+            actual=" ".join(words),
             allowed=[role.key for role in roles],
         )
     for action, role in zip(words, roles, strict=True):
         if action not in role.action_keys:
             raise StudyError(
-                f"unknown action for {role.key}", file=file, key=key, found=action, allowed=role.action_keys
+                f"unknown action for {role.key}", file=file, key=key, actual=action, allowed=role.action_keys
             )
     return tuple(words)
 
 
 def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[float, ...]:
     if not isinstance(row, list):
-        raise StudyError("must be a list of numbers, one per role", file=file, key=key, found=row)
+        raise StudyError("must be a list of numbers, one per role", file=file, key=key, actual=row)
     if len(row) != len(roles):
         names = [role.key for role in roles]
         raise StudyError(
@@ -58,7 +58,7 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
     for role, value in zip(roles, row, strict=True):
         # True is an int to Python and would silently count as 1.
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-            raise StudyError("payoff must be a finite number", file=file, key=f"{key}.{role.key}", found=_shown(value))
+            raise StudyError("payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_shown(value))
     return tuple(float(value) for value in row)
 
 
@@ -86,7 +86,7 @@ def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, 
             "must have one part per role",
             file=file,
             key="model",
-            found=", ".join(model),
+            actual=", ".join(model),
             allowed=[role.key for role in roles],
         )
     bases: list[float] = []
@@ -117,7 +117,7 @@ def check_model(model: Model, roles: tuple[Role, ...], table: dict[Profile, tupl
                     f"payoff differs from the scenario's model, which gives {expected:g}",
                     file=file,
                     key=f"payoffs.{' '.join(profile)}.{role.key}",
-                    found=frozen,
+                    actual=frozen,
                 )
 
 
@@ -133,6 +133,6 @@ def _place(word: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int
     if len(places) == 1:
         return places[0]
     if places:
-        raise StudyError(f"several roles have the action, write ROLE:{action}", file=file, key=key, found=word)
-    known = [action for role in roles for action in role.action_keys]
-    raise StudyError("unknown action", file=file, key=key, found=word, allowed=known)
+        raise StudyError(f"several roles have the action, write ROLE:{action}", file=file, key=key, actual=word)
+    all_actions = [action for role in roles for action in role.action_keys]
+    raise StudyError("unknown action", file=file, key=key, actual=word, allowed=all_actions)

@@ -55,8 +55,8 @@ class CheapTalk(Mechanism):
             history = History(rounds, gaps=any(r.void for r in rounds))
             views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
             speakers = [Speaker(view.seat, view, {}) for view in views]
-            said, late = yield from conversation(self.talk, speakers, lambda speaker, _: speaker.view)
-            messages = [message["text"] for message in said]
+            transcript, late = yield from conversation(self.talk, speakers, lambda speaker, _: speaker.view)
+            messages = [message["text"] for message in transcript]
             if missing is None or not late or not missing.voids:
                 facts = {**self.told, "messages": messages}
                 answers = yield [act(replace(view, facts=facts)) for view in views]

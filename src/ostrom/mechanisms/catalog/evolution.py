@@ -225,10 +225,10 @@ class Evolution(UnderRules):
             return None
         designs = list(self.designs or [None] * len(genomes))
         makers = [member for member, design in enumerate(designs) if design is None]
-        instructions, known = [" ".join(genome) for genome in genomes], dict[tuple[int, int], Any]()
+        instructions, cache = [" ".join(genome) for genome in genomes], dict[tuple[int, int], Any]()
         plays = [preparation.play(game, streams) for _ in makers]
         due = [
-            self._told(decision, [member], instructions, 0, known)
+            self._told(decision, [member], instructions, 0, cache)
             for member, play in zip(makers, plays, strict=True)
             for decision in next(play)
         ]
@@ -255,17 +255,17 @@ class Evolution(UnderRules):
                 )
                 for place, table in enumerate(tables)
             ]
-            told: dict[tuple[int, int], tuple[Any, dict[str, Any]]] = {}
+            cache: dict[tuple[int, int], tuple[Any, dict[str, Any]]] = {}
             due = {place: next(play) for place, play in enumerate(plays)}
             while due:
-                asked = [
-                    self._told(decision, tables[place], instructions, meeting, told)
+                questions = [
+                    self._told(decision, tables[place], instructions, meeting, cache)
                     for place, decisions in due.items()
                     for decision in decisions
                 ]
-                answers = iter((yield asked))
-                given = {place: [next(answers) for _ in decisions] for place, decisions in due.items()}
-                for place, replies in given.items():
+                answers = iter((yield questions))
+                replies_at = {place: [next(answers) for _ in decisions] for place, decisions in due.items()}
+                for place, replies in replies_at.items():
                     try:
                         due[place] = plays[place].send(replies)
                     except StopIteration as stop:
@@ -286,12 +286,12 @@ class Evolution(UnderRules):
     ) -> Decision:  # fmt: skip
         """A question of the match to the member at the table, with its instruction."""
         member, view = table[decision.player], decision.view
-        known = told.get((member, id(view.facts)))
-        if known is None or known[0] is not view.facts:
+        cached = told.get((member, id(view.facts)))
+        if cached is None or cached[0] is not view.facts:
             facts = {**view.facts, "instruction": instructions[member], "bout": meeting}
             # The same facts stay the same object, so that what need not be said anew is not.
-            known = told[member, id(view.facts)] = (view.facts, facts)
-        seen = View(view.game, view.seat, view.mechanism, view.round, view.history, known[1], view.names)
+            cached = told[member, id(view.facts)] = (view.facts, facts)
+        seen = View(view.game, view.seat, view.mechanism, view.round, view.history, cached[1], view.names)
         agent = None if decision.agent is None else table[decision.agent]
         return Decision(member, decision.kind, seen, decision.form, agent)
 

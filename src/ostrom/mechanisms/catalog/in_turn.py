@@ -28,16 +28,16 @@ class InTurn(Mechanism):
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask one seat after the other."""
         answers: list[Any] = []
-        said: list[dict[str, Any]] = []
+        earlier: list[dict[str, Any]] = []
         for seat in range(game.seats):
-            facts = {"shown": self.shown, "before": [dict(entry) for entry in said]}
+            facts = {"shown": self.shown, "before": [dict(entry) for entry in earlier]}
             (answer,) = yield [act(View(game, seat, self.name, facts=facts))]
             answers.append(answer)
             if self.shown != "nothing":
                 entry: dict[str, Any] = {"seat": seat, "action": game.index(seat, answer.value)}
                 if self.shown == "words":
                     entry["reasons"] = str((answer.facts or {}).get("rationale") or "")[:MOST_CHARACTERS]
-                said.append(entry)
+                earlier.append(entry)
         profile = profile_of(game, answers)
         payoffs = game.payoff(profile)
         # Odds that answer to what was drawn before give no expectation.

@@ -114,13 +114,13 @@ class Mediation(Designed):
             Decision(seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], DELEGATE)))
             for seat in range(game.seats)
         ]
-        whole = mediated_game(game, mediator)
-        played = realised(game, mediator, tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers)))
+        table = mediated_game(game, mediator)
+        played = realised(game, mediator, tuple(table.index(seat, answer.value) for seat, answer in enumerate(answers)))
         delegated = [answer.value == DELEGATE for answer in answers]
         if self.sham:
             played, expected = (yield from self._act_oneself(game, facts, played, delegated)), None
         else:
-            expected = expected_payoffs(whole, answers)
+            expected = expected_payoffs(table, answers)
         payoffs = game.payoff(played)
         round_ = Round(
             1,
@@ -140,8 +140,8 @@ class Mediation(Designed):
         if not seats:
             return named
         answers = yield [act(View(game, seat, self.name, facts={**facts, "named": named[seat]})) for seat in seats]
-        taken = {s: game.index(s, str(a.value)) for s, a in zip(seats, answers, strict=True)}
-        return tuple(taken.get(seat, action) for seat, action in enumerate(named))
+        own_actions = {s: game.index(s, str(a.value)) for s, a in zip(seats, answers, strict=True)}
+        return tuple(own_actions.get(seat, action) for seat, action in enumerate(named))
 
     def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
         """What the mediator that all propose does for those who delegate."""

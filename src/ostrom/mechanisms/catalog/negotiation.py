@@ -126,13 +126,13 @@ class Negotiation(Mechanism):
         """Negotiate, then play as was agreed."""
         self.check(game)
         rounds: list[Round] = []
-        told = {**self.told, "bound": self.bound_in(game)}
+        common = {**self.told, "bound": self.bound_in(game)}
         table = _Table([Fraction(self.endowment)] * game.seats)
-        playing = Rounds(game, self.name, streams, told)
+        playing = Rounds(game, self.name, streams, common)
         for number in range(1, self.rounds + 1):
             if number == 1 or self.when == "before":
                 table.in_force = []
-                yield from self._negotiate(game, number, History(rounds), told, table)
+                yield from self._negotiate(game, number, History(rounds), common, table)
             bound = table.bound
             played = yield from self._play(playing, number, History(rounds), table, bound)
             table.has = [has + Fraction(paid) for has, paid in zip(table.has, played.payoffs, strict=True)]
@@ -171,7 +171,7 @@ class Negotiation(Mechanism):
                 entry |= {"offer": _plain(game, terms), "outcome": "open"}
                 others = [other for other in terms.concerned if other != seat]
                 facts = {**told, "turn": turn, "offer": entry}
-                asked = [
+                questions = [
                     Decision(
                         other,
                         "reply",
@@ -180,7 +180,7 @@ class Negotiation(Mechanism):
                     )
                     for other in others
                 ]
-                answers = (yield asked) if asked else ()
+                answers = (yield questions) if questions else ()
                 replies = [
                     {
                         "from": other, "accepts": answer.value["accept"], "text": answer.value["message"],
@@ -206,18 +206,18 @@ class Negotiation(Mechanism):
     ) -> Generator[list[Decision], Sequence[Answer], Round]:
         """One round; who is bound does what it is bound to wherever that is an option."""
         stages = playing.play(number, history, None)
-        due, held = next(stages), set[int]()
+        due, bound_seats = next(stages), set[int]()
         while True:
             free = [d for d in due if d.player not in bound or not _allowed(d.form, bound[d.player])]
-            asked = [replace(d, view=_seeing(d.view, table)) for d in free]
-            given = dict(zip((d.player for d in free), (yield asked) if asked else (), strict=True))
-            held |= {d.player for d in due} - given.keys()
-            answers = [given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due]
+            questions = [replace(d, view=_seeing(d.view, table)) for d in free]
+            replies = dict(zip((d.player for d in free), (yield questions) if questions else (), strict=True))
+            bound_seats |= {d.player for d in due} - replies.keys()
+            answers = [replies[d.player] if d.player in replies else Answer(bound[d.player], "exact") for d in due]
             try:
                 due = stages.send(answers)
             except StopIteration as stop:
                 played: Round = stop.value
-                what = tuple("bound" if seat in held else "" for seat in range(playing.game.seats))
+                what = tuple("bound" if seat in bound_seats else "" for seat in range(playing.game.seats))
                 return replace(played, what=what)
 
     def _view(
@@ -227,9 +227,9 @@ class Negotiation(Mechanism):
 
     def bystander(self, view: View, seat: int) -> View:
         """All players know what was said, signed and left to pay from."""
-        told = super().bystander(view, seat)
+        base_view = super().bystander(view, seat)
         public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
-        return replace(told, facts={**told.facts, **public})
+        return replace(base_view, facts={**base_view.facts, **public})
 
     def bound_in(self, game: Game) -> int:
         """The largest payment in a game."""

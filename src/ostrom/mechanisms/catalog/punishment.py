@@ -90,10 +90,10 @@ class Punishment(Mechanism):
                 deductions = [
                     {"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n
                 ]
-                told = {"before": list(base), "punishments": deductions}
+                round_facts = {"before": list(base), "punishments": deductions}
                 payoffs = self.settled(base, units)
                 fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
-                rounds.append(Round(number, played, payoffs, facts=told, missed=late, paid=fines))
+                rounds.append(Round(number, played, payoffs, facts=round_facts, missed=late, paid=fines))
             if missing is not None and (ended := missing.ends(times, late)):
                 break
             facts = {**self.told, "last_punishments": deductions}

@@ -54,12 +54,12 @@ class Repetition(Mechanism):
             raise ValueError("players cannot be told the number of rounds when chance ends the match")
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
         self.noise, self.discount = float(noise), discount
-        told: dict[str, Any] = {"repeated": True}
+        public_facts: dict[str, Any] = {"repeated": True}
         if told_rounds:
-            told["rounds"] = rounds
+            public_facts["rounds"] = rounds
         if told_continuation is not None:
-            told["continuation"] = told_continuation
-        self.told = told
+            public_facts["continuation"] = told_continuation
+        self.told = public_facts
 
     def check(self, game: Game) -> None:
         """Rounds can be made up where no player knows better."""

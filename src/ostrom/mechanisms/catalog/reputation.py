@@ -46,8 +46,8 @@ class Reputation(SocietyRules):
         state: str | Sequence[str] | None = None,
         state_as: StatementForm = "memory_one",
     ) -> None:
-        whole_depth = depth if order == "higher" else 1
-        super().__init__(rounds, window, whole_depth, discount, told_continuation, own, state, state_as)
+        record_depth = depth if order == "higher" else 1
+        super().__init__(rounds, window, record_depth, discount, told_continuation, own, state, state_as)
         self.told = {"order": order, **self.told}
 
     sham: bool = False
@@ -96,8 +96,8 @@ class Reputation(SocietyRules):
         if self.sham:
             past = [_drawn(life, by_player, index) for index, by_player in enumerate(past, 1)]
         oldest = max(0, len(past) - self.window)
-        shown = [*(() if remembers else (player,)), *(other for other in table if other != player)]
-        records = [record_of(who, past, oldest, self.depth, names, player) for who in shown]
+        subjects = [*(() if remembers else (player,)), *(other for other in table if other != player)]
+        records = [record_of(who, past, oldest, self.depth, names, player) for who in subjects]
         view = View(
             life.game,
             player % life.game.seats,

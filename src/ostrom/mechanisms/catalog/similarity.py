@@ -50,17 +50,17 @@ class Similarity(Mechanism):
             Decision(seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], IF_ALIKE)))
             for seat in range(game.seats)
         ]
-        whole = compared_game(game, self.error)
-        picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
+        full_game = compared_game(game, self.error)
+        picked = tuple(full_game.index(seat, answer.value) for seat, answer in enumerate(answers))
         alike = all_alike(game, picked)
-        found = [alike != bool(streams.about(1, seat, "finding").random() < self.error) for seat in range(game.seats)]
-        played = realised(game, picked, found)
+        signals = [alike != bool(streams.about(1, seat, "finding").random() < self.error) for seat in range(game.seats)]
+        played = realised(game, picked, signals)
         payoffs = game.payoff(played)
         compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
-        odds = odds_of(whole, answers)
-        expected = None if odds is None else whole.expected(odds)
+        odds = odds_of(full_game, answers)
+        expected = None if odds is None else full_game.expected(odds)
         round_ = Round(1, played, payoffs, expected=expected, facts={"if_alike": compared})
-        return Outcome([round_], payoffs, {"if_alike": compared, "alike": alike, "found_alike": found})
+        return Outcome([round_], payoffs, {"if_alike": compared, "alike": alike, "found_alike": signals})
 
     def most_decisions(self, game: Game) -> int:
         """One decision per seat."""
@@ -104,11 +104,11 @@ def compared_game(game: Game, error: float) -> Game:
         asking = [seat for seat in range(game.seats) if picked[seat] == len(game.actions[seat])]
         total = np.zeros(game.seats)
         for wrong in product((False, True), repeat=len(asking)):
-            found = [alike] * game.seats
+            signals = [alike] * game.seats
             for seat, is_wrong in zip(asking, wrong, strict=True):
-                found[seat] = alike != is_wrong
+                signals[seat] = alike != is_wrong
             chance = error ** sum(wrong) * (1 - error) ** (len(wrong) - sum(wrong))
-            total += chance * np.array(game.payoff(realised(game, picked, found)))
+            total += chance * np.array(game.payoff(realised(game, picked, signals)))
         payoffs[picked] = total
     return TensorGame(f"{game.name}_compared", actions, payoffs)
 

@@ -246,18 +246,18 @@ def population(
     >>> population(["a", "b", "bad"], 2, 6, Plant("bad", 2))
     ['a', 'a', 'b', 'b', 'bad', 'bad']
     """
-    asked = [*members] if isinstance(members, Mapping) else []
-    for name in (*asked, *([plant.type] if plant else [])):
+    type_names = [*members] if isinstance(members, Mapping) else []
+    for name in (*type_names, *([plant.type] if plant else [])):
         if name not in names:
-            key = "mechanism.members" if name in asked else "mechanism.plant.type"
-            raise StudyError("names no type of the study", key=key, found=name, allowed=list(names))
+            key = "mechanism.members" if name in type_names else "mechanism.plant.type"
+            raise StudyError("names no type of the study", key=key, actual=name, allowed=list(names))
     planted = [plant.type] * plant.count if plant else []
     if isinstance(members, Mapping):
         return [name for name in names for _ in range(members.get(name, 0))] + planted
     others = [name for name in names if plant is None or name != plant.type] or list(names)
     total = (len(others) * seats if members is None else members) - len(planted)
     if total < 0:
-        raise StudyError("are more than the society has members", key="mechanism.plant.count", found=len(planted))
+        raise StudyError("are more than the society has members", key="mechanism.plant.count", actual=len(planted))
     bounds = [total * place // len(others) for place in range(len(others) + 1)]
     return [name for name, a, b in zip(others, bounds, bounds[1:], strict=False) for _ in range(b - a)] + planted
 
@@ -268,25 +268,25 @@ def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Gene
     planted = plant.count if plant else 0
     order = [int(place) for place in rng.permutation(count)]
     rank = {place: i for i, place in enumerate(order)}
-    taken: list[int] = order[:planted]
+    plant_places: list[int] = order[:planted]
     if plant is not None and plant.at == "hubs":
-        taken = sorted(range(count), key=lambda place: (-len(links[place]), rank[place]))[:planted]
+        plant_places = sorted(range(count), key=lambda place: (-len(links[place]), rank[place]))[:planted]
     elif plant is not None and plant.at == "cluster" and planted:
-        taken = _nearest(links, order, planted)
-    return [place for place in (order if shuffled else range(count)) if place not in taken] + taken
+        plant_places = _nearest(links, order, planted)
+    return [place for place in (order if shuffled else range(count)) if place not in plant_places] + plant_places
 
 
 def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
     """Places next to each other, from the first in the order on; where a component ends, the next one begins."""
-    found: dict[int, None] = {}
+    cluster: dict[int, None] = {}
     for start in order:
         queue = [start]
-        while queue and len(found) < wanted:
+        while queue and len(cluster) < wanted:
             place = queue.pop(0)
-            if place not in found:
-                found[place] = None
-                queue += sorted(links[place] - found.keys())
-    return [*found][:wanted]
+            if place not in cluster:
+                cluster[place] = None
+                queue += sorted(links[place] - cluster.keys())
+    return [*cluster][:wanted]
 
 
 def settled(links: Links, homes: Sequence[int]) -> Links:

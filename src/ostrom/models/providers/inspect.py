@@ -165,22 +165,22 @@ def _mapped(error: BaseException, name: str) -> ModelError:
     last = getattr(error, "last_attempt", None)  # the wrapper that Inspect's retrying puts around the cause
     if last is not None and last.exception() is not None:
         error = last.exception()
-    said = f"{name}: {one_line(str(error), environment_secrets()) or type(error).__name__}"
+    message = f"{name}: {one_line(str(error), environment_secrets()) or type(error).__name__}"
     for attribute in ("status_code", "status", "code"):
         status = getattr(error, attribute, None)
         if isinstance(status, int) and 300 <= status < 600:
             return make(status, name, one_line(str(error), environment_secrets()))
     kind = type(error).__name__
     if "Timeout" in kind:
-        return TimedOut(said)
+        return TimedOut(message)
     if "Connect" in kind:
-        return ConnectionFailed(said)
+        return ConnectionFailed(message)
     if "Auth" in kind or "Prerequisite" in kind:
-        return AccessRefused(said)
+        return AccessRefused(message)
     if isinstance(error, TypeError | ValueError | LookupError | AttributeError):
         # The package raised while it parsed a reply.
-        return MalformedReply(said)
-    return RequestRefused(said)
+        return MalformedReply(message)
+    return RequestRefused(message)
 
 
 PROVIDER = InspectModel

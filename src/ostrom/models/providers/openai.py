@@ -133,13 +133,13 @@ class OpenAIBatches(BatchEndpoint):
         }
         return self._status(await self.json("POST", self.root, wanted))
 
-    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+    def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Compare the marker in its metadata, or the file it was made from, which no other batch has."""
-        return found.marker == wanted.marker or (wanted.file is not None and found.input == wanted.file)
+        return batch.marker == wanted.marker or (wanted.file is not None and batch.input == wanted.file)
 
-    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
+    async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of an output or error file."""
-        return [_line(entry) for entry in await self.lines(f"/files/{output}/content", found.total)]
+        return [_line(entry) for entry in await self.lines(f"/files/{output}/content", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
         how = document.get("status")
@@ -270,11 +270,11 @@ def check(argument: str) -> None:
 def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who: str) -> Abilities:
     """What a model behind a dialect can be asked for."""
     if dialect not in DIALECTS:
-        raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
-    found = abilities_of(DIALECTS[dialect], wanted, who=who)
+        raise StudyError("unknown dialect", key="dialect", actual=dialect, allowed=sorted(DIALECTS))
+    abilities = abilities_of(DIALECTS[dialect], wanted, who=who)
     if dialect == "openai" and is_reasoning_model(model) and wanted is None:
-        return replace(found, logprobs=False)
-    return found
+        return replace(abilities, logprobs=False)
+    return abilities
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:

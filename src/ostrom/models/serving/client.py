@@ -441,7 +441,7 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
     kind, _, model = name.partition("/")
     check_plan(kind, model, {k: v for k, v in settings.items() if k not in _CLIENT})
     if settings.get("adapter") and not Path(settings["adapter"]).expanduser().exists():
-        raise StudyError("there is no such adapter", key="settings.adapter", found=settings["adapter"])
+        raise StudyError("there is no such adapter", key="settings.adapter", actual=settings["adapter"])
 
 
 _CLIENT = frozenset({"base_url", "replicas", "key_variable", "dialect", "timeout", "connections", "abilities", "start"})
@@ -490,7 +490,7 @@ def open_local(
         if stated := next((key for key, value in own.items() if value is not None), None):
             raise StudyError(
                 f"is for a server that Ostrom starts; {name} runs at an address",
-                key=f"settings.{stated}", found=own[stated],
+                key=f"settings.{stated}", actual=own[stated],
             )  # fmt: skip
         more = {} if timeout is None else {"timeout": timeout}
         return open_service(
@@ -499,9 +499,9 @@ def open_local(
         )  # fmt: skip
     check_settings(name, own)
     if scale is not None and adapter is None:
-        raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", found=scale)
+        raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", actual=scale)
     if dialect is not None and dialect not in DIALECTS:
-        raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
+        raise StudyError("unknown dialect", key="dialect", actual=dialect, allowed=sorted(DIALECTS))
     path = None if adapter is None else str(Path(adapter).expanduser().absolute())
     settings = {key: value for key, value in own.items() if key not in VARIANTS}
     return ServedModel(

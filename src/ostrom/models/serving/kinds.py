@@ -95,9 +95,9 @@ class ServerPlan:
     def variables(self, key: str) -> dict[str, str]:
         """The environment of the server: that of this process without the keys of other services."""
         others = variables() - {WEIGHTS_KEY}
-        kept = {k: v for k, v in os.environ.items() if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))}
+        base = {k: v for k, v in os.environ.items() if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))}
         variable = KINDS[self.kind].key_variable
-        return {**kept, **({variable: key} if variable else {}), "PYTHONUNBUFFERED": "1"}
+        return {**base, **({variable: key} if variable else {}), "PYTHONUNBUFFERED": "1"}
 
 
 def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
@@ -173,17 +173,17 @@ def check_values(kind: str, settings: Mapping[str, Any]) -> None:
             continue
         if name not in KINDS[kind].settings:
             raise StudyError(
-                f"a {kind} server has no such setting", key=f"settings.{name}", found=value,
+                f"a {kind} server has no such setting", key=f"settings.{name}", actual=value,
                 allowed=[*sorted(KINDS[kind].settings), "environment"],
             )  # fmt: skip
         if name == "precision" and value not in PRECISIONS:
-            raise StudyError("unknown precision", key="settings.precision", found=value, allowed=PRECISIONS)
+            raise StudyError("unknown precision", key="settings.precision", actual=value, allowed=PRECISIONS)
         if name == "device" and value not in DEVICES:
-            raise StudyError("unknown device", key="settings.device", found=value, allowed=DEVICES)
+            raise StudyError("unknown device", key="settings.device", actual=value, allowed=DEVICES)
         if name == "continuous_batching" and not isinstance(value, bool):
-            raise StudyError("must be true or false", key="settings.continuous_batching", found=value)
+            raise StudyError("must be true or false", key="settings.continuous_batching", actual=value)
         if name == "gpu_memory" and positive(value, "settings.gpu_memory") > 1:
-            raise StudyError("must be a share of at most 1", key="settings.gpu_memory", found=value)
+            raise StudyError("must be a share of at most 1", key="settings.gpu_memory", actual=value)
 
 
 def find_program(kind: str, environment: str | None) -> str:
@@ -198,10 +198,10 @@ def find_program(kind: str, environment: str | None) -> str:
     elif own := os.environ.get(ENVIRONMENT_VARIABLE, "").strip():
         folders = [Path(own).expanduser() / "bin"]
     for folder in folders:
-        if found := shutil.which(entry.program, path=str(folder)):
-            return found
-    if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (found := shutil.which(entry.program)):
-        return found
+        if binary := shutil.which(entry.program, path=str(folder)):
+            return binary
+    if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (binary := shutil.which(entry.program)):
+        return binary
     where = "on the search path" if environment is None else f"in the environment {environment}"
     raise AccessRefused(
         f"there is no program {entry.program!r} {where}: install it ({entry.install}; an environment of its own is "
@@ -216,13 +216,13 @@ def url_variable(kind: str) -> str:
 
 
 def _folder(environment: str) -> Path:
-    known = environments()
-    if environment not in known:
+    folders = environments()
+    if environment not in folders:
         raise StudyError(
-            "names no environment of your configuration file", key="settings.environment", found=environment,
-            allowed=sorted(known),
+            "names no environment of your configuration file", key="settings.environment", actual=environment,
+            allowed=sorted(folders),
         )  # fmt: skip
-    return known[environment]
+    return folders[environment]
 
 
 def view_of(folder: Path) -> Path:
@@ -247,8 +247,8 @@ def make_view(folder: Path) -> Path:
     own = folder / "generation_config.json"
     defaults = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else {}
     tokens = ("bos_token_id", "eos_token_id", "pad_token_id")
-    kept = {name: defaults.get(name, config.get(name)) for name in tokens}
-    plain = {**{k: v for k, v in kept.items() if v is not None}, "do_sample": True, **SAMPLING}
+    token_ids = {name: defaults.get(name, config.get(name)) for name in tokens}
+    plain = {**{k: v for k, v in token_ids.items() if v is not None}, "do_sample": True, **SAMPLING}
     (view / "generation_config.json").write_text(json.dumps(plain), encoding="utf-8")
     return view
 

@@ -28,13 +28,13 @@ def needed(name: str) -> Any:
 
 def versions(*names: str) -> dict[str, str | None]:
     """The installed versions; None where a package is not installed."""
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for name in names:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed
 
 
 LOADED = ("*.safetensors", "*.bin", "config.json", "tokenizer*", "generation_config.json", "*.model", "*.jinja")
@@ -103,14 +103,14 @@ def load_tokens(base: Base) -> Tokens:
     if base.gguf:
         needed("gguf")
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(base.path.parent), gguf_file=base.path.name)
-        told = gguf_metadata(
+        metadata = gguf_metadata(
             base.path, ("tokenizer.ggml.eos_token_id", "tokenizer.ggml.tokens", "tokenizer.chat_template")
         )
-        if len(told) < 3:
+        if len(metadata) < 3:
             raise UsageError(f"{base.path}: states no end token or no chat template; it cannot be trained for chat")
-        end = int(told["tokenizer.ggml.eos_token_id"])
-        text = str(told["tokenizer.ggml.tokens"][end])
-        tokenizer.chat_template = told["tokenizer.chat_template"]
+        end = int(metadata["tokenizer.ggml.eos_token_id"])
+        text = str(metadata["tokenizer.ggml.tokens"][end])
+        tokenizer.chat_template = metadata["tokenizer.chat_template"]
     else:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(base.path))
         if tokenizer.eos_token_id is None or tokenizer.chat_template is None:
@@ -125,14 +125,14 @@ def preflight(tokens: Tokens, name: str) -> None:
     """Refuse a tokenizer whose rendered conversation is not prompt + reply + end token."""
     messages = [{"role": "user", "content": "Which one?"}]
     reply = "The first one.\n[A0]"
-    whole = str(
+    rendered = str(
         tokens.tokenizer.apply_chat_template([*messages, {"role": "assistant", "content": reply}], tokenize=False)
     )
     wanted = tokens.prompt(messages) + reply + tokens.end_text
-    if whole.rstrip() != wanted.rstrip():
+    if rendered.rstrip() != wanted.rstrip():
         raise UsageError(
             f"{name}: a rendered conversation is not prompt + reply + {tokens.end_text!r}: it ends with "
-            f"{whole[-40:]!r}; an adapter would learn the wrong end (is the tokenizer the model's own?)"
+            f"{rendered[-40:]!r}; an adapter would learn the wrong end (is the tokenizer the model's own?)"
         )
     if tokens.encode(tokens.end_text) != [tokens.end]:
         raise UsageError(

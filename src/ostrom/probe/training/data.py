@@ -84,12 +84,12 @@ def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: 
     """
     result = Fitted()
     for row in rows:
-        *told, answer = row["messages"]
+        *turns, answer = row["messages"]
         reply = (*tokens.encode(answer["content"]), tokens.end)
-        prompt = tokens.encode(tokens.prompt(told))
+        prompt = tokens.encode(tokens.prompt(turns))
         if len(prompt) + len(reply) > most and truncate == "history":
             result.shortened += 1
-            for shorter in _without_history(told):
+            for shorter in _without_history(turns):
                 prompt = tokens.encode(tokens.prompt(shorter))
                 if len(prompt) + len(reply) <= most:
                     break

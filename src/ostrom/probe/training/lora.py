@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import ModelError, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, write_atomically
 from ostrom.models.embedded.runtime import Load, Runtime
 from ostrom.models.embedded.weights import BASE_KEY, GGUF, dequantised, gguf_metadata
 from ostrom.probe.training.base import Tokens, needed
@@ -64,11 +64,11 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
             return y + self.scale * nn.functional.linear(small, self.lora_B.to(x.dtype))
 
     generator = torch.Generator().manual_seed(seed)
-    found = [(n, m) for n, m in model.named_modules() if n.rpartition(".")[2] in TARGETS]
-    if not found or not all(isinstance(m, nn.Linear) for _, m in found):
+    targets = [(n, m) for n, m in model.named_modules() if n.rpartition(".")[2] in TARGETS]
+    if not targets or not all(isinstance(m, nn.Linear) for _, m in targets):
         raise UsageError(f"the base has no linear layers named {', '.join(TARGETS)}: it cannot be adapted here")
     layers = {}
-    for name, module in found:
+    for name, module in targets:
         parent, _, last = name.rpartition(".")
         layers[name] = LoraLinear(module, generator)
         setattr(model.get_submodule(parent), last, layers[name])
@@ -100,8 +100,8 @@ def save(folder: Path, layers: dict[str, Any], shape: Shape, base: str, dtype: s
     """Write the adapter as peft reads it."""
     torch = needed("torch")
     safetensors = needed("safetensors.torch")
-    kept = {n: t.detach().to("cpu", getattr(torch, dtype)).contiguous() for n, t in tensors(layers).items()}
-    write_whole(folder / WEIGHTS, safetensors.save(kept, metadata={"format": "pt"}), sync=True)
+    weights = {n: t.detach().to("cpu", getattr(torch, dtype)).contiguous() for n, t in tensors(layers).items()}
+    write_atomically(folder / WEIGHTS, safetensors.save(weights, metadata={"format": "pt"}), sync=True)
     config = {
         "peft_type": "LORA",
         "task_type": "CAUSAL_LM",
@@ -114,13 +114,13 @@ def save(folder: Path, layers: dict[str, Any], shape: Shape, base: str, dtype: s
         "fan_in_fan_out": False,
         "inference_mode": True,
     }
-    write_whole(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode(), sync=True)
+    write_atomically(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode(), sync=True)
 
 
 def read(folder: Path) -> dict[str, Any]:
     """The tensors of a saved adapter."""
-    found: dict[str, Any] = needed("safetensors.torch").load_file(str(folder / WEIGHTS))
-    return found
+    weights: dict[str, Any] = needed("safetensors.torch").load_file(str(folder / WEIGHTS))
+    return weights
 
 
 _NAME = re.compile(r"base_model\.model\.(?P<module>.+)\.(?P<part>lora_[AB])\.weight")
@@ -136,10 +136,10 @@ def to_gguf(folder: Path, base: Path, base_sha256: str, alpha: float) -> Path:
     gguf = needed("gguf")
     header = gguf_metadata(base)
     architecture = str(header["general.architecture"])
-    known = {name: kind for kind, name in gguf.MODEL_ARCH_NAMES.items()}
-    if architecture not in known:
+    arch_kinds = {name: kind for kind, name in gguf.MODEL_ARCH_NAMES.items()}
+    if architecture not in arch_kinds:
         raise UsageError(f"{base}: adapters for the architecture {architecture} cannot be converted")
-    names = gguf.get_tensor_name_map(known[architecture], int(header[f"{architecture}.block_count"]))
+    names = gguf.get_tensor_name_map(arch_kinds[architecture], int(header[f"{architecture}.block_count"]))
     heads = int(header[f"{architecture}.attention.head_count"])
     kv_heads = int(header.get(f"{architecture}.attention.head_count_kv", heads))
     path = folder / GGUF
@@ -150,14 +150,14 @@ def to_gguf(folder: Path, base: Path, base_sha256: str, alpha: float) -> Path:
     writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(alpha))
     writer.add_string(BASE_KEY, base_sha256)
     for name, tensor in sorted(read(folder).items()):
-        found = _NAME.fullmatch(name)
-        target = names.get_name(f"{found['module']}.weight", try_suffixes=(".weight",)) if found else None
-        if found is None or target is None:
+        parsed = _NAME.fullmatch(name)
+        target = names.get_name(f"{parsed['module']}.weight", try_suffixes=(".weight",)) if parsed else None
+        if parsed is None or target is None:
             raise UsageError(f"{folder}: {name} has no place in a GGUF file of the architecture {architecture}")
         values = tensor.float().numpy()
-        if architecture == "llama" and found["part"] == "lora_B" and _PERMUTED.search(found["module"]):
-            values = permuted(values, heads if found["module"].endswith("q_proj") else kv_heads)
-        writer.add_tensor(f"{target}.{found['part'].lower()}", values)
+        if architecture == "llama" and parsed["part"] == "lora_B" and _PERMUTED.search(parsed["module"]):
+            values = permuted(values, heads if parsed["module"].endswith("q_proj") else kv_heads)
+        writer.add_tensor(f"{target}.{parsed['part'].lower()}", values)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -188,8 +188,8 @@ def write_probes(
     """The likeliest tokens after a few beginnings of replies, with the adapter and without it."""
     probes = []
     for row in rows[:EXAMPLES]:
-        *told, answer = row["messages"]
-        prompt = tokens.encode(tokens.prompt(told))
+        *turns, answer = row["messages"]
+        prompt = tokens.encode(tokens.prompt(turns))
         reply = tokens.encode(answer["content"])
         for place in PLACES:
             beginning = tokens.tokenizer.decode(reply[:place])
@@ -206,9 +206,9 @@ def write_probes(
             without = _top(model, tokens, ids)
             for name, layer in layers.items():
                 layer.scale = scales[name]
-            probes.append({"messages": told, "begun": beginning, "adapter": with_adapter, "base": without})
+            probes.append({"messages": turns, "begun": beginning, "adapter": with_adapter, "base": without})
     text = json.dumps(probes, indent=1, ensure_ascii=False) + "\n"
-    write_whole(folder / PROBES, text.encode())
+    write_atomically(folder / PROBES, text.encode())
 
 
 def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
@@ -272,10 +272,10 @@ def read_parity(path: Path) -> Parity | None:
         return None
 
 
-def _difference(trained: Sequence[Sequence[Any]], found: dict[int, float]) -> float:
+def _difference(trained: Sequence[Sequence[Any]], logprobs: dict[int, float]) -> float:
     """The largest difference; a token that is not among those reported is at most as likely as the least of them."""
-    least = min(found.values())
-    return max(abs(float(value) - found.get(token, least)) for token, _, value in trained[:TOP])
+    least = min(logprobs.values())
+    return max(abs(float(value) - logprobs.get(token, least)) for token, _, value in trained[:TOP])
 
 
 def _asked(runtime: Runtime, place: dict[str, Any], scale: float) -> dict[int, float]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import write_atomically
 from ostrom.ground.version import __version__
 from ostrom.models.embedded.weights import GGUF, file_hash
 from ostrom.probe.training import lora
@@ -149,11 +149,11 @@ def reply_losses(model: Any, examples: Sequence[Encoded]) -> Any:
     columns: list[int] = []
     targets: list[int] = []
     for i, example in enumerate(examples):
-        whole = example.prompt + example.reply
-        ids[i, : len(whole)] = torch.tensor(whole)
-        mask[i, : len(whole)] = 1
+        sequence = example.prompt + example.reply
+        ids[i, : len(sequence)] = torch.tensor(sequence)
+        mask[i, : len(sequence)] = 1
         rows += [i] * len(example.reply)
-        columns += range(len(example.prompt) - 1, len(whole) - 1)
+        columns += range(len(example.prompt) - 1, len(sequence) - 1)
         targets += example.reply
     decoder = getattr(model, model.base_model_prefix)
     hidden = decoder(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False).last_hidden_state
@@ -179,7 +179,7 @@ def held_out_loss(model: Any, examples: Sequence[Encoded], micro: int) -> float 
 
 def _save(path: Path, identity: str, progress: Progress, named: dict[str, Any], optimizer: Any) -> None:
     torch = needed("torch")
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     state = {
         "identity": identity,
         "step": progress.step,
@@ -187,8 +187,8 @@ def _save(path: Path, identity: str, progress: Progress, named: dict[str, Any], 
         "adapter": {name: tensor.detach().cpu() for name, tensor in named.items()},
         "optimizer": optimizer.state_dict(),
     }
-    torch.save(state, held)
-    write_whole(path, held.getvalue(), sync=True)
+    torch.save(state, buffer)
+    write_atomically(path, buffer.getvalue(), sync=True)
 
 
 def _resume(path: Path, identity: str, progress: Progress, layers: dict[str, Any], optimizer: Any) -> None:
@@ -247,51 +247,51 @@ def train_adapter(
 ) -> Trained:
     """Train an adapter, or go on; see the module."""
     base = find_base(base_name)
-    asked = {"base": base.sha256, "corpus": corpus_hash(corpus), "settings": json.loads(json.dumps(asdict(settings)))}
+    spec = {"base": base.sha256, "corpus": corpus_hash(corpus), "settings": json.loads(json.dumps(asdict(settings)))}
     record = _recorded(out)
     did = []
     if record is None:
-        made = _train(corpus, base, out, settings, asked, _device(device), minutes, tell)
-        if isinstance(made, Progress):
-            return Trained(out, made, ("trained",))
-        record = made
+        outcome = _train(corpus, base, out, settings, spec, _device(device), minutes, tell)
+        if isinstance(outcome, Progress):
+            return Trained(out, outcome, ("trained",))
+        record = outcome
         did.append("trained")
-    elif record["asked"] != asked:
-        raise UsageError(f"{out}: holds another training ({_difference(record['asked'], asked)}); use another --out")
+    elif record["asked"] != spec:
+        raise UsageError(f"{out}: holds another training ({_difference(record['asked'], spec)}); use another --out")
     if base.gguf and not (out / GGUF).is_file() and versions("gguf")["gguf"] is not None:
         to_gguf(out, base.path, base.sha256, settings.shape.alpha)
         (out / PARITY).unlink(missing_ok=True)
         did.append("converted")
     if (out / GGUF).is_file() and not (out / PARITY).is_file() and versions("xllamacpp")["xllamacpp"] is not None:
         compared = asdict(parity(out, out / GGUF, base.path))
-        write_whole(out / PARITY, (json.dumps(compared, indent=1) + "\n").encode())
+        write_atomically(out / PARITY, (json.dumps(compared, indent=1) + "\n").encode())
         did.append("compared")
     card = model_card(record, (out / GGUF).is_file()).encode()
     if not (out / CARD).is_file() or (out / CARD).read_bytes() != card:
-        write_whole(out / CARD, card)
+        write_atomically(out / CARD, card)
     progress = Progress(record["steps"], record["steps"], record["losses"])
     return Trained(out, progress, tuple(did), record, read_parity(out / PARITY))
 
 
 def _train(
-    corpus: Path, base: Base, out: Path, settings: Settings, asked: dict[str, Any], device: str,
+    corpus: Path, base: Base, out: Path, settings: Settings, spec: dict[str, Any], device: str,
     minutes: float | None, tell: Told | None,
 ) -> Progress | dict[str, Any]:  # fmt: skip
     start = time.monotonic()
-    rows, held_out = read_examples(corpus / "train.jsonl"), read_examples(corpus / "val.jsonl")
+    rows, val_rows = read_examples(corpus / "train.jsonl"), read_examples(corpus / "val.jsonl")
     if not rows:
         raise UsageError(f"{corpus}: has no training examples")
     tokens = load_tokens(base)
     fitted = encode(rows, tokens, settings.most_tokens, settings.truncate)
     if not fitted.examples:
         raise UsageError(f"{corpus}: no example fits into {settings.most_tokens} tokens")
-    val = encode(held_out, tokens, settings.most_tokens, settings.truncate)
+    val = encode(val_rows, tokens, settings.most_tokens, settings.truncate)
     dtype = "bfloat16" if device == "cuda" else "float32"
     model = load_model(base, device, dtype)
     before = held_out_loss(model, val.examples, settings.schedule.micro)
     layers = lora.attach(model, settings.shape, settings.seed)
     out.mkdir(parents=True, exist_ok=True)
-    identity = hashlib.sha256(json.dumps([asked, dtype], sort_keys=True).encode()).hexdigest()
+    identity = hashlib.sha256(json.dumps([spec, dtype], sort_keys=True).encode()).hexdigest()
     progress = train(
         model, layers, fitted.examples, settings.schedule, settings.seed, out,
         identity=identity, minutes=minutes, tell=tell,
@@ -307,10 +307,10 @@ def _train(
         model = load_model(base, device, "float32")
         layers = lora.attach(model, settings.shape, settings.seed)
         lora.load_into(layers, lora.read(out))
-    write_probes(out, model, layers, tokens, [*held_out, *rows], settings.most_tokens)
+    write_probes(out, model, layers, tokens, [*val_rows, *rows], settings.most_tokens)
     record = {
         "arm": rows[0].get("arm"),
-        "asked": asked,
+        "asked": spec,
         "base": {"name": base.name if base.name.startswith("embedded/") else base.path.name,
                  "sha256": base.sha256, "dequantised_gguf": base.gguf},
         "corpus": {"train": len(fitted.examples), "val": len(val.examples),
@@ -327,7 +327,7 @@ def _train(
         "versions": {"ostrom": __version__, **versions("torch", "transformers", "gguf")},
     }  # fmt: skip
     # The record comes last: where it is, everything before it is whole.
-    write_whole(out / RECORD, (json.dumps(record, indent=1) + "\n").encode(), sync=True)
+    write_atomically(out / RECORD, (json.dumps(record, indent=1) + "\n").encode(), sync=True)
     (out / CHECKPOINT).unlink(missing_ok=True)
     return record
 
@@ -393,7 +393,7 @@ def model_card(record: dict[str, Any], converted: bool) -> str:
     """The card for what ``training.json`` records."""
     base, corpus, settings = record["base"], record["corpus"], record["asked"]["settings"]
     shape, schedule = settings["shape"], settings["schedule"]
-    losses, held = record["losses"], record["held_out_perplexity"]
+    losses, ppl = record["losses"], record["held_out_perplexity"]
     weights = (
         "The base is a quantised GGUF file that was dequantised for training, not the original weights: "
         "the adapter fits this file, and results need not carry over to the original."
@@ -402,8 +402,8 @@ def model_card(record: dict[str, Any], converted: bool) -> str:
     )
     description = ARMS.get(str(record["arm"]), "examples of an unnamed corpus")
     perplexity = (
-        f"{held['base']:.2f} without the adapter, {held['adapter']:.2f} with it ({corpus['val']} held-out replies)"
-        if held["base"] is not None
+        f"{ppl['base']:.2f} without the adapter, {ppl['adapter']:.2f} with it ({corpus['val']} held-out replies)"
+        if ppl["base"] is not None
         else "unknown (no held-out examples)"
     )
     playing = (

@@ -74,17 +74,17 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
     """All rates that finished matches have occasions for."""
     decisions, matches = _rows(data)
     types = {(row["match"], row["player"]): _type(row) for row in (*decisions, *matches)}
-    found = tallies(decisions, matches)
-    made = []
+    by_name = tallies(decisions, matches)
+    rate_rows = []
     for name in MEASURES:
-        if counts := grouped((types[place], tally) for place, tally in found.get(name, {}).items()):
+        if counts := grouped((types[place], tally) for place, tally in by_name.get(name, {}).items()):
             shares = {_type(e.key): e for e in estimate(data, name, BY, agents=ALL)}
-            made += [
+            rate_rows += [
                 ConductRate(*key, name, times, occasions, shares[key])
                 for key, of in counts.items()
                 for times, occasions in [_summed(of)]
             ]
-    return made
+    return rate_rows
 
 
 def tallies(
@@ -182,7 +182,7 @@ def _shares(data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str
             stated[choice] = stated.get(choice, 0.0) + row["n"] * odds.get(choice, 0.0)
         chosen[row["answer"]] += row["n"]
     decisions, matches = sum(row["n"] for row in rows), {match for row in rows for match in row["matches"]}
-    known = all(row["probabilities"] for row in rows)
+    all_stated = all(row["probabilities"] for row in rows)
     for choice, times in chosen.items():
-        odds_of = stated[choice] / decisions if known else None
+        odds_of = stated[choice] / decisions if all_stated else None
         yield ActionShare(*key, choice, times, decisions, len(matches), odds_of)

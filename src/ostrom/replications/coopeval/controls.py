@@ -40,19 +40,19 @@ def effects(
 def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
     """What the effect is made of, a sentence for each group."""
     groups = grouped((tuple(e.key[name] for name in by), (e.key["effect"], e)) for e in found)
-    said = []
+    texts = []
     for key, of in groups.items():
         effects = dict(of)
         who = ", ".join(pretty(part) for part in key)
         parts = {name: e for name, e in effects.items() if name != "total"}
         sure = [name for name, e in parts.items() if e.low is not None and 0 not in e]
         open_ = [name for name, e in parts.items() if e.low is None]
-        told = listed([f"{name} {fixed(e.value)}" for name, e in parts.items()])
+        parts_text = listed([f"{name} {fixed(e.value)}" for name, e in parts.items()])
         total = f"{fixed(effects['total'].value)} in all: " if "total" in effects else ""
         end = f"surely not zero: {listed(sure)}" if sure else "no part is surely other than zero at this size"
         more = f"; without an interval: {listed(open_)}" if open_ else ""
-        said.append(f"{who}: {total}{told}; {end}{more}.")
-    return said
+        texts.append(f"{who}: {total}{parts_text}; {end}{more}.")
+    return texts
 
 
 class Analyses(NamedTuple):
@@ -94,12 +94,12 @@ def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequenc
         units = list(per_match(rows).values())
         labels = {name: [unit.rows[0][name] for unit in units] for name in factors}
         try:
-            made = anova([unit.value for unit in units], labels, unit="match")
+            fit = anova([unit.value for unit in units], labels, unit="match")
         except StatisticsError as problem:
             undefined[str(problem)] += 1
             continue
-        lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in made.sources]
-        pairs += [[*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in made.comparisons]
+        lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in fit.sources]
+        pairs += [[*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in fit.comparisons]
     return Analyses(lines, pairs, _without(undefined))
 
 

@@ -74,15 +74,15 @@ def placed(data: RunData) -> Placed:
     """All matches by published cell, unfinished ones among the rows alone."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
-    held = {name: levels for name, levels in HELD.items() if name in data.factors}
+    constants = {name: levels for name, levels in HELD.items() if name in data.factors}
     for row in data.records("SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"):
-        if any(row[name] not in levels for name, levels in held.items()):
+        if any(row[name] not in levels for name, levels in constants.items()):
             continue
         unit = data.unit(row["match"])
-        where, known = mechanism_at(row["match"]), GAMES.get(unit.game.name)
-        if where is None or known is None:
+        where, entry = mechanism_at(row["match"]), GAMES.get(unit.game.name)
+        if where is None or entry is None:
             continue
-        name, same = known[0], _pays_as_printed(unit.game)
+        name, same = entry[0], _pays_as_printed(unit.game)
         as_printed[name] = as_printed.get(name, True) and same
         rounds.append((where[0], getattr(unit.mechanism, "rounds", ROUNDS)))
         # One agent is one line of the comparison, whatever else the study varies about it.
@@ -128,9 +128,9 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
         return "Repetition", ", ".join([*_future(rules, facts), *_windows(unit), *odd])
     if rules.name == "reputation":
         higher = facts["order"] == "higher"
-        shown = [] if facts["window"] == WINDOW else [f"window {facts['window']}"]
+        windows = [] if facts["window"] == WINDOW else [f"window {facts['window']}"]
         nested = [f"depth {facts['depth']}"] if higher and facts["depth"] != DEPTH else []
-        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *shown, *nested])
+        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *windows, *nested])
     return None
 
 
@@ -159,9 +159,9 @@ def _future(rules: Any, told: Mapping[str, Any]) -> Iterator[str]:
 
 def _windows(unit: Unit) -> Iterator[str]:
     """What is shown of the past; strategies are not shown anything."""
-    shown = {_window(p.config.memory) for p in unit.players if p.config.strategy is None}
-    if shown - {WINDOW}:
-        yield " and ".join(sorted(f"window {k}" if isinstance(k, int) else f"memory {k}" for k in shown))
+    memories = {_window(p.config.memory) for p in unit.players if p.config.strategy is None}
+    if memories - {WINDOW}:
+        yield " and ".join(sorted(f"window {k}" if isinstance(k, int) else f"memory {k}" for k in memories))
 
 
 def _window(memory: str | dict[str, Any]) -> int | str:
@@ -393,17 +393,17 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' ORDER BY match"
     ):
         unit = data.unit(row["match"])
-        known = GAMES.get(unit.game.name)
-        if not isinstance(unit.mechanism, Design) or known is None or known[0] not in found.payable:
+        entry = GAMES.get(unit.game.name)
+        if not isinstance(unit.mechanism, Design) or entry is None or entry[0] not in found.payable:
             continue
         verdict = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
-        design = known[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
+        design = entry[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
         verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
-    for (mechanism, agent), made in verdicts.items():
-        games, count = grouped(made), len(made)
+    for (mechanism, agent), cases in verdicts.items():
+        games, count = grouped(cases), len(cases)
         if set(games) != FOUR:
             continue
-        replaced = sum(by_policy for _, (*_, by_policy) in made)
+        replaced = sum(by_policy for _, (*_, by_policy) in cases)
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())

@@ -81,12 +81,12 @@ class DesignShare(NamedTuple):
 def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> list[DesignShare]:
     """The share of designs with each quality, by mechanism, game and designer."""
     groups = grouped(((d.mechanism, d.game, d.type), d) for d in designs if d.design is not None)
-    made = []
+    design_rows = []
     for key, of in groups.items():
         for name in qualities:
             share = share_of(sum(getattr(one, name) for one in of), len(of), unit="design").limits()
-            made.append(DesignShare(*key, name, share.value, share.low, share.high))
-    return made
+            design_rows.append(DesignShare(*key, name, share.value, share.low, share.high))
+    return design_rows
 
 
 class NeededContinuation(NamedTuple):
@@ -115,8 +115,8 @@ def continuation_of(unit: Unit) -> NeededContinuation:
     if mechanism.name in ("repetition", "reputation", "punishment"):
         window = getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
         needed = least_continuation(game, punished=window)
-        told = getattr(mechanism, "told", {}).get("continuation")
-        had = told if told is not None else getattr(mechanism, "discount", None)
+        stated_chance = getattr(mechanism, "told", {}).get("continuation")
+        had = stated_chance if stated_chance is not None else getattr(mechanism, "discount", None)
         if needed is None:
             return build(None, had, "no", "somebody gains by leaving it, whatever the continuation")
         if had is None:
@@ -125,8 +125,8 @@ def continuation_of(unit: Unit) -> NeededContinuation:
     if mechanism.name in ("mediation", "contracting"):
         return build(0.0, None, "by design", "in one play, under a design that makes it one")
     if mechanism.name == "similarity":
-        whole = compared_game(game, mechanism.error)  # type: ignore[attr-defined]
-        stable = is_equilibrium(whole, tuple(len(names) for names in game.actions))
+        full_game = compared_game(game, mechanism.error)  # type: ignore[attr-defined]
+        stable = is_equilibrium(full_game, tuple(len(names) for names in game.actions))
         return build(0.0, None, "yes" if stable else "no", "in one play, if all let the comparison decide")
     cooperate = tuple(a for a in game.cooperative if a is not None)
     stable = len(cooperate) == game.seats and is_equilibrium(game, cooperate)

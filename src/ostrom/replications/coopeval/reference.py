@@ -84,19 +84,19 @@ class CoopEval(DeclaredReference):
 
     def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """Every figure of the paper's that the run's matches and designs give."""
-        found, (evolved, _) = self._evolved(data)
-        return [*means(found), *conduct(found), *evolved, *designs(found, data), *motives(data)]
+        placement, (evolved, _) = self._evolved(data)
+        return [*means(placement), *conduct(placement), *evolved, *designs(placement, data), *motives(data)]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What differs from the paper, and which of its figures have nothing beside them."""
-        found, (_, why) = self._evolved(data)
-        return [*found.remarks, *why, *_missing(found), *_settings(found, self.published())]
+        placement, (_, why) = self._evolved(data)
+        return [*placement.remarks, *why, *_missing(placement), *_settings(placement, self.published())]
 
     def _evolved(self, data: RunData) -> tuple[Placed, tuple[list[Own], list[str]]]:
         """The matches and what evolves on them; worked out once, because the ratings take their time."""
         if self._of is None or self._of[0] is not data:
-            found = placed(data)
-            self._of = data, found, evolution(found, data)
+            placement = placed(data)
+            self._of = data, placement, evolution(placement, data)
         return self._of[1:]
 
 
@@ -129,7 +129,7 @@ def _missing(found: Placed) -> Iterator[str]:
 
 
 def _settings(found: Placed, figures: Sequence[Published]) -> Iterator[str]:
-    known = {(figure.cell[0], figure.cell[2]) for figure in figures}
+    printed_cells = {(figure.cell[0], figure.cell[2]) for figure in figures}
     for mechanism, setting in dict.fromkeys(apart(p.mechanism) for p in found.points):
-        if (mechanism, setting) not in known:
+        if (mechanism, setting) not in printed_cells:
             yield f"Not compared: {mechanism} with {setting}, a setting that the paper does not have."

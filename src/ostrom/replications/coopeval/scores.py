@@ -326,9 +326,9 @@ class Outlier:
 def outliers(points: Sequence[Point]) -> list[Outlier]:
     """The matches to name, mean by mean (mechanism, game, type), the largest shift first."""
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
-    found = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
+    candidates = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
     # Rounded, here and below, so that the last digits decide neither an order nor who is set aside.
-    return sorted(found, key=lambda o: -round(abs(o.shift), 9))
+    return sorted(candidates, key=lambda o: -round(abs(o.shift), 9))
 
 
 def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[Outlier]:
@@ -364,11 +364,11 @@ def half_width(points: Sequence[Point]) -> float | None:
     units = {(p.seed, p.design) for p in points}
     if len(units) < 2:
         return None
-    made = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
-    if made.alike:
+    inference = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
+    if inference.alike:
         return 0.0
-    found = made.limits()
-    return None if found.low is None or found.high is None else (found.high - found.low) / 2
+    limits = inference.limits()
+    return None if limits.low is None or limits.high is None else (limits.high - limits.low) / 2
 
 
 def _spread(points: Sequence[Point]) -> float:

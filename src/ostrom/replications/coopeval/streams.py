@@ -44,10 +44,10 @@ class MechanismEvolution(Panel):
         if why := nothing_yet(data):
             return Drawn(notes=[why])
         by = list(dict.fromkeys(["game", "mechanism", *data.factors]))
-        found = run_tournaments(match_rows(data), data.unit, by, expected=self.expected)
+        tournaments = run_tournaments(match_rows(data), data.unit, by, expected=self.expected)
         evolved: list[tuple[Tournament, Evolved]] = []
         reasons: dict[str, list[str]] = {}
-        for tournament in found:
+        for tournament in tournaments:
             if not tournament.matches:
                 reasons.setdefault("no match is finished", []).append(_called(tournament))
                 continue
@@ -63,10 +63,10 @@ class MechanismEvolution(Panel):
             return Drawn([], [table], [*notes, "There is one type only: its population cannot change."])
         if len(evolved) > MOST_PANELS:
             notes.append(f"The charts show the first {MOST_PANELS} of {len(evolved)} cells; the table has all.")
-        shown = evolved[:MOST_PANELS]
-        figures = [_streams(shown, self.settings)]
-        if all(len(t.types) == 3 for t, _ in shown) and len({t.types for t, _ in shown}) == 1:
-            figures.append(_simplex(shown, self.settings))
+        first_panels = evolved[:MOST_PANELS]
+        figures = [_streams(first_panels, self.settings)]
+        if all(len(t.types) == 3 for t, _ in first_panels) and len({t.types for t, _ in first_panels}) == 1:
+            figures.append(_simplex(first_panels, self.settings))
         return Drawn(figures, [table], notes)
 
 
@@ -148,8 +148,8 @@ def type_colours(types: Sequence[str]) -> dict[str, str]:
     """A colour per type; with more types than colours the last ones share grey as "others"."""
     if len(types) <= MOST_COLOURS:
         return dict(zip(types, PALETTE, strict=False))
-    kept = dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False))
-    return {**kept, REST: REST_COLOUR}
+    colours = dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False))
+    return {**colours, REST: REST_COLOUR}
 
 
 def streams(rows: Sequence[Mapping[str, Any]], facets: Sequence[str], colours: Mapping[str, str]) -> Any:

@@ -48,7 +48,7 @@ class Change:
 
 def changes(data: RunData) -> list[Change]:
     """The change of every arm from the base model, for every game that both have played."""
-    found = []
+    change_rows = []
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)
     regimes = {(agent, game): r.printed for (game, _, agent), r in observed_regimes(data).items()}
@@ -58,13 +58,13 @@ def changes(data: RunData) -> list[Change]:
         gains = contrast(data, "memory_cooperation", "agent", (arm, BASE), ["game"], where=WINDOW)
         for game, gain in keyed(gains, ("game",)).items():
             key, base = (arm, *game), (BASE, *game)
-            found.append(
+            change_rows.append(
                 Change(
                     arm, game[0], gain, slopes.get(key), slopes.get(base), regimes.get(key), regimes.get(base),
                     collapsed.get(key, 0), policy[key].value if key in policy else None,
                 )
             )  # fmt: skip
-    return found
+    return change_rows
 
 
 def collapses(data: RunData) -> dict[tuple[str, str], int]:

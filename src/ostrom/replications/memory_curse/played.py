@@ -83,8 +83,8 @@ def by_policy(data: RunData) -> list[str]:
 
 def of_player(data: RunData, column: str) -> Rows:
     """The values of a measure: one column of the table above."""
-    kept = ("match", "player", *SPLITS)
-    return ({**{c: row[c] for c in kept}, "value": row[column]} for row in played(data))
+    columns = ("match", "player", *SPLITS)
+    return ({**{c: row[c] for c in columns}, "value": row[column]} for row in played(data))
 
 
 def deviations(data: RunData) -> Rows:
@@ -105,8 +105,8 @@ def deviations(data: RunData) -> Rows:
         if len(of) > 1:
             mean, factor = math.fsum(rate for _, rate in of) / len(of), math.sqrt(len(of) / (len(of) - 1))
             for row, rate in of:
-                kept = {name: row[name] for name in ("match", "player", *SPLITS)}
-                yield {**kept, "value": factor * abs(rate - mean)}
+                identity = {name: row[name] for name in ("match", "player", *SPLITS)}
+                yield {**identity, "value": factor * abs(rate - mean)}
 
 
 BY_POLICY = Measure(
@@ -158,15 +158,15 @@ def role(length: int | None, lengths: Sequence[int | None]) -> str | None:
     >>> role(2, (2, 2, 80)), role(10, (2, 10, 80)), role(80, (80, 80))
     ('forgiver', None, None)
     """
-    known = [n for n in lengths if n is not None]
-    if length is None or len(known) < len(lengths) or len(set(known)) < 2:
+    numeric = [n for n in lengths if n is not None]
+    if length is None or len(numeric) < len(lengths) or len(set(numeric)) < 2:
         return None
-    return FORGIVER if length == min(known) else GRUDGE_HOLDER if length == max(known) else None
+    return FORGIVER if length == min(numeric) else GRUDGE_HOLDER if length == max(numeric) else None
 
 
 def _splits(row: Mapping[str, Any], lengths: Sequence[int | None]) -> dict[str, Any]:
     memory = span_of(row["agent_memory"])
-    known = [n for n in lengths if n is not None]
+    numeric = [n for n in lengths if n is not None]
     return {
         "style": row["agent_style"] or row.get("style"),
         "history_length": memory.length,
@@ -174,7 +174,7 @@ def _splits(row: Mapping[str, Any], lengths: Sequence[int | None]) -> dict[str, 
         "memory_kind": memory.name,
         "memory_mode": memory.mode,
         "alike": len(set(lengths)) == 1,
-        "company": composition(known) if len(known) == len(lengths) else None,
+        "company": composition(numeric) if len(numeric) == len(lengths) else None,
         "memory_role": role(memory.length, lengths),
     }
 

@@ -89,15 +89,15 @@ def _pays_as(label: str, games: Games) -> str | None:
 
 def _named(games: Games) -> Named:
     """The games that are compared: by payoffs; by name where no game of the run pays as the paper's."""
-    found: dict[str, tuple[str, bool]] = {}
+    names: dict[str, tuple[str, bool]] = {}
     for label in sorted(games.labelled, key=lambda label: label not in GAMES):
         printed = _pays_as(label, games)
-        if printed is not None and (printed, True) not in found.values():
-            found[label] = printed, True
+        if printed is not None and (printed, True) not in names.values():
+            names[label] = printed, True
     for label in games.labelled:
-        if label in GAMES and label not in found and GAMES[label][0] not in {name for name, _ in found.values()}:
-            found[label] = GAMES[label][0], False
-    return found
+        if label in GAMES and label not in names and GAMES[label][0] not in {name for name, _ in names.values()}:
+            names[label] = GAMES[label][0], False
+    return names
 
 
 def _printed_regimes() -> Iterator[Published]:
@@ -173,15 +173,15 @@ def mixed(data: RunData, games: Games) -> Iterator[Own]:
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
         if c.game not in names or c.style != "reasoned" or len(parts) != 2:
             continue
-        for player, measure, found in (
+        for player, measure, figure in (
             ("", "cooperation_rate", c.overall),
             ("forgiver", "cooperation_rate", c.forgiver),
             ("grudge_holder", "cooperation_rate", c.grudge_holder),
             ("", "cooperation_gap_pp", c.gap),
         ):
-            if found is not None:
+            if figure is not None:
                 cell = (names[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                own = own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
+                own = own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
                 yield replace(own, agent=c.agent)
 
 
@@ -191,12 +191,12 @@ def sanitized(data: RunData, games: Games) -> Iterator[Own]:
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
     where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
-    for key, found in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
+    for key, figure in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
         game, mode, window, real, _ = key
-        whole = real == window
-        condition = "reasoning" if whole else f"sanitized_{mode}"
-        cell = (named[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
-        yield own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
+        intact = real == window
+        condition = "reasoning" if intact else f"sanitized_{mode}"
+        cell = (named[game][0], condition, str(window), "" if intact else str(real), "", "cooperation_rate")
+        yield own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
 
 
 def penalty(data: RunData, games: Games) -> Iterator[Own]:
@@ -204,15 +204,15 @@ def penalty(data: RunData, games: Games) -> Iterator[Own]:
         return
     by = ("game", "agent", "history_length")
     doubts = _doubts(data, by, {"game": list(named), **WINDOW})
-    for found in penalties(data):
-        if found.length == LENGTH and found.game in named:
+    for entry in penalties(data):
+        if entry.length == LENGTH and entry.game in named:
             cell = (
-                named[found.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
+                named[entry.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
                 "deliberation_penalty_pp",
             )  # fmt: skip
             # The paper prints reasoning minus no reasoning.
-            own = own_figure(cell, found.cost, -100.0, doubts=doubts.get((found.game, found.agent, LENGTH), ()))
-            yield replace(own, matches=found.matches)
+            own = own_figure(cell, entry.cost, -100.0, doubts=doubts.get((entry.game, entry.agent, LENGTH), ()))
+            yield replace(own, matches=entry.matches)
 
 
 def words(data: RunData, games: Games) -> Iterator[Own]:
@@ -230,17 +230,17 @@ def words(data: RunData, games: Games) -> Iterator[Own]:
     if len(names) < len(GAMES) or set(names) not in complete.values():
         return
     by, where = ("history_length", "agent"), {"game": list(names), "agent_style": "reasoned"}
-    found = {name: keyed(estimate(data, spec, by, where=where), by) for name, spec in WORDS.items()}
-    for length, agent in dict.fromkeys(key for of in found.values() for key in of):
+    estimates = {name: keyed(estimate(data, spec, by, where=where), by) for name, spec in WORDS.items()}
+    for length, agent in dict.fromkeys(key for of in estimates.values() for key in of):
         if complete.get((agent, length)) == set(names):
-            for measure, of in found.items():
+            for measure, of in estimates.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
                     yield own_figure(cell, of[length, agent], spread=of[length, agent].sd)
     pooled = {agent for agent, _ in complete if all(complete.get((agent, n)) == set(names) for n in ENDS)}
     for measure, printed in QUOTIENTS.items():
         for agent in sorted(pooled):
-            long, short = (found[measure].get((n, agent)) for n in ENDS)
+            long, short = (estimates[measure].get((n, agent)) for n in ENDS)
             if long is not None and short is not None and short.value:
                 cell = ("all", "reasoning", "80/2", "", "", printed)
                 # A quotient of two estimates; its interval is not computed.
@@ -263,11 +263,11 @@ def forward(data: RunData, games: Games) -> Iterator[Own]:
         "papers_rule": ["immune", "cursed"],
     }
     by = ["papers_rule"]
-    found = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
+    ratios = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
     for name in ("immune", "cursed"):
-        if (name,) in found:
+        if (name,) in ratios:
             cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")
-            yield own_figure(cell, found[name,])
+            yield own_figure(cell, ratios[name,])
 
 
 def _doubts(data: RunData, by: Sequence[str], where: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, ...]]:

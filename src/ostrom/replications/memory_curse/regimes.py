@@ -71,16 +71,16 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     >>> regime({2: 0.1, 80: 0.9}).name, regime({80: 0.1}).name, regime({80: (0.4, 1.0)}).printed
     ('rising', 'undecided', None)
     """
-    known = {n: rate if isinstance(rate, tuple) else (rate, rate) for n, rate in sorted(rates.items())}
-    counted = {length: rate for length, rate in known.items() if length >= shortest}
+    ranges = {n: rate if isinstance(rate, tuple) else (rate, rate) for n, rate in sorted(rates.items())}
+    counted = {length: rate for length, rate in ranges.items() if length >= shortest}
     if not counted:
         return Regime("undecided", None, None, None, None, ())
     at = min(counted, key=lambda length: round(counted[length][0], 9))
     lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
     printed = "cursed" if any(high < border for _, high in counted.values()) else "immune" if lowest >= border else None
     name = "immune" if printed == "immune" else "undecided"
-    exact = {n: low for n, (low, high) in known.items() if low == high}
-    if printed == "cursed" and len(exact) == len(known):
+    exact = {n: low for n, (low, high) in ranges.items() if low == high}
+    if printed == "cursed" and len(exact) == len(ranges):
         name = _shape(exact, tuple(counted), lambda a, b: _sign(exact[a] - exact[b]))
     return Regime(name, printed, lowest, at, without_rounding(lowest - threshold, 1.0), tuple(counted))
 
@@ -101,10 +101,10 @@ def _shape(rates: Mapping[int, float], counted: tuple[int, ...], change: Callabl
         later = max(rates[n] for n in rates if n > BAND)
         if rates[peak] >= later - 1e-9 and change(peak, 0) == 1 and change(last, peak) == -1:
             return "memory-bounded"
-    whole = change(last, first)
-    if whole == 0 and any(change(n, first) not in (0, None) for n in counted):
+    overall = change(last, first)
+    if overall == 0 and any(change(n, first) not in (0, None) for n in counted):
         return "undecided"  # up and down again
-    return {1: "rising", -1: "decaying", 0: "flat", None: "undecided"}[whole]
+    return {1: "rising", -1: "decaying", 0: "flat", None: "undecided"}[overall]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,11 @@ def regimes(data: RunData, style: str = "") -> Regimes:
     rates = {key: one for key, one in _rates(data).items() if not style or key[1] == style}
     counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}
     verdicts = above(list(counted.values()), BORDER)
-    found = _by_rates(rates)
-    level = 1 - 0.05 / max(len(found), 1)
-    changes = _Changes(data, level=1 - 0.05 / max(3 * len(found), 1))
+    by_pair = _by_rates(rates)
+    level = 1 - 0.05 / max(len(by_pair), 1)
+    changes = _Changes(data, level=1 - 0.05 / max(3 * len(by_pair), 1))
     decided, seeds = {}, {}
-    for pair, seen in found.items():
+    for pair, seen in by_pair.items():
         own = tuple(v for key, v in zip(counted, verdicts, strict=True) if key[:-1] == pair)
         answer = all_of(replace(verdicts, verdicts=own), level)
         of = {key[-1]: one.value for key, one in rates.items() if key[:-1] == pair}
@@ -164,7 +164,7 @@ def regimes(data: RunData, style: str = "") -> Regimes:
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
             if needed and None not in needed:
                 seeds[pair] = max(1, *(n for n in needed if n is not None))
-    return Regimes(found, decided, verdicts.control, seeds)
+    return Regimes(by_pair, decided, verdicts.control, seeds)
 
 
 def _seeds(one: Estimate, border: float) -> int | None:
@@ -189,8 +189,8 @@ class _Changes:
     def of(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
         """The difference of two lengths at the corrected level; None without an interval."""
         if (a, b) not in self.known:
-            found = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
-            self.known[a, b] = keyed(found, PAIR)
+            changes = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
+            self.known[a, b] = keyed(changes, PAIR)
         one = self.known[a, b].get(pair)
         return None if one is None or one.low is None or one.high is None else one.at(self.level)
 

@@ -41,12 +41,12 @@ def penalties(data: RunData) -> list[Penalty]:
     if not set(STYLES) <= {key[-1] for key in rates}:
         return []
     costs = keyed(contrast(data, "memory_cooperation", "style", STYLES, by, where=WINDOW), by)
-    found = []
+    penalty_rows = []
     for game, agent in dict.fromkeys(key[:2] for key in costs):
         lengths = [n for g, a, n in costs if (g, a) == (game, agent)]
         key = game, agent, LENGTH if LENGTH in lengths else max(lengths)
-        found.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
-    return found
+        penalty_rows.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
+    return penalty_rows
 
 
 def turned(one: Estimate) -> Estimate:
@@ -72,7 +72,7 @@ DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this si
 
 def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> list[Worst]:
     """The largest penalty of every agent that has one above 0; ``answers`` say whether each is above 0 for sure."""
-    made = []
+    worst_rows = []
     for agent in dict.fromkeys(one.agent for one in penalties):
         of = {
             one.game: (one.cost, answer) for one, answer in zip(penalties, answers, strict=True) if one.agent == agent
@@ -83,8 +83,8 @@ def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> lis
             rivals = [other for game, (other, _) in of.items() if game != worst[0]]
             sure, control = surely_largest(cost, rivals)
             alone = f"{DECIDED[sure]}: {control}" if rivals else ""
-            made.append(Worst(agent, worst[0], cost.value, DECIDED[answer], alone))
-    return made
+            worst_rows.append(Worst(agent, worst[0], cost.value, DECIDED[answer], alone))
+    return worst_rows
 
 
 def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:
@@ -139,7 +139,7 @@ def recoveries(data: RunData) -> list[Recovery]:
             baselines[curve] = base, (*curve, window) in points
     gains = {}
     for mode, window, real in dict.fromkeys((key[1], key[2], key[5]) for key in points if key[2] != key[5]):
-        for own in {kept for curve, (_, kept) in baselines.items() if curve[1:3] == (mode, window)}:
+        for own in {in_curve for curve, (_, in_curve) in baselines.items() if curve[1:3] == (mode, window)}:
             where = {
                 "memory_mode": mode if own else [mode, None], "history_length": window, "alike": True,
             }  # fmt: skip
@@ -148,14 +148,14 @@ def recoveries(data: RunData) -> list[Recovery]:
                 curve = one.key["game"], mode, window, one.key["agent"], one.key["style"]
                 if curve in baselines and baselines[curve][1] == own:
                     gains[*curve, real] = one
-    found = []
+    recovery_rows = []
     for key, here in points.items():
         game, mode, window, agent, style, real = key
         gain, share = gains.get(key), None
         if gain is not None and (level := baselines[key[:-1]][0].value) < 1:
             share = gain.value / (1 - level)
-        found.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
-    return found
+        recovery_rows.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
+    return recovery_rows
 
 
 COMPANY = ("game", "company", "agent_type", "style")
@@ -212,11 +212,11 @@ def companies(data: RunData) -> list[RoleGroup]:
     }
     return [
         RoleGroup(
-            agent, game, style, name, found, roles.get((*key, FORGIVER)), roles.get((*key, GRUDGE_HOLDER)),
+            agent, game, style, name, total, roles.get((*key, FORGIVER)), roles.get((*key, GRUDGE_HOLDER)),
             gaps.get(key), {s: seats[*key, s] for s in numbers if (*key, s) in seats},
             {s: of[key] for s, of in beside.items() if key in of},
         )
-        for key, found in overall.items()
+        for key, total in overall.items()
         for game, name, agent, style in [key]
         if name is not None
     ]  # fmt: skip
@@ -271,10 +271,10 @@ def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float |
         (ratio, rate) for key, ratio in ratios.items() if ratio is not None and (rate := rates.get(key)) is not None
     ]
     try:
-        found = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
+        correlation = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
     except StatisticsError as error:
         return ForwardLink(None, None, None, None, len(pairs), str(error))
-    return ForwardLink(found.value, found.low, found.high, found.p, found.n)
+    return ForwardLink(correlation.value, correlation.low, correlation.high, correlation.p, correlation.n)
 
 
 TRACED = ("history_length", "game", "agent_style", "agent")

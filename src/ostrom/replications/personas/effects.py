@@ -82,15 +82,15 @@ def effects(
 ) -> list[Effect]:
     """All effects for every group and type of scenario; the study must vary ``persona`` and ``payoffs``."""
     ask = measure_of(measure)
-    made = []
+    effect_rows = []
     for kind, key, own in split(profiles, by, types):
         rows = _rows(own, ask)
         counts = {cell: _count(rows, cell) for cell in CELLS}
         for (effect, at), points in effects_of_counts(counts).items():
             weights = CONTRASTS[effect, at]
             group, matches = dict(zip(by, key, strict=True)), sum(counts[cell][1] for cell in weights)
-            made.append(Effect(measure, kind, group, effect, at, points, _estimate(rows, weights), matches))
-    return made
+            effect_rows.append(Effect(measure, kind, group, effect, at, points, _estimate(rows, weights), matches))
+    return effect_rows
 
 
 def _rows(profiles: Sequence[Played], ask: Callable[[Played], bool | None]) -> list[Row]:
@@ -161,12 +161,12 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
     scenarios = list(dict.fromkeys(p.scenario for _, p, _ in used))
     total = math.fsum(weight for weight in weights.values() if weight > 0)
     sides: tuple[list[float], list[float]] = ([], [])
-    whole = {cell: _count(used, cell) for cell in weights}
+    counts = {cell: _count(used, cell) for cell in weights}
     times = Counter((cell, p.scenario) for cell, p, _ in used)
     solved = Counter((cell, p.scenario) for cell, p, value in used if value)
     for scenario in scenarios:
         rates = {}
-        for cell, (yes, n) in whole.items():
+        for cell, (yes, n) in counts.items():
             beyond = solved[cell, scenario] - yes / n * times[cell, scenario]
             rates[cell] = yes / n + len(scenarios) * beyond / n
         for side, sign in zip(sides, (1, -1), strict=True):
@@ -174,7 +174,7 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
             side.append(math.fsum(parts) / total)
     within = all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side)
     bounds: Bounds = (0.0, 1.0) if within else (None, None)
-    made = paired_difference_of(*sides, bounds=bounds, unit="scenario")
-    scaled = made.times(100 * total)
+    difference = paired_difference_of(*sides, bounds=bounds, unit="scenario")
+    scaled = difference.times(100 * total)
     inference = exactly(scaled.value) if all(p.exact for _, p, _ in used) else scaled
     return estimated({}, inference, len(scenarios), "scenario", compares=True)

@@ -77,10 +77,10 @@ def sets(words: str) -> Mapping[str, tuple[str, ...]]:
         return nine
     if words == "reasoning":
         return GROUPS
-    known = {**nine, **GROUPS, "role_voice": VOICE}
-    if words not in known:
-        raise UnknownName("category of words", words, ["categories", "reasoning", *known])
-    return {words: known[words]}
+    word_sets = {**nine, **GROUPS, "role_voice": VOICE}
+    if words not in word_sets:
+        raise UnknownName("category of words", words, ["categories", "reasoning", *word_sets])
+    return {words: word_sets[words]}
 
 
 def condition(row: Mapping[str, Any]) -> str:
@@ -112,8 +112,8 @@ def other_arm(row: Mapping[str, Any]) -> list[str]:
 def _arms() -> dict[tuple[Any, Any], dict[str, Any]]:
     """What a player is told in each of the paper's arms, by persona and payoffs."""
     paper = references.build("personas")
-    held = {name: level for name, level in paper.held.items() if name not in ("family", "scenario_class")}
-    return {(arm["persona"], arm["payoffs"]): {**held, **arm} for arm in paper.arms}
+    common = {name: level for name, level in paper.held.items() if name not in ("family", "scenario_class")}
+    return {(arm["persona"], arm["payoffs"]): {**common, **arm} for arm in paper.arms}
 
 
 COLUMNS = ("category", "condition", "matching", "role")

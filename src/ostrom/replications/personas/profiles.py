@@ -90,8 +90,8 @@ def played(
         agents = [str(row["agent"]) for row in by_seat]
         agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
         cell = {name: value for name, value in by_seat[0].items() if name not in column_names}
-        made = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
-        profiles.append(replace(made, exact=exact(match)) if exact else made)
+        description = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
+        profiles.append(replace(description, exact=exact(match)) if exact else description)
     return profiles
 
 
@@ -180,11 +180,11 @@ def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
 
     In the published design persona and payoffs determine the instruction and the names: two factors suffice.
     """
-    made: list[str] = []
+    names: list[str] = []
     for name in data.factors:
-        if not all(p.cell.get(name) == p.scenario for p in found) and not _follows(name, made, found):
-            made.append(name)
-    return made
+        if not all(p.cell.get(name) == p.scenario for p in found) and not _follows(name, names, found):
+            names.append(name)
+    return names
 
 
 def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:

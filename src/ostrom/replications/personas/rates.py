@@ -72,11 +72,11 @@ def rates(
 ) -> list[Rate]:
     """A share for every group and type of scenario, groups in the order in which they occur."""
     ask = measure_of(measure)
-    made = []
+    rate_rows = []
     for kind, key, own in split(profiles, by, types):
         values = [(p, value) for p in own if (value := ask(p)) is not None]
-        made.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
-    return made
+        rate_rows.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
+    return rate_rows
 
 
 def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
@@ -161,8 +161,8 @@ class Distances:
     @property
     def mean(self) -> float | None:
         """The mean distance where there is an equilibrium."""
-        known = {distance: n for distance, n in self.counts.items() if distance is not None}
-        return sum(d * n for d, n in known.items()) / sum(known.values()) if known else None
+        distances = {distance: n for distance, n in self.counts.items() if distance is not None}
+        return sum(d * n for d, n in distances.items()) / sum(distances.values()) if distances else None
 
 
 def regrets(
@@ -211,8 +211,8 @@ def profile_measure(name: str, definition: str) -> Measure:
 
 def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
     def rows(data: RunData) -> Iterator[Mapping[str, Any]]:
-        found = ((p, MEASURES[name](p)) for p in profiles_of(data))
-        yield from averaged(({"match": p.match}, p, float(value)) for p, value in found if value is not None)
+        pairs = ((p, MEASURES[name](p)) for p in profiles_of(data))
+        yield from averaged(({"match": p.match}, p, float(value)) for p, value in pairs if value is not None)
 
     return rows
 

@@ -119,9 +119,9 @@ def _acts(decisions: Any) -> Any:
 
 
 def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:
-    known = rows["agent"].unique(maintain_order=True).to_list()
-    if agent not in known:
-        raise UnknownName("agent", agent, known)
+    agents = rows["agent"].unique(maintain_order=True).to_list()
+    if agent not in agents:
+        raise UnknownName("agent", agent, agents)
     own = rows["agent"] == agent
     ours, others = (rows.filter(which)["payoff"].to_list() for which in (own, ~own))
     return AgainstAll(

@@ -48,9 +48,9 @@ PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"
 def families(data: RunData) -> Iterator[Own]:
     """Means over games: seats and opponents are averaged within a game first, as the paper does."""
     where = {"family": PUBLISHED}
-    found = estimate(data, MEASURE, ["agent", "family"], where=where, balance=["number"])
-    for overall in estimate(data, MEASURE, ["agent"], where=where, balance=["number"]) if found else ():
-        own = [one for one in found if one.key["agent"] == overall.key["agent"]]
+    estimates = estimate(data, MEASURE, ["agent", "family"], where=where, balance=["number"])
+    for overall in estimate(data, MEASURE, ["agent"], where=where, balance=["number"]) if estimates else ():
+        own = [one for one in estimates if one.key["agent"] == overall.key["agent"]]
         for one in own:
             yield own_figure((one.key["family"].replace("-", "_"), "", MEASURE), one)
         if len(own) == len(PUBLISHED):
@@ -65,9 +65,9 @@ def pairs(data: RunData) -> Iterator[Own]:
     met = grouped(
         ((a, b), (number, of[a], of[b])) for number, of in scores if len(of) == 2 for a, b in permutations(of)
     )
-    for (a, b), found in met.items():
+    for (a, b), pair_scores in met.items():
         try:
-            yield from _paired(f"{a}{AGAINST}{b}", found)
+            yield from _paired(f"{a}{AGAINST}{b}", pair_scores)
         except (OstromError, ValueError):  # one match alone, or scores that never differ
             continue
 
@@ -87,8 +87,8 @@ def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
         test = paired_t(first, second, unit="game")
     except (OstromError, ValueError):
         return ()
-    said = f"t({test.df:.0f}) = {test.statistic:.2f}, p = {test.p:.3f}"
-    return (f"takes the two seatings of a game for independent; with games as the unit {said}",)
+    text = f"t({test.df:.0f}) = {test.statistic:.2f}, p = {test.p:.3f}"
+    return (f"takes the two seatings of a game for independent; with games as the unit {text}",)
 
 
 MEANS = (
@@ -128,8 +128,8 @@ def in_step(found: Sequence[Match]) -> Iterator[Own]:
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
     """Joint cooperation with a script that defects once, over nine wordings of the plain story."""
     joint: dict[str, list[tuple[str, float]]] = {}
-    told = "SELECT DISTINCT match, story FROM matches"
-    stories = {row["match"]: row["story"] for row in data.records(told)} if "story" in data.factors else {}
+    query = "SELECT DISTINCT match, story FROM matches"
+    stories = {row["match"]: row["story"] for row in data.records(query)} if "story" in data.factors else {}
     for match, me, other in facing(found, PD, Side.defects_once):
         if stories.get(match.number, STORY) != STORY:
             continue
@@ -178,8 +178,8 @@ def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str,
     battles = {match.number for match in found if match.game == BOS}
     for row in first_right_rounds(data):
         # A strategy predicts by its own rule, and a social agent predicts on the way to its choice.
-        asked = row["strategy"] is None and row["agent_style"] != "social"
-        if asked and row["match"] in battles and row["target_agent"] in alternating:
+        plain_model = row["strategy"] is None and row["agent_style"] != "social"
+        if plain_model and row["match"] in battles and row["target_agent"] in alternating:
             yield row
 
 

@@ -103,15 +103,15 @@ def matches(data: RunData) -> list[Match]:
     """The finished matches of both games, in the words of the paper's games."""
     import polars as pl
 
-    found = []
+    played = []
     for game, frame in decisions(data).items():
         acts = frame.filter((pl.col("kind") == "act") & pl.col("action").is_not_null())
         for rows in acts.partition_by("match", maintain_order=True):
             words = _as_printed(data.game(rows["match"][0]), game)
             sides = [_side(rows.filter(pl.col("seat") == seat), words[seat - 1], game) for seat in (1, 2)]
             if len(sides[0].actions) == len(sides[1].actions) > 0:
-                found.append(Match(rows["match"][0], game, (sides[0], sides[1])))
-    return found
+                played.append(Match(rows["match"][0], game, (sides[0], sides[1])))
+    return played
 
 
 def together(me: Side, other: Side) -> list[bool]:

@@ -41,16 +41,16 @@ class GamesPairs(Panel):
         factors = varied(data)
         by = [*(["game"] if seats["games"] > 1 and "game" not in factors else []), *factors]
         blocks: dict[tuple[Any, ...], Pairs] = {}
-        for pair, found in _pairs(data, by).items():
-            blocks.setdefault(pair[:-2], {})[pair] = found
+        for pair, estimates in _pairs(data, by).items():
+            blocks.setdefault(pair[:-2], {})[pair] = estimates
         table = _table(blocks, by)
         if len(blocks) > MOST_PANELS:
             many = f"{len(blocks)} combinations of {', '.join(by)} are too many for maps: see the table."
             return Drawn(tables=[table], notes=[many])
         named, figures = labels(agents(data)), []
         for name, (_, meaning, legend) in MEASURES.items():
-            shown = [block for block in blocks.values() if name in _shown(block)]
-            charts = [_map(named, block, by, name, legend, len(shown)) for block in shown]
+            panel_blocks = [block for block in blocks.values() if name in _shown(block)]
+            charts = [_map(named, block, by, name, legend, len(panel_blocks)) for block in panel_blocks]
             if charts:
                 figures.append(
                     Figure(
@@ -65,20 +65,20 @@ class GamesPairs(Panel):
 
 
 def _pairs(data: RunData, by: list[str]) -> Pairs:
-    found: Pairs = {}
+    by_pair: Pairs = {}
     for name, (measure, *_) in reversed(MEASURES.items()):  # every pair has a score
         for one in estimate(data, measure, [*by, "seat", "agent", "opponents"], where="seat IS NOT NULL", agents=ALL):
             pair = (one.key["agent"], one.key["opponents"])[:: 1 if one.key["seat"] == 1 else -1]
             column = name if name == "coordination" else f"{name}{one.key['seat']}"
-            found.setdefault((*(one.key[c] for c in by), *pair), {})[column] = one
-    return found
+            by_pair.setdefault((*(one.key[c] for c in by), *pair), {})[column] = one
+    return by_pair
 
 
 def _shown(block: Pairs) -> tuple[str, ...]:
     """The measures that have a meaning: defection where both players can cooperate."""
-    dilemma = all("defection1" in found and "defection2" in found for found in block.values())
-    shown = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
-    return tuple(m for m in shown if any(_column(m) in found for found in block.values()))
+    dilemma = all("defection1" in estimates and "defection2" in estimates for estimates in block.values())
+    measures = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
+    return tuple(m for m in measures if any(_column(m) in estimates for estimates in block.values()))
 
 
 def _column(measure: str) -> str:
@@ -87,7 +87,7 @@ def _column(measure: str) -> str:
 
 def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legend: str, beside: int) -> Any:
     column = _column(measure)
-    drawn = {pair: found[column] for pair, found in block.items() if column in found}
+    drawn = {pair: estimates[column] for pair, estimates in block.items() if column in estimates}
     met = {who for pair in drawn for who in pair[-2:]}
     order = [label for agent, label in named.items() if agent in met]
     return tiles(
@@ -105,9 +105,9 @@ def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legen
 
 def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
     rows = [
-        [*pair, max(one.n for one in found.values()), *(part for c in COLUMNS for part in triple(found.get(c)))]
+        [*pair, max(one.n for one in cells.values()), *(part for c in COLUMNS for part in triple(cells.get(c)))]
         for block in blocks.values()
-        for pair, found in block.items()
+        for pair, cells in block.items()
     ]
     parts = [part for name in COLUMNS for part in (name, f"{name}_low", f"{name}_high")]
     return Table(

@@ -39,14 +39,14 @@ def people(data: RunData) -> tuple[list[Own], list[str]]:
         return [], []
     if FACTOR not in data.factors:
         return [], [f"Not compared: the experiment with people; the run has no factor {FACTOR}."]
-    found: list[Own] = []
+    figures: list[Own] = []
     why: list[str] = []
     for name, game, measure in FIGURES:
         try:
-            found += _figures(data, who, name, game, measure)
+            figures += _figures(data, who, name, game, measure)
         except (OstromError, ValueError) as error:
             why.append(f"Not compared: {name.replace('_', ' ')} of the experiment with people: {error}")
-    return found, why
+    return figures, why
 
 
 def persons(data: RunData) -> set[str]:

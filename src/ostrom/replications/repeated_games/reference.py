@@ -72,9 +72,9 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
     if row["reproduced"] == "no_data":
         doubts.append("SUSPICIOUS: no data or code for it was released")
     elif row["reproduced"] not in GOOD:
-        given = f" (they give {row['reproduced_value']})" if row["reproduced_value"] else ""
+        reproduced = f" (they give {row['reproduced_value']})" if row["reproduced_value"] else ""
         what = "give it only in part" if row["reproduced"] == "partly" else "do not give it"
-        doubts.append(f"CONFLICT: the released data {what}{given if what.startswith('do') else ''}")
+        doubts.append(f"CONFLICT: the released data {what}{reproduced if what.startswith('do') else ''}")
     if row["test_id"] in CONTESTS:
         doubts.append(f"SUSPICIOUS: rounds are taken for independent observations; of {row['note'].split('; ')[-1]}")
         doubts.append(f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}")
@@ -120,19 +120,19 @@ class RepeatedGames(DeclaredReference):
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Remarks under the comparison: what the paper averages over, and which figures have no counterpart."""
         if any("family" in game.params for of in games.labelled.values() for game in of):
-            said = "The paper averages over opponents that include its own models; games are the unit of intervals."
+            note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
-            said = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
+            note = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
         nobody = [] if persons(data) else [NO_PEOPLE]
-        return [said, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
+        return [note, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
 
     def _worked_out(self, data: RunData) -> tuple[list[Own], list[str]]:
         """Figures and remarks of a run, made once."""
         if self._of is None or self._of[0] is not data:
-            moves, found = decisions(data), matches(data)
+            moves, played = decisions(data), matches(data)
             tested, why = contests(moves, data)
             ours, missing = people(data)
-            own = [*families(data), *pairs(data), *tested, *claims(found, data), *predictions(data, found), *ours]
+            own = [*families(data), *pairs(data), *tested, *claims(played, data), *predictions(data, played), *ours]
             self._of = data, own, [*why, *missing, *_missing(own, moves)]
         return self._of[1:]
 

@@ -20,14 +20,14 @@ class Bars(Chart):
     def __init__(self, measure: Any, x: str, **rest: Any) -> None:
         super().__init__(measure, x, **rest)
 
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Grouped bars in small multiples."""
         (x,) = self.x
-        across = labels(levels_met(data, x, found))
-        named = labels(levels_met(data, self.colour, found)) if self.colour else {None: ""}
-        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
+        across = labels(levels_met(data, x, cells))
+        named = labels(levels_met(data, self.colour, cells)) if self.colour else {None: ""}
+        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
         return bars_with_whiskers(
-            self.placed(found, across, named, beside),
+            self.placed(cells, across, named, beside),
             x=pretty(x),
             y=self.measure.title.lower(),
             levels=list(across.values()),

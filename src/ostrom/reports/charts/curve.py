@@ -26,29 +26,29 @@ class Curve(Chart):
         if self.y:
             raise ValueError("a curve takes x, colour and facet; its height is the measure")
 
-    def drawn_as(self, found: Sequence[Estimate]) -> str:
+    def drawn_as(self, cells: Sequence[Estimate]) -> str:
         """How value and interval are drawn; what stands for numbers says that distances are equal."""
         (x,) = self.x
-        even = all(is_bare(e.key[x]) for e in found) and x != "round"
+        even = all(is_bare(e.key[x]) for e in cells) and x != "round"
         places = (
             (e.key.get(self.facet or ""), e.key.get(self.colour or ""))
-            for e in found
+            for e in cells
             if drawn_values(e)["low"] is not None
         )
         if self.bands != "sd" and drawn_as_bands(places):
-            told = marks_told(found, interval="bands 95 % intervals")
+            caption = marks_told(cells, interval="bands 95 % intervals")
         else:
-            told = super().drawn_as(found)
-        return told + (" Levels stand at equal distances." if even else "")
+            caption = super().drawn_as(cells)
+        return caption + (" Levels stand at equal distances." if even else "")
 
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Curves with bands."""
         (x,) = self.x
-        across = labels(levels_met(data, x, found))
-        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
+        across = labels(levels_met(data, x, cells))
+        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
         if len(beside) > MOST_FACETS:
             raise UsageError(f"facet {self.facet}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn")
-        values = levels_met(data, self.colour, found) if self.colour else [None]
+        values = levels_met(data, self.colour, cells) if self.colour else [None]
         ordered = self.colour is not None and all(is_bare(v) for v in values)
         if len(values) > MOST_COLOURS and not ordered:
             raise UsageError(
@@ -56,7 +56,7 @@ class Curve(Chart):
             )
         named = labels(values)
         return curves(
-            self.placed(found, across, named, beside),
+            self.placed(cells, across, named, beside),
             x=pretty(x),
             y=self.measure.title.lower(),
             facets=list(beside.values()),

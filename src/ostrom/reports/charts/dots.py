@@ -32,10 +32,10 @@ class Dots(Chart):
         over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
         return [name for name in [*data.factors, "agent"] if name not in over]
 
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Rows of dots; of very many the first."""
         layout = (
-            lay_out(data, self.block) if not self.used and self.contrast is self.trend is None else self._layout(found)
+            lay_out(data, self.block) if not self.used and self.contrast is self.trend is None else self._layout(cells)
         )
         axis = self.measure.title.lower()
         if self.contrast is not None:
@@ -44,21 +44,21 @@ class Dots(Chart):
             over, log = pretty(self.trend["over"]), self.trend.get("log", False)
             axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
         domain = (0.0, 1.0) if self.shows_shares else None
-        return dot_chart(data, found[:MOST_ROWS], layout, axis=axis, domain=domain)
+        return dot_chart(data, cells[:MOST_ROWS], layout, axis=axis, domain=domain)
 
-    def _layout(self, found: Sequence[Estimate]) -> Layout:
-        rows = list(self.y) or [c for c in found[0].key if c not in (self.colour, self.facet, "over")]
+    def _layout(self, cells: Sequence[Estimate]) -> Layout:
+        rows = list(self.y) or [c for c in cells[0].key if c not in (self.colour, self.facet, "over")]
         one = [factor for factor, levels in (self.contrast or {}).items() if not against_all(levels)]
         rows = [c for c in rows if c not in one]  # a single difference is the same in every row
-        met = list(dict.fromkeys(e.key[self.colour] for e in found)) if self.colour else []
+        met = list(dict.fromkeys(e.key[self.colour] for e in cells)) if self.colour else []
         coloured = 1 < len(met) <= MOST_COLOURS
         return Layout(self.facet, tuple(rows), coloured, tuple(met), labels(met), self.colour or "agent")
 
-    def notes(self, found: Sequence[Estimate]) -> list[str]:
+    def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """Besides: how many rows are not drawn."""
-        more = super().notes(found)
-        if len(found) > MOST_ROWS:
-            return [f"The chart shows the first {MOST_ROWS} of {len(found)} rows; the table has all.", *more]
+        more = super().notes(cells)
+        if len(cells) > MOST_ROWS:
+            return [f"The chart shows the first {MOST_ROWS} of {len(cells)} rows; the table has all.", *more]
         return more
 
 

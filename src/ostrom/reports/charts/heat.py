@@ -22,22 +22,22 @@ class Heat(Chart):
         if self.colour is not None:
             raise ValueError("the colour of a tile is the measure; split by x, y and facet")
 
-    def drawn_as(self, found: Sequence[Estimate]) -> str:  # noqa: ARG002
+    def drawn_as(self, cells: Sequence[Estimate]) -> str:  # noqa: ARG002
         """How value and interval are drawn."""
         return "Tiles are estimates; their 95 % intervals are in the table."
 
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """One map, or several side by side."""
         (x,), (y,) = self.x, self.y
-        across, down = labels(levels_met(data, x, found)), labels(levels_met(data, y, found))
-        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
-        domain = (0.0, 1.0) if self.shows_shares else ticks_for(e.value for e in found).domain
+        across, down = labels(levels_met(data, x, cells)), labels(levels_met(data, y, cells))
+        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
+        domain = (0.0, 1.0) if self.shows_shares else ticks_for(e.value for e in cells).domain
         rows = [
             {
                 "x": across[e.key[x]], "y": down[e.key[y]], "mean": e.value,
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
-            for e in found
+            for e in cells
         ]  # fmt: skip
         return tile_maps(
             rows, across=list(across.values()), down=list(down.values()), facets=list(beside.values()), domain=domain,

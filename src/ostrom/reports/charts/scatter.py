@@ -31,10 +31,10 @@ class Scatter(Chart):
     def drawn(self, data: RunData) -> Drawn:
         """The dots that have both values, and their table."""
         by = list(self.y)
-        found = self.estimates(data)
+        cells = self.estimates(data)
         other = estimate(self.values(data, self.against), self.against, by, balance=self.balance)
         across = {tuple(e.key.values()): e for e in other}
-        both = [(e, across[tuple(e.key.values())]) for e in found if tuple(e.key.values()) in across]
+        both = [(e, across[tuple(e.key.values())]) for e in cells if tuple(e.key.values()) in across]
         if not both:
             return Drawn(notes=[f"No {' and '.join(map(pretty, by))} has both {self.measure.title.lower()} and "
                                 f"{self.against.title.lower()}."])  # fmt: skip
@@ -49,15 +49,15 @@ class Scatter(Chart):
         )
         return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.")], [table], [])
 
-    def chart(self, data: RunData, found: Sequence[Estimate], across: Sequence[float] = ()) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate], across: Sequence[float] = ()) -> Any:
         """Dots, coloured where there are few enough levels."""
         alt = import_altair()
-        named = labels(levels_met(data, self.tint, found)) if self.tint else {None: ""}
+        named = labels(levels_met(data, self.tint, cells)) if self.tint else {None: ""}
         coloured = 1 < len(named) <= MOST_COLOURS
         colours = tones(data, self.tint, named)
         values = [
             {"x": x, "y": e.value, "series": named[e.key[self.tint] if self.tint else None]}
-            for e, x in zip(found, across, strict=True)
+            for e, x in zip(cells, across, strict=True)
         ]
         scale = {"share": [0, 1]}
         axes = {

@@ -104,8 +104,8 @@ class Strips(Panel):
         )
         models = {row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")}
         wanted = [_pattern(pair) for pair in self.pairs]
-        found = [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)]
-        return spread(found, self.matches)
+        numbers = [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)]
+        return spread(numbers, self.matches)
 
 
 def _names(pair: object) -> bool:
@@ -118,14 +118,14 @@ def _pattern(pair: Sequence[str]) -> re.Pattern[str]:
     >>> bool(_pattern(["{model}", "{model} SCoT"]).fullmatch("gpt\\x1fgpt SCoT"))
     True
     """
-    known: set[str] = set()
+    seen_words: set[str] = set()
 
     def one(part: re.Match[str]) -> str:
         word = part[1]
         if word is None:
             return "[^\x1f]*" if part[0] == "*" else re.escape(part[0])
-        again = word in known
-        known.add(word)
+        again = word in seen_words
+        seen_words.add(word)
         return f"(?P={word})" if again else f"(?P<{word}>[^\x1f]+)"
 
     return re.compile("\x1f".join(re.sub(r"\{([a-z]+)\}|.", one, name) for name in pair))
@@ -242,25 +242,25 @@ def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, A
     for row in rows:
         game, seat = data.game(row["match"]), int(row["player"]) - 1
         cooperative = game.cooperative[seat]
-        known = None if cooperative is None else row["action"] == game.actions[seat][cooperative]
-        row |= {"agent": row["by"], "cooperative": known}
+        cooperates = None if cooperative is None else row["action"] == game.actions[seat][cooperative]
+        row |= {"agent": row["by"], "cooperative": cooperates}
     return rows
 
 
 def _stretches(rows: list[dict[str, Any]], longest: int, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Squares of a short match; of a long one, stretches in which a player did the same."""
-    made: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     for row in rows:
         arrow = "\u21b3 " if "by" in row else ""
         lane = f"{row['player']} {arrow}{names[row['agent']]}"
         did, invalid, at = _did(row), bool(row["invalid"]), row["round"]
-        last = made[-1] if made else None
+        last = runs[-1] if runs else None
         same = last is not None and (last["lane"], last["did"], last["invalid"]) == (lane, did, invalid)
         if last is not None and same and longest > SQUARES and last["end"] == at - 0.5:
             last["end"], last["middle"] = at + 0.5, (last["start"] + at + 0.5) / 2
             continue
-        made.append({"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at})
-    return made
+        runs.append({"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at})
+    return runs
 
 
 def _did(row: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ class EstimateTable(Chart):
         """The columns that were asked for, or all factors and the agent."""
         return self.used or [*data.factors, "agent"]
 
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:  # noqa: ARG002
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:  # noqa: ARG002
         """No drawing."""
         return None
 
@@ -49,11 +49,11 @@ class EstimateTable(Chart):
         wide = self._wide(data, self.estimates(data), f"{long.name}_wide")
         return Drawn(tables=[wide, long], notes=drawn.notes)
 
-    def _wide(self, data: RunData, found: Sequence[Estimate], name: str) -> Table:
+    def _wide(self, data: RunData, estimates: Sequence[Estimate], name: str) -> Table:
         (x,) = self.x
         rows = [c for c in self.used if c != x]
-        across = levels_met(data, x, found)
-        pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in found)
+        across = levels_met(data, x, estimates)
+        pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in estimates)
         cells = {key: dict(of) for key, of in pairs.items()}
         what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(

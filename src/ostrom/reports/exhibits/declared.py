@@ -115,27 +115,27 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
     >>> exhibits_of("memory_curse")[0].name
     'Figure 1'
     """
-    known = replications()
-    if replication not in known:
-        raise UnknownName("replication", replication, known)
-    path = files(known[replication]).joinpath(FILE)
+    packages = replications()
+    if replication not in packages:
+        raise UnknownName("replication", replication, packages)
+    path = files(packages[replication]).joinpath(FILE)
     if not path.is_file():
         return ()
     place = f"{replication}/{FILE}"
-    found = validate(Exhibits, read_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
-    names = [one.name for one in found]
+    exhibits = validate(Exhibits, read_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
+    names = [one.name for one in exhibits]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{place}: the exhibit {name!r} is declared twice")
-    return found
+    return exhibits
 
 
-def check_exhibits(found: tuple[Exhibit, ...], reference: Reference, place: str) -> None:
+def check_exhibits(exhibits: tuple[Exhibit, ...], reference: Reference, place: str) -> None:
     """Complain about columns that the reference does not have and panels that cannot be built."""
-    known = (*reference.columns, MODEL)
-    for one in found:
+    allowed = (*reference.columns, MODEL)
+    for one in exhibits:
         for column in (*one.rows, *one.columns, *one.where):
-            if column not in known:
-                raise UsageError(f"{place}: {one.name}: unknown column {column!r} (allowed: {', '.join(known)})")
+            if column not in allowed:
+                raise UsageError(f"{place}: {one.name}: unknown column {column!r} (allowed: {', '.join(allowed)})")
         for panel in one.panels:
             panel_of(panel, key=f"{one.name}.panels", file=place)

@@ -22,7 +22,7 @@ def draw_panels(
     A ``foreign`` run is of another study of the paper, which has exhibits of its own.
     """
     why: list[str] = []
-    given = False
+    filled = False
     for data in runs:
         lacking = "This run does not show it" if foreign(data) else _lacking(one, data)
         if lacking:
@@ -37,11 +37,11 @@ def draw_panels(
                 continue
             if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
                 context.fill(section, one.name, drawn, one.name)
-                given = True
+                filled = True
             else:
                 why += drawn.notes
     context.take(runs[0], named=False)
-    if not given or len(runs) == 1:
+    if not filled or len(runs) == 1:
         section.notes += dict.fromkeys(why)
 
 
@@ -49,9 +49,9 @@ def _lacking(one: Exhibit, data: RunData) -> str | None:
     """Which condition of an exhibit no finished match of a run meets."""
     for column, wanted in one.needs.items():
         values = wanted if isinstance(wanted, list) else [wanted]
-        known = column in data.columns("matches")
+        has_column = column in data.columns("matches")
         marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
         where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
-        if not known or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
+        if not has_column or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
             return f"This run has no finished match with {column} = {' or '.join(values)}"
     return None

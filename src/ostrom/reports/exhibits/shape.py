@@ -62,7 +62,7 @@ def entries(
     mapping: Mapping[str, str],
 ) -> list[ExhibitEntry]:
     """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
-    found = []
+    exhibit_entries = []
     digits: dict[tuple[str, ...], int] = {}
     for p in published:
         cell = dict(zip(columns, p.cell, strict=True))
@@ -70,7 +70,7 @@ def entries(
             places = one.digits if p.digits is None else p.digits
             digits[p.cell] = max(places, digits.get(p.cell, 0))
             doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
-            found.append(
+            exhibit_entries.append(
                 ExhibitEntry(
                     cell,
                     False,
@@ -97,7 +97,7 @@ def entries(
         for cell, o in figures:
             beside = mapping.get(o.agent) if o.agent is not None else "all models"
             agent = o.agent or "all agents"
-            found.append(
+            exhibit_entries.append(
                 ExhibitEntry(
                     cell,
                     True,
@@ -116,7 +116,7 @@ def entries(
                     digits.get(o.cell, one.digits),
                 )
             )
-    return found
+    return exhibit_entries
 
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
@@ -124,16 +124,16 @@ def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool
     return all(cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items())
 
 
-def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> Table:
+def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) -> Table:
     """Rows by columns; every row of ours stands under the rows of the paper that it belongs to.
 
     ``spread`` says what the paper's spreads are; ours are standard deviations.
     """
-    across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
-    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
+    across = _ordered([e.at(one.columns) for e in _ranked(one, entries)])
+    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, entries)))
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    best = _best(one, found)
-    for e in found:
+    best = _best(one, entries)
+    for e in entries:
         texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
         if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
@@ -145,27 +145,27 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> T
     spreads = [
         f"{whose} {what}"
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
-        if any(e.spread is not None and e.ours == ours for e in found)
+        if any(e.spread is not None and e.ours == ours for e in entries)
     ]
     caption = f"{one.name}. {one.title}."
-    if runs := dict.fromkeys(e.run for e in found if e.ours):
+    if runs := dict.fromkeys(e.run for e in entries if e.ours):
         caption += f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."
     if spreads:
         caption += f" After ±: {'; '.join(spreads)}."
     if best:
         caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
-    if any(e.doubts for e in found):
+    if any(e.doubts for e in entries):
         caption += " † in doubt: the table of single figures says why."
     return Table(one.name, [*one.rows, *heads], rows, caption)
 
 
-def _best(one: Exhibit, found: Sequence[ExhibitEntry]) -> set[int]:
+def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
     """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
     groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
-    for e in found:
+    for e in entries:
         groups.setdefault((e.ours, *e.at(rest)), []).append(e)
     chosen: set[int] = set()
     for of in groups.values():
@@ -179,23 +179,23 @@ def _label(one: Exhibit, part: str) -> str:
     return one.labels.get(part, pretty(part))
 
 
-def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[ExhibitEntry]) -> Table:
+def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
-    used = [name for name in columns if any(e.cell[name] for e in found)]
+    used = [name for name in columns if any(e.cell[name] for e in entries)]
     heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
         [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value,
          e.spread, e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
-        for e in found
+        for e in entries
     ]  # fmt: skip
     return Table(f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0)
 
 
-def _ranked(one: Exhibit, found: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
+def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
     """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    places = {name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in found]))} for name in keys}
-    models = list(dict.fromkeys(e.model for e in found if not e.ours))
+    places = {name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in entries]))} for name in keys}
+    models = list(dict.fromkeys(e.model for e in entries if not e.ours))
 
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
@@ -204,13 +204,13 @@ def _ranked(one: Exhibit, found: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
         across = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns]
         return (*row, *across)
 
-    return sorted(found, key=rank)
+    return sorted(entries, key=rank)
 
 
 def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Labels as they come; numbers by size."""
-    known = list(dict.fromkeys(labels))
+    distinct = list(dict.fromkeys(labels))
     try:
-        return sorted(known, key=lambda label: [float(part) for part in label])
+        return sorted(distinct, key=lambda label: [float(part) for part in label])
     except ValueError:
-        return known
+        return distinct

@@ -54,14 +54,14 @@ class Section:
 
     def fail(self, error: Exception) -> None:
         """Say on the page why the panel could not be drawn."""
-        said = " ".join(str(error).split())
-        self.error = said if isinstance(error, OstromError) else f"{type(error).__name__}: {said}"
+        message = " ".join(str(error).split())
+        self.error = message if isinstance(error, OstromError) else f"{type(error).__name__}: {message}"
 
     @property
     def headline(self) -> str:
         """What the section says, in a sentence that stands beside its folded title."""
-        said = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
-        return next((text for text in said[:2] if len(text) <= LONGEST_HEADLINE), "")
+        texts = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
+        return next((text for text in texts[:2] if len(text) <= LONGEST_HEADLINE), "")
 
     @property
     def quiet(self) -> bool:
@@ -71,8 +71,8 @@ class Section:
 
 def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
     """A table as the page shows it."""
-    shown = table.rows[: table.shown]
-    columns = [column_texts([row[i] for row in shown]) for i in range(len(table.columns))]
+    top_rows = table.rows[: table.shown]
+    columns = [column_texts([row[i] for row in top_rows]) for i in range(len(table.columns))]
     rows = [list(row) for row in zip(*columns, strict=True)]
     hidden = len(table.rows) - len(rows)
     more = (
@@ -104,11 +104,11 @@ def _style(values: Iterable[str]) -> str:
 def render_page(
     data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
     card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], standing: Standing,
-    found: ReportAnswers | None = None, calls: Section | None = None,
+    report_answers: ReportAnswers | None = None, calls: Section | None = None,
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
-    asked = found is None or found.declared  # a question stands above its answer alone
-    title, about = question({**data.study, **({} if asked else {"answers": ()})})
+    declared = report_answers is None or report_answers.declared  # a question stands above its answer alone
+    title, about = question({**data.study, **({} if declared else {"answers": ()})})
     played = [(term, value) for term, value in card if term in RUN]
     return _filled(
         "index.html.jinja",
@@ -121,7 +121,7 @@ def render_page(
         study_card=[entry for entry in card if entry not in played],
         run_card=played,
         varied=next((f"Varied: {value}." for term, value in card if term == "Varied"), ""),
-        answers=found,
+        answers=report_answers,
         bound=standing.bound,
         limits=LIMITS,
         most=MOST_LINES,

@@ -25,41 +25,41 @@ def build(
     wanted = _families(families)
     listed = None if numbers is None else set(_numbers(numbers))
     if each is not None and (not isinstance(each, int) or isinstance(each, bool) or each < 1):
-        raise StudyError("source ordinal_2x2: each must be a whole number of at least 1", found=each)
-    kept: dict[str, int] = {}
+        raise StudyError("source ordinal_2x2: each must be a whole number of at least 1", actual=each)
+    counts: dict[str, int] = {}
     entries = []
     for game in ordinal_games():
         if game.family not in wanted or (listed is not None and game.number not in listed):
             continue
-        kept[game.family] = kept.get(game.family, 0) + 1
-        if each is None or kept[game.family] <= each:
+        counts[game.family] = counts.get(game.family, 0) + 1
+        if each is None or counts[game.family] <= each:
             name = f"ordinal_2x2:{game.number}"
             entries.append(Entry(name, name, {"family": game.family, "game_name": game.name}))
     if not entries:
-        raise StudyError("source ordinal_2x2: no game has these families and numbers", found=numbers)
+        raise StudyError("source ordinal_2x2: no game has these families and numbers", actual=numbers)
     return entries
 
 
-def _families(given: str | Sequence[str]) -> set[str]:
-    if given == "all":
+def _families(selection: str | Sequence[str]) -> set[str]:
+    if selection == "all":
         return set(FAMILIES)
-    if given == "published":
+    if selection == "published":
         return set(FAMILIES) - {"tragic"}
-    names = [given] if isinstance(given, str) else list(given)
+    names = [selection] if isinstance(selection, str) else list(selection)
     for name in names:
         if name not in FAMILIES:
             raise UnknownName("family of ordinal games", str(name), (*FAMILIES, "all", "published"))
     return set(names)
 
 
-def _numbers(given: int | str | Sequence[int | str]) -> Iterator[int]:
-    for item in [given] if isinstance(given, int | str) else given:
+def _numbers(selection: int | str | Sequence[int | str]) -> Iterator[int]:
+    for item in [selection] if isinstance(selection, int | str) else selection:
         first, dash, last = str(item).partition("-")
         if not first.strip().isdigit() or (dash and not last.strip().isdigit()):
-            raise StudyError("source ordinal_2x2: write a number or a range such as 1-12", found=item)
+            raise StudyError("source ordinal_2x2: write a number or a range such as 1-12", actual=item)
         low, high = int(first), int(last) if dash else int(first)
         if not 1 <= low <= high <= 144:
-            raise StudyError("source ordinal_2x2: games are numbered from 1 to 144", found=item)
+            raise StudyError("source ordinal_2x2: games are numbered from 1 to 144", actual=item)
         yield from range(low, high + 1)
 
 

@@ -35,11 +35,11 @@ def build(
     scenarios = shipped if family is not None else _own(str(folder), beside)
     listed = _listed(names)
     if listed is not None:
-        known = {scenario.name: (scenario, value) for scenario, value in scenarios}
+        by_name = {scenario.name: (scenario, value) for scenario, value in scenarios}
         for name in listed:
-            if name not in known:
-                raise UnknownName("scenario", name, known)
-        scenarios = [known[name] for name in listed]
+            if name not in by_name:
+                raise UnknownName("scenario", name, by_name)
+        scenarios = [by_name[name] for name in listed]
     entries = [
         Entry(
             scenario.name,
@@ -55,7 +55,7 @@ def build(
         if class_names is None or scenario.scenario_class in class_names
     ]
     if not entries:
-        raise StudyError("source scenarios: there is no scenario of these classes and names", found=class_names)
+        raise StudyError("source scenarios: there is no scenario of these classes and names", actual=class_names)
     return entries
 
 
@@ -68,7 +68,7 @@ def _own(folder: str, beside: str | None) -> list[tuple[Scenario, str]]:
     if beside is not None and not here.is_absolute() and (near := Path(beside) / here).is_dir():
         here = near
     if not here.is_dir():
-        raise StudyError("source scenarios: there is no such folder", found=folder)
+        raise StudyError("source scenarios: there is no such folder", actual=folder)
     paths = sorted(path for path in here.glob("*.yaml") if path.name != CAST)
     # Absolute, so that the run can be opened from anywhere on this machine.
     return [(load_scenario(path), str(path.resolve())) for path in paths]

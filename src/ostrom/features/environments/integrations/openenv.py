@@ -208,11 +208,11 @@ class RequestGuard:
             await send({"type": "http.response.body", "body": b"refused\n"})
 
     def _allowed(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        told = {name.lower(): value.decode("latin-1") for name, value in headers}
-        if b"origin" in told or (self.hosts is not None and told.get(b"host", "").lower() not in self.hosts):
+        fields = {name.lower(): value.decode("latin-1") for name, value in headers}
+        if b"origin" in fields or (self.hosts is not None and fields.get(b"host", "").lower() not in self.hosts):
             return False
         wanted = f"Bearer {self.password}"
-        return self.password is None or hmac.compare_digest(told.get(b"authorization", "").encode(), wanted.encode())
+        return self.password is None or hmac.compare_digest(fields.get(b"authorization", "").encode(), wanted.encode())
 
 
 def application(

@@ -141,8 +141,8 @@ class StudyEnv(vf.Env[StudyEnvConfig]):
         traces: list[tuple[int, Any]] = []
 
         async def answer(question: OutsideQuestion) -> None:
-            asked = vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
-            trace = await getattr(agents, f"player{question.player}").run(asked)
+            prompt_task = vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
+            trace = await getattr(agents, f"player{question.player}").run(prompt_task)
             if not trace.ok or not trace.assistant_messages:
                 why = trace.last_error.message if trace.last_error else "the agent gave no reply"
                 raise RunError(f"match {episode.match}, player {question.player}: {why}")

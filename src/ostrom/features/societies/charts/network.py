@@ -90,14 +90,14 @@ class NetworkOverTime(Panel):
         )  # fmt: skip
         return Drawn([figure], [table], ["Links are left out where there are too many to tell apart."] * crowded)
 
-    def _choose(self, data: RunData, known: Sequence[int]) -> list[int]:
+    def _choose(self, data: RunData, available: Sequence[int]) -> list[int]:
         by = ", ".join(f'"{name}"' for name in data.factors)
         firsts = data.records(
             "SELECT min(match) AS match FROM matches WHERE player = 1 AND state = 'done' "
             + (f"GROUP BY {by} " if by else "")
             + "ORDER BY 1"
         )
-        return spread([row["match"] for row in firsts if row["match"] in known], self.matches)
+        return spread([row["match"] for row in firsts if row["match"] in available], self.matches)
 
     def _circle(self, seen: Seen, facts: Mapping[str, Any], tones: Mapping[str, str], title: str) -> Any:
         alt = import_altair()
@@ -152,11 +152,11 @@ class NetworkOverTime(Panel):
         return "cooperates" if seen.cooperates[player] else "does not cooperate"
 
 
-def _picked(known: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
+def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
     """The rounds to draw: those asked for that were played, or four that are spread over the match."""
     if wanted is not None:
-        return [number for number in wanted if number in known] or [known[-1]]
-    return spread(known, 4)
+        return [number for number in wanted if number in available] or [available[-1]]
+    return spread(available, 4)
 
 
 CHART = NetworkOverTime

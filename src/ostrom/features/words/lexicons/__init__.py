@@ -67,10 +67,10 @@ def parse_lexicons(
     top = _mapping(content, file, None, "must be a mapping with the key 'lexicons'")
     _known_keys(top, _TOP, file, None)
     if "lexicons" not in top:
-        raise StudyError("is missing", file=file, key="lexicons", found=sorted(top), allowed=_TOP)
+        raise StudyError("is missing", file=file, key="lexicons", actual=sorted(top), allowed=_TOP)
     lists = _mapping(top["lexicons"], file, "lexicons", "must map names to lists of terms")
     if not lists:
-        raise StudyError("needs at least one list of terms", file=file, key="lexicons", found={})
+        raise StudyError("needs at least one list of terms", file=file, key="lexicons", actual={})
     _mode(top.get("mode", "prefix"), file, "mode")
     return tuple(_lexicon(name, body, top, file, roles, warn) for name, body in lists.items())
 
@@ -109,7 +109,7 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
             filled.append(term)
             continue
         if roles is None:
-            raise StudyError("needs role names to stand for [X]", file=file, key=f"{key}.terms[{index}]", found=term)
+            raise StudyError("needs role names to stand for [X]", file=file, key=f"{key}.terms[{index}]", actual=term)
         for role in roles:
             forms = [term.replace("an [X]", f"{article} {role}") for article in ("a", "an")]
             filled.extend(forms if "an [X]" in term else [term.replace(_TEMPLATE, role)])
@@ -119,7 +119,7 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
 def _read(path: Path) -> object:
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
         raise StudyError(
-            "unknown kind of lexicon file", file=str(path), found=path.suffix, allowed=(".json", ".yaml", ".yml")
+            "unknown kind of lexicon file", file=str(path), actual=path.suffix, allowed=(".json", ".yaml", ".yml")
         )
     from ostrom.ground.yaml import read_json, read_yaml  # heavy: only where a file is read
 
@@ -131,23 +131,23 @@ def _read(path: Path) -> object:
 def _mapping(value: object, file: str, key: str | None, problem: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         # An empty file reads as None, which an error would otherwise not show.
-        raise StudyError(problem, file=file, key=key, found="nothing" if value is None else value)
+        raise StudyError(problem, file=file, key=key, actual="nothing" if value is None else value)
     for name in value:
         if not isinstance(name, str) or not name.strip():
-            raise StudyError("a name must be text; put it in quotes", file=file, key=key, found=name)
+            raise StudyError("a name must be text; put it in quotes", file=file, key=key, actual=name)
     return value
 
 
 def _known_keys(mapping: dict[str, Any], allowed: tuple[str, ...], file: str, key: str | None) -> None:
     for name in mapping:
         if name not in allowed:
-            raise StudyError("unknown key", file=file, key=key, found=name, allowed=allowed)
+            raise StudyError("unknown key", file=file, key=key, actual=name, allowed=allowed)
 
 
 def _mode(value: object, file: str, key: str) -> str:
     if not isinstance(value, str) or value not in MODES:
         raise StudyError(
-            "unknown match mode", file=file, key=key, found="nothing" if value is None else value, allowed=MODES
+            "unknown match mode", file=file, key=key, actual="nothing" if value is None else value, allowed=MODES
         )
     return value
 

@@ -177,21 +177,21 @@ class Lexicon:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
-            raise StudyError("a lexicon needs a name", key="name", found=self.name)
+            raise StudyError("a lexicon needs a name", key="name", actual=self.name)
         if self.mode not in MODES:
-            raise StudyError("unknown match mode", key=f"{self.name}.mode", found=self.mode, allowed=MODES)
+            raise StudyError("unknown match mode", key=f"{self.name}.mode", actual=self.mode, allowed=MODES)
         terms = _checked(self.terms, f"{self.name}.terms")
         labels = _checked(self.labels, f"{self.name}.labels")
         if not terms and not labels:
-            raise StudyError("needs at least one term", key=f"{self.name}.terms", found=[])
+            raise StudyError("needs at least one term", key=f"{self.name}.terms", actual=[])
         distinct = grouped((normal_form(term), term) for term in terms)
         object.__setattr__(self, "terms", tuple(same[0] for same in distinct.values()))
         # A label that is also a form of a term adds nothing: the term matches in any case.
-        known = {normal_form(form) for form, _ in self.forms()}
-        object.__setattr__(self, "labels", tuple(l for l in dict.fromkeys(labels) if normal_form(l) not in known))
+        term_forms = {normal_form(form) for form, _ in self.forms()}
+        object.__setattr__(self, "labels", tuple(l for l in dict.fromkeys(labels) if normal_form(l) not in term_forms))
         clash = [text for text, n in Counter(map(normal_form, self.labels)).items() if n > 1]
         if clash:
-            raise StudyError("labels differ only by case", key=f"{self.name}.labels", found=clash[0])
+            raise StudyError("labels differ only by case", key=f"{self.name}.labels", actual=clash[0])
 
 
 def matched(lexicons: Iterable[Lexicon], modes: Mode | Mapping[str, Mode] | None) -> tuple[Lexicon, ...]:
@@ -223,11 +223,11 @@ def duplicates(terms: Iterable[str]) -> tuple[str, ...]:
 
 def _checked(terms: object, key: str) -> tuple[str, ...]:
     if isinstance(terms, str) or not isinstance(terms, list | tuple):
-        raise StudyError("must be a list of terms", key=key, found=terms)
+        raise StudyError("must be a list of terms", key=key, actual=terms)
     for index, term in enumerate(terms):
         if not isinstance(term, str):
-            found = "nothing" if term is None else term  # an error shows no None
-            raise StudyError("a term must be text; put it in quotes", key=f"{key}[{index}]", found=found)
+            actual = "nothing" if term is None else term  # an error shows no None
+            raise StudyError("a term must be text; put it in quotes", key=f"{key}[{index}]", actual=actual)
         if not any(map(is_word_character, term)):
-            raise StudyError("a term needs at least one letter or digit", key=f"{key}[{index}]", found=term)
+            raise StudyError("a term needs at least one letter or digit", key=f"{key}[{index}]", actual=term)
     return tuple(terms)

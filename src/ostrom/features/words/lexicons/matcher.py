@@ -74,10 +74,10 @@ class Alphabet:
         words = _count_words(codes, ends)
         codes[codes == HYPHEN] = BLANK
         gap = codes == BLANK
-        kept = np.ones(len(codes), dtype=bool)
-        kept[1:] = ~(gap[1:] & gap[:-1])
-        codes = codes[kept]
-        return EncodedText(codes, np.append(np.flatnonzero(codes == SEPARATOR), len(codes)), words, kept)
+        keep_mask = np.ones(len(codes), dtype=bool)
+        keep_mask[1:] = ~(gap[1:] & gap[:-1])
+        codes = codes[keep_mask]
+        return EncodedText(codes, np.append(np.flatnonzero(codes == SEPARATOR), len(codes)), words, keep_mask)
 
     def _codes(self, text: str) -> NDArray[np.unsignedinteger]:
         """One code per character. Nearly all characters are ASCII, for which a byte table is fastest."""
@@ -154,12 +154,12 @@ class Matcher:
         self.names = tuple(lexicon.name for lexicon in self.lexicons)
         self.overlap = overlap
         if not self.lexicons:
-            raise StudyError("needs at least one lexicon", key="lexicons", found=[])
+            raise StudyError("needs at least one lexicon", key="lexicons", actual=[])
         for name in self.names:
             if self.names.count(name) > 1:
-                raise StudyError("two lexicons have the same name", key="lexicons", found=name)
+                raise StudyError("two lexicons have the same name", key="lexicons", actual=name)
         if overlap not in OVERLAPS:
-            raise StudyError("unknown way to treat overlaps", key="overlap", found=overlap, allowed=OVERLAPS)
+            raise StudyError("unknown way to treat overlaps", key="overlap", actual=overlap, allowed=OVERLAPS)
         spelled = chain.from_iterable((*(form for form, _ in x.forms()), *x.labels) for x in self.lexicons)
         number = {pattern: i for i, pattern in enumerate(dict.fromkeys(map(normal_form, spelled)))}
         self._alphabet = Alphabet(number)
@@ -182,7 +182,7 @@ class Matcher:
         >>> Matcher([Lexicon("hope", ("long-term",))]).spans("A long\\n term plan")
         [Span(start=2, end=12, list_name='hope', term='long-term')]
         """
-        found = []
+        hits = []
         encoded = self._alphabet.encode([text])
         for column, first, last, terms in self._matches(encoded, [text]):
             # A match never ends in a gap, so its end is one past its last character.
@@ -190,8 +190,8 @@ class Matcher:
             lexicon = self.lexicons[column]
             spelled = (*lexicon.terms, *lexicon.labels)
             for start, end, term in zip(starts.tolist(), ends.tolist(), terms.tolist(), strict=True):
-                found.append((start, end, column, spelled[term]))
-        return [Span(start, end, self.names[column], term) for start, end, column, term in sorted(found)]
+                hits.append((start, end, column, spelled[term]))
+        return [Span(start, end, self.names[column], term) for start, end, column, term in sorted(hits)]
 
     def _matches(self, encoded: EncodedText, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         """Per lexicon: its column, and the starts, ends (among the codes) and terms of its matches."""
@@ -217,14 +217,14 @@ class Matcher:
 
     def _search(self, codes: NDArray[np.unsignedinteger]) -> tuple[Ints, Ints, Ints]:
         """All occurrences of all patterns: pattern number, start, end."""
-        found = self._automaton.find_matches_as_indexes(codes.tobytes(), overlapping=True)
-        flat = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=3 * len(found))
+        hits = self._automaton.find_matches_as_indexes(codes.tobytes(), overlapping=True)
+        flat = np.fromiter(chain.from_iterable(hits), dtype=np.int64, count=3 * len(hits))
         pattern, start, end = flat[0::3], flat[1::3], flat[2::3]
         width = codes.itemsize
         if width > 1:
             # Bytes of two neighbouring codes can look like a third one; only whole codes are matches.
-            whole = start % width == 0
-            pattern, start, end = pattern[whole], start[whole] // width, end[whole] // width
+            aligned = start % width == 0
+            pattern, start, end = pattern[aligned], start[aligned] // width, end[aligned] // width
         return pattern, start, end
 
     def _same_case(
@@ -244,8 +244,8 @@ class Matcher:
         for i in np.flatnonzero(exact):
             which = int(np.searchsorted(encoded.ends, first[i]))
             begin = encoded.origin[encoded.ends[which - 1]] + 1 if which else 0
-            found = texts[which][encoded.origin[first[i]] - begin : encoded.origin[last[i] - 1] + 1 - begin]
-            same[i] = close_gaps(found) == spelled[term[i]]
+            passage = texts[which][encoded.origin[first[i]] - begin : encoded.origin[last[i] - 1] + 1 - begin]
+            same[i] = close_gaps(passage) == spelled[term[i]]
         return same
 
 

@@ -38,7 +38,7 @@ from ostrom.features.words.lexicons import (
     memory_curse,
 )
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import plain, read_plain, write_whole
+from ostrom.ground.files import plain, read_plain, write_atomically
 from ostrom.ground.version import __version__
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
@@ -198,10 +198,10 @@ def trace_lexicons(file: str | Path | None = None) -> tuple[Lexicon, ...]:
     >>> [lexicon.name for lexicon in trace_lexicons()]
     ['forward_looking', 'history_following', 'paranoia', 'cooperation', 'defection']
     """
-    known = {lexicon.name: lexicon for lexicon in (*memory_curse(), defection())}
+    by_name = {lexicon.name: lexicon for lexicon in (*memory_curse(), defection())}
     if file is not None:
-        known |= {lexicon.name: lexicon for lexicon in load_lexicons(file)}
-    return tuple(known.values())
+        by_name |= {lexicon.name: lexicon for lexicon in load_lexicons(file)}
+    return tuple(by_name.values())
 
 
 def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match: Mode | None = None) -> TraceTable:
@@ -212,9 +212,9 @@ def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match:
     lists = matched(trace_lexicons() if lexicons is None else lexicons, match)
     names = tuple(lexicon.name for lexicon in lists)
     ratios = tuple(ratio for ratio in RATIOS if ratio.part in names and ratio.other in names)
-    taken = {*key_columns(data), *FIGURES, *(r.name for r in RATIOS), *(f"{name}_per_1000" for name in names)}
+    reserved = {*key_columns(data), *FIGURES, *(r.name for r in RATIOS), *(f"{name}_per_1000" for name in names)}
     for name in names:
-        if name in taken:
+        if name in reserved:
             raise UsageError(f"lexicons.{name}: the table of traces has a column of this name; choose another")
     path = data.folder / f"{TABLE}{f'-{match}' if match else ''}.parquet"
     beside, state = path.with_suffix(".json"), _state(data, lists)
@@ -222,7 +222,7 @@ def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match:
     if record is None or record.get("state") != state or not path.exists():
         try:
             record = {"state": state, **_write(data, lists, ratios, path)}
-            write_whole(beside, orjson.dumps(record, option=orjson.OPT_INDENT_2))
+            write_atomically(beside, orjson.dumps(record, option=orjson.OPT_INDENT_2))
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     return TraceTable(path, record["rows"], record["replies"], names, ratios)
@@ -251,8 +251,8 @@ def trace_texts(data: RunData, where: str = "", params: Sequence[Any] = ()) -> I
         )
         while batch := cursor.fetchmany(BATCH):
             for *key, reply, reasoning, kind, label in batch:
-                text, made_of = reasoning_of(reply, reasoning, kind, label)
-                yield (*key, made_of), text
+                text, text_origin = reasoning_of(reply, reasoning, kind, label)
+                yield (*key, text_origin), text
     finally:
         cursor.close()
 
@@ -378,10 +378,10 @@ def trace_summary(data: RunData, table: TraceTable, by: Sequence[str]) -> list[d
     it). Of every ratio: ``_of_sums`` (all matches together) and ``_mean`` (over the traces that have one);
     None where no trace has a match.
     """
-    known = [row["column_name"] for row in data.records(f"DESCRIBE SELECT * FROM {source(table)}")]
+    column_names = [row["column_name"] for row in data.records(f"DESCRIBE SELECT * FROM {source(table)}")]
     for name in by:
-        if name not in known:
-            raise UnknownName("column of traces", name, known)
+        if name not in column_names:
+            raise UnknownName("column of traces", name, column_names)
     if not table.rows:
         return []
     figures = ["count(*) AS traces", "sum(words)::BIGINT AS words"]
@@ -431,10 +431,10 @@ def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> lis
     lists = trace_lexicons() if lexicons is None else tuple(lexicons)
     rows: dict[Mode, dict[str, float]] = {}
     for mode in MODES:
-        found = trace_summary(data, trace_table(data, lists, mode), ())  # type: ignore[arg-type]
-        if not found:
+        summary = trace_summary(data, trace_table(data, lists, mode), ())  # type: ignore[arg-type]
+        if not summary:
             return []
-        rows[mode] = found[0]  # type: ignore[index]
+        rows[mode] = summary[0]  # type: ignore[index]
     return [
         CountedList(
             x.name, mode, mode == x.mode, int(row["traces"]), int(row[x.name]),
@@ -449,7 +449,7 @@ COLUMNS = ("history_length",)
 """How many rounds the player saw, which matches have as a column only where the study varies it."""
 
 
-def of_traces(data: RunData, part: str, whole: str, scale: float = 1.0, match: Mode | None = None) -> Rows:
+def of_traces(data: RunData, part: str, total: str, scale: float = 1.0, match: Mode | None = None) -> Rows:
     """Part over whole (SQL over columns of the table of traces), weighted by the whole.
 
     The weighted mean over players and matches is then the part of all of them over the whole of all of them.
@@ -457,8 +457,8 @@ def of_traces(data: RunData, part: str, whole: str, scale: float = 1.0, match: M
     if not data.rows["calls"]:
         return []
     return data.records(
-        f"SELECT match, player, any_value(history_length) AS history_length, sum({whole})::DOUBLE AS weight, "
-        f"{scale} * sum({part}) / nullif(sum({whole}), 0) AS value FROM {source(trace_table(data, match=match))} "
+        f"SELECT match, player, any_value(history_length) AS history_length, sum({total})::DOUBLE AS weight, "
+        f"{scale} * sum({part}) / nullif(sum({total}), 0) AS value FROM {source(trace_table(data, match=match))} "
         f"WHERE {DONE} GROUP BY match, player ORDER BY match, player"
     )
 

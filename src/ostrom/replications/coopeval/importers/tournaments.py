@@ -67,7 +67,7 @@ def import_tournaments(
     """
     policy = bad_rows or "refuse"
     if policy not in ("refuse", "skip"):
-        raise StudyError("no such policy for tournaments", key="bad_rows", found=policy, allowed=("refuse", "skip"))
+        raise StudyError("no such policy for tournaments", key="bad_rows", actual=policy, allowed=("refuse", "skip"))
     rule, mapping_file = load_tournament_mapping(mapping)
     folder = new_folder(runs, name)
     parsed, others = parsed_files(paths, discount, seats)
@@ -154,8 +154,8 @@ def _notes(files: Sequence[_File], others: Sequence[str]) -> Iterator[str]:
         yield f"{count} rounds pay what game {game_name} never pays: was it played with other payoffs?"
     if others:
         kinds = Counter(Path(other).name for other in others)
-        shown = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(5))
-        yield f"{len(others)} JSON files are no payoff files and were left alone ({shown})"
+        commonest = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(5))
+        yield f"{len(others)} JSON files are no payoff files and were left alone ({commonest})"
 
 
 def _unprinted(file: _File, game: Game) -> int:
@@ -251,14 +251,14 @@ def about(path: Path, mapping: TournamentMapping) -> About:
     config = _config(path.parent / CONFIG)
     stated = {key: _plain(_inside(config, key, "type")) for key in ("game", "mechanism")}
     facts: dict[str, str] = {}
-    for key, known in (("game", mapping.games), ("mechanism", mapping.mechanisms)):
+    for key, specs in (("game", mapping.games), ("mechanism", mapping.mechanisms)):
         texts = [stated[key], _plain(path.stem), _plain(path.parent.name)]
-        name = next((n for text in texts if text and (n := _named(text, known)) is not None), None)
+        name = next((n for text in texts if text and (n := _named(text, specs)) is not None), None)
         if name is None:
             where = f" ({CONFIG} says {_inside(config, key, 'type')!r})" if stated[key] else ""
             raise StudyError(
                 f"neither its name nor its folder's says which {key} it is of{where}",
-                file=str(path), allowed=list(known),
+                file=str(path), allowed=list(specs),
             )  # fmt: skip
         facts[key] = name
     words = set(re.split(r"[^a-z0-9]+", f"{path.parent.name} {path.stem}".lower()))
@@ -283,9 +283,9 @@ def _with(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[s
         elif name in plain and plain[name] != value:
             plain[name] = value
             different.append(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}")
-    told = [text for text in different if not text.startswith("told_")]
+    extra = [text for text in different if not text.startswith("told_")]
     return About(
-        mapping.games[game], game, spec if isinstance(spec, str) else plain, " ".join([mechanism, *told]), window
+        mapping.games[game], game, spec if isinstance(spec, str) else plain, " ".join([mechanism, *extra]), window
     )  # fmt: skip
 
 

@@ -64,19 +64,19 @@ def seat_orders(ids: Sequence[Sequence[object]], source: str, seats: Seats = "au
     for number, row in enumerate(ids):
         if len({i is None for i in row}) > 1:
             key = f"profile[{number}].players"
-            raise StudyError("only some players have a player_id", file=source, key=key, found=list(row))
+            raise StudyError("only some players have a player_id", file=source, key=key, actual=list(row))
     listed = [list(range(len(row))) for row in ids]
     if seats == "listed":
         return listed
     for first in (1, 0):
         orders = [_order(row, first) for row in ids]
-        known = [order for order in orders if order is not None]
-        if len(known) == len(orders):
-            return known
+        complete = [order for order in orders if order is not None]
+        if len(complete) == len(orders):
+            return complete
     if seats == "player_id":
         number = next(n for n, row in enumerate(ids) if _order(row, 1) is None)
-        key, found = f"profile[{number}].players", list(ids[number])
-        raise StudyError("player_id must number the seats 1..n, each once", file=source, key=key, found=found)
+        key, row_ids = f"profile[{number}].players", list(ids[number])
+        raise StudyError("player_id must number the seats 1..n, each once", file=source, key=key, actual=row_ids)
     return listed
 
 
@@ -177,15 +177,15 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
     stated: object = None
     if isinstance(content, dict):
         if "profile" not in content:
-            found = ", ".join(content) or "no keys"
+            top_keys = ", ".join(content) or "no keys"
             raise StudyError(
-                f"missing; the file needs a list of profiles under this key (it has {found})",
+                f"missing; the file needs a list of profiles under this key (it has {top_keys})",
                 file=source,
                 key="profile",
             )
         stated, content = content.get("discount"), content["profile"]
     if not isinstance(content, list) or not content:
-        raise StudyError("must be a list of at least one profile", file=source, key="profile", found=_kind(content))
+        raise StudyError("must be a list of at least one profile", file=source, key="profile", actual=_kind(content))
     for number, profile in enumerate(content):
         if not isinstance(profile, dict) or not any(shape <= set(profile) for shape in SHAPES):
             has = f"it has {', '.join(profile) or 'no keys'}" if isinstance(profile, dict) else "it is no object"
@@ -193,7 +193,7 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
                 f"must be an object with players and payoffs, or with player and points ({has})",
                 file=source,
                 key=f"profile[{number}]",
-                found=None if isinstance(profile, dict) else _kind(profile),
+                actual=None if isinstance(profile, dict) else _kind(profile),
             )
         if ("player" in profile) != ("player" in content[0]):
             raise StudyError(
@@ -206,7 +206,7 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
                 "profiles cannot have discounts of their own",
                 file=source,
                 key=f"profile[{number}].discount",
-                found=profile["discount"],
+                actual=profile["discount"],
             )
     return content, stated
 
@@ -215,7 +215,7 @@ def _discount(stated: object, source: str) -> float | None:
     if stated is None:
         return None
     if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0.0 <= stated <= 1.0:
-        raise StudyError("must be null or a number from 0 to 1", file=source, key="discount", found=stated)
+        raise StudyError("must be null or a number from 0 to 1", file=source, key="discount", actual=stated)
     return float(stated)
 
 
@@ -226,7 +226,7 @@ def _players(profile: Mapping[str, object], source: str, number: int) -> list[Co
             "must be a list of at least one agent configuration",
             file=source,
             key=f"profile[{number}].players",
-            found=_kind(players),
+            actual=_kind(players),
         )
     return players
 
@@ -235,18 +235,18 @@ def _society(members: Sequence[Mapping[str, object]], source: str) -> Mapping[st
     """All members of a society as the profile of one match."""
     points: list[Sequence[object]] = []
     for number, member in enumerate(members):
-        given = member["points"]
-        if not isinstance(given, list) or not given:
+        own_points = member["points"]
+        if not isinstance(own_points, list) or not own_points:
             raise StudyError(
                 "must be a list of at least one payoff",
-                file=source, key=f"profile[{number}].points", found=_kind(given),
+                file=source, key=f"profile[{number}].points", actual=_kind(own_points),
             )  # fmt: skip
-        if len(given) != len(points[0] if points else given):
+        if len(own_points) != len(points[0] if points else own_points):
             raise StudyError(
-                f"has {len(given)} payoffs, the first member has {len(points[0])}",
+                f"has {len(own_points)} payoffs, the first member has {len(points[0])}",
                 file=source, key=f"profile[{number}].points",
             )  # fmt: skip
-        points.append(given)
+        points.append(own_points)
     return {
         "players": [member["player"] for member in members],
         "payoffs": [[list(row) for row in zip(*points, strict=True)]],
@@ -258,12 +258,12 @@ def _played(profile: Mapping[str, object], source: str, number: int, seats: int)
     key = f"profile[{number}].payoffs"
     matches = profile["payoffs"]
     if not isinstance(matches, list):
-        raise StudyError("must be a list of matches", file=source, key=key, found=_kind(matches))
+        raise StudyError("must be a list of matches", file=source, key=key, actual=_kind(matches))
     played = []
     for m, rounds in enumerate(matches):
         where = f"{key}[match {m}]"
         if not isinstance(rounds, list) or not rounds:
-            raise StudyError("must be a list of at least one round", file=source, key=where, found=_kind(rounds))
+            raise StudyError("must be a list of at least one round", file=source, key=where, actual=_kind(rounds))
         played.append(tuple(_round(row, source, f"{where}[round {r}]", seats) for r, row in enumerate(rounds)))
     return played
 
@@ -285,12 +285,12 @@ def _score(rounds: Rounds, rate: Rate, source: str, where: str) -> tuple[float, 
 
 def _round(row: object, source: str, where: str, seats: int) -> tuple[float, ...]:
     if not isinstance(row, list):
-        raise StudyError("must be a list of payoffs, one per seat", file=source, key=where, found=_kind(row))
+        raise StudyError("must be a list of payoffs, one per seat", file=source, key=where, actual=_kind(row))
     if len(row) != seats:
         raise StudyError(f"has {len(row)} payoffs for {seats} players", file=source, key=where)
     for s, payoff in enumerate(row):
         if isinstance(payoff, bool) or not isinstance(payoff, int | float) or not abs(payoff) < _LARGEST:
-            raise StudyError("must be a finite number", file=source, key=f"{where}[seat {s}]", found=_kind(payoff))
+            raise StudyError("must be a finite number", file=source, key=f"{where}[seat {s}]", actual=_kind(payoff))
     return tuple(float(payoff) for payoff in row)
 
 

@@ -42,15 +42,15 @@ def build(
         float(scale),
     )  # fmt: skip
     top, by = (round(number * market.scale, 9) for number in (float(ceiling), float(step)))
-    found = f"{shown(float(ceiling))}, where that price is {market.monopoly / market.scale:.4g}"
-    require("logit_pricing", market.monopoly <= top, "ceiling must be at least a monopoly's price", found, lifted=False)
+    text = f"{shown(float(ceiling))}, where that price is {market.monopoly / market.scale:.4g}"
+    require("logit_pricing", market.monopoly <= top, "ceiling must be at least a monopoly's price", text, lifted=False)
     gap = (market.monopoly - market.nash) / market.scale
-    found = f"{shown(float(step))}, where these are {gap:.4g} apart"
+    text = f"{shown(float(step))}, where these are {gap:.4g} apart"
     require(
         "logit_pricing",
         float(step) <= gap,
         "step must be at most the distance of the equilibrium's price from a monopoly's",
-        found,
+        text,
         lifted=False,
     )
     prices = Amounts(0, top, by)
