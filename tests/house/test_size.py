@@ -37,14 +37,14 @@ MOST: dict[str, Size] = {
     "data": Size(5, 665),
     "analysis": Size(44, 5_154),
     "reports": Size(34, 2_989),
-    "studies": Size(20, 2_631),
+    "studies": Size(20, 2_630),
     "costs": Size(11, 1_360),
     "api": Size(6, 577),
     "cli": Size(14, 1_275),
     "web": Size(5, 344),
     "features": Size(138, 11_772),
     "people": Size(26, 3_253),
-    "view": Size(19, 2_880),
+    "view": Size(19, 2_882),
     "probe": Size(16, 1_480),
     "replications": Size(43, 3_037),
     "testing": Size(12, 1_396),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=614, statements=61_600)
+WHOLE = Size(files=614, statements=61_601)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

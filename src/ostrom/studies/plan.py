@@ -66,12 +66,10 @@ from ostrom.studies.factors import (
     watching_types,
 )
 from ostrom.studies.prompts import library_of_run, prompts_of
-from ostrom.studies.schema import StudyFile
+from ostrom.studies.schema import NO_VERSUS, StudyFile
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
 """Parts of a study that factors can vary."""
-
-NO_VERSUS = "seating 'versus' needs a model (or a person) and a script"
 MOST_UNITS = 2**53
 """The most units: up to this, numbers of matches stay exact in every reader of the tables."""
 CHECK_ALL = 2000
@@ -96,9 +94,8 @@ class StudyPlan(Plan):
     """How many units its shard has."""
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
-        self.study, self.file = study, file or study.name
+        self.study, self.file, self.name = study, file or study.name, study.name
         self.library = library or Library()
-        self.name = study.name
         self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
         self.budget = Budget(**study.budget.model_dump())
         self.factors = read_factors(study.vary, self.file)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 else:
     People = sections.get("people")
 
+NO_VERSUS = "seating 'versus' needs a model (or a person) and a script"
 MOST_SEEDS = 1_000_000_000
 """More replicates than anybody can play; matches are numbered by 64-bit integers."""
 

@@ -255,6 +255,7 @@ async def compute_results(viewer: Viewer) -> None:
                 pass
 
 
+TASKS = (compute_results,)
 TAB = ("run", "Overview", "")
 REPORT_FILES = {"html": "text/html", "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "md": "text/plain"}
 SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}

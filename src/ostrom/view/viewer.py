@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -137,6 +137,10 @@ class Viewer:
         self._modules = [import_module(f"ostrom.view.{page}") for page in PAGES]
         self.tabs = [module.TAB for module in self._modules if hasattr(module, "TAB")]
         """What the pages about a run link to: key, title, end of the address."""
+
+    def tasks(self) -> list[Coroutine[Any, Any, None]]:
+        """What runs beside the server for the pages."""
+        return [task(self) for module in self._modules for task in getattr(module, "TASKS", ())]
 
     def app(self) -> Starlette:
         """The routes of all pages."""
@@ -278,9 +282,7 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    from ostrom.view.runs import compute_results
-
-    tasks = (viewer.watching.look_on(), viewer.watching.check_on(), compute_results(viewer))
+    tasks = (viewer.watching.look_on(), viewer.watching.check_on(), *viewer.tasks())
     beside = [asyncio.create_task(task) for task in tasks]
     ready()
     try:

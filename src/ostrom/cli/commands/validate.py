@@ -44,8 +44,8 @@ def validate_file(
 def resolve_or_stand_in(file: str, **content: Any) -> tuple[Any, bool]:
     """The plan of a study, and whether it leaves its model to --model: then another stands in."""
     from ostrom.agents.config import NO_MODEL
-    from ostrom.studies.plan import NO_VERSUS
     from ostrom.studies.resolve import resolve
+    from ostrom.studies.schema import NO_VERSUS
 
     try:
         return resolve(file, **content).plan, False

@@ -248,7 +248,8 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                 if len(node_answers) < seat.walk.nodes:
                     raise RunError(
                         f"{folder.path}: the tree is not complete ({len(node_answers):,} of {seat.walk.nodes:,} "
-                        f"answers of {seat.name} in game {seat.game.name}); `ostrom more tree {plan.file}` goes on with it"
+                        f"answers of {seat.name} in game {seat.game.name}); `ostrom more tree {plan.file}` "
+                        "goes on with it"
                     )
                 trees[seat.key] = node_answers
     return trees
