@@ -64,7 +64,7 @@ def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
         "Longer histories lower cooperation",
         "Longer histories lower what players earn in the Traveler's Dilemma",
     ):
-        line = lines[f"Longer histories lower {claim}"]
+        line = lines[claim]
         (printed,) = line.published
         assert line.estimate is not None and 0.25 < line.estimate.value / printed.value < 0.6
         assert abs(printed.value) / 2 > line.claim.smallest
