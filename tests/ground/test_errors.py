@@ -25,10 +25,10 @@ from ostrom.ground.errors import (
         ({}, "is wrong"),
         ({"file": "s.yaml"}, "s.yaml: is wrong"),
         ({"key": "game"}, "game: is wrong"),
-        ({"found": 0}, "is wrong (found 0)"),
-        ({"found": False, "allowed": ["a", "b"]}, "is wrong (found False; allowed: a, b)"),
+        ({"actual": 0}, "is wrong (found 0)"),
+        ({"actual": False, "allowed": ["a", "b"]}, "is wrong (found False; allowed: a, b)"),
         ({"allowed": []}, "is wrong (allowed: )"),
-        ({"file": "s.yaml", "key": "a", "found": "x", "allowed": "y"}, "s.yaml: a: is wrong (found 'x'; allowed: y)"),
+        ({"file": "s.yaml", "key": "a", "actual": "x", "allowed": "y"}, "s.yaml: a: is wrong (found 'x'; allowed: y)"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told_by_file_key_found_and_allowed(given: dict[str, Any], line: str) -> None:
