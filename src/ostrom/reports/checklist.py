@@ -35,14 +35,7 @@ def run_entries(data: RunData) -> dict[str, str]:
         "list(DISTINCT params) AS params, list(DISTINCT source) AS sources FROM calls GROUP BY model ORDER BY model"
     )
     if not calls:
-        none = "no call of a model is in this run"
-        entries = {
-            "Model": none,
-            "Version that replied": none,
-            "Dates of use": none,
-            "Access": none,
-            "Parameters": none,
-        }
+        entries = dict.fromkeys(ITEMS[:5], "no call of a model is in this run")
     else:
         versions = {call["model"]: sorted(v for v in call["versions"] if v) for call in calls}
         entries = {
