@@ -92,6 +92,26 @@ def test_an_end_is_forced_in_few_tokens_and_a_seed_of_the_study_stays() -> None:
     assert agent(params={}).params(context, "x").keys() == {"seed"}  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("reply", "reading"),
+    [
+        ("They cheated.\n[A1]", "exact"),
+        ("They cheated, so I choose [A1].", "loose"),
+        ("A reply that ends like this is an answer. [A1]", "loose"),
+        ("I choose [A1] since they cheated.", "constrained"),
+        ("I choose A1.", "constrained"),
+        ("It is [A0] or [A1].", "constrained"),
+        ("This gives me more than choosing [A1].", "constrained"),
+    ],
+)
+def test_a_reply_that_ends_with_its_answer_is_not_asked_for_another(reply: str, reading: str) -> None:
+    """A second call may contradict the first: it is made only where the reply does not end with an answer."""
+    made, context = agent(style="reasoned"), Replying(reply, "[A0]")
+    answer = asyncio.run(made.answer(act(View(build_game("prisoners_dilemma"), 0, "none")), context))  # type: ignore[arg-type]
+    assert answer.reading == reading and len(context.asked) == 1 + (reading == "constrained")
+    assert answer.value == ("cooperate" if reading == "constrained" else "defect")
+
+
 @pytest.mark.parametrize("game", ["prisoners_dilemma", "ultimatum"])
 @pytest.mark.parametrize("crossed", [False, True])
 def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(game: str, crossed: bool) -> None:

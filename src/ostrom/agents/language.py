@@ -23,6 +23,7 @@ from ostrom.agents.tools import Scene, Tool, offered, tools, used
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
+from ostrom.answers.read import concludes
 from ostrom.framing import Library, Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
@@ -204,7 +205,7 @@ class LanguageAgent:
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
-        """One reading: a call, and where the end may be forced, a second one that finishes the first."""
+        """One reading: a call, and where the end may be forced, a second one for a reply without an answer."""
         form = decision.form
         if self.tools:
             return await self._with_tools(messages, prompt, decision, context, part, lasting)
@@ -216,7 +217,7 @@ class LanguageAgent:
             return reply.text, self._read(reply, prompt, form, constrained=True)
         reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
-        if isinstance(result, Answer) and result.reading == "exact":
+        if isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result):
             return reply.text, result
         if bound is None or not self.model.abilities.prefill:
             return reply.text, result

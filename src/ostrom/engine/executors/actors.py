@@ -44,7 +44,7 @@ from ostrom.models.pending_call import NO_SIZE, CallSize
 class _RemoteSlot:
     """A slot request of a worker."""
 
-    dropped = False
+    dropped, rank = False, 0
 
     def __init__(self, size: CallSize) -> None:
         self.size = size
