@@ -18,7 +18,7 @@ from ostrom.games import build_game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Model, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel
 
@@ -126,5 +126,5 @@ def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(gam
     earlier = with_turn(answer, Turn(0, 0, 1, "What now?", "I like it: [J]", "[J]"))
     made = agent(conversation="dialogue", framing={"labels": "JF"})
     context: Any = SimpleNamespace(earlier_turns=lambda: [earlier])
-    chat = Chat(made, Decision(1, "act", view, Choice(options)), context, Shown())
+    chat = Chat(made, Decision(1, "act", view, Choice(options)), context, MemoryView())
     assert ("I like it: [J]" in [message.content for message in chat.messages]) is not crossed

@@ -49,7 +49,7 @@ class GamesPairs(Panel):
             return Drawn(tables=[table], notes=[many])
         named, figures = labels(agents(data)), []
         for name, (_, meaning, legend) in MEASURES.items():
-            panel_blocks = [block for block in blocks.values() if name in _shown(block)]
+            panel_blocks = [block for block in blocks.values() if name in _meaningful(block)]
             charts = [_map(named, block, by, name, legend, len(panel_blocks)) for block in panel_blocks]
             if charts:
                 figures.append(
@@ -74,7 +74,7 @@ def _pairs(data: RunData, by: list[str]) -> Pairs:
     return by_pair
 
 
-def _shown(block: Pairs) -> tuple[str, ...]:
+def _meaningful(block: Pairs) -> tuple[str, ...]:
     """The measures that have a meaning: defection where both players can cooperate."""
     dilemma = all("defection1" in estimates and "defection2" in estimates for estimates in block.values())
     measures = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
