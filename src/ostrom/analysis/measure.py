@@ -82,10 +82,10 @@ class Measure:
     """The publication that it comes from."""
     columns: tuple[str, ...] = ()
     """The further columns of its rows: results can be grouped by them even where no match has a value."""
-    without: str = ""
-    """Why a match or a player has no value, where that can be."""
     former: tuple[tuple[str, str, str], ...] = ()
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
+    without: str = ""
+    """Why a match or a player has no value, where that can be."""
     binary: bool = False
     """Whether the value of a unit is the outcome of one trial, 0 or 1."""
     better: Literal["", "higher", "lower"] = ""
