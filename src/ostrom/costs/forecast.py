@@ -92,6 +92,12 @@ class Forecast:
     speed: str = ""
     """The speed that the hours suppose, in words."""
 
+    @property
+    def size(self) -> str:
+        """Cells, matches and designs in words."""
+        designs = f", {how_many(self.designs, 'design')}" if self.designs else ""
+        return f"{how_many(self.cells, 'cell')}, {how_many(self.matches, 'match')}{designs}"
+
     def hours(self, times: float = 1) -> float:
         """Likely hours of so many times as many matches, asked directly."""
         return max(times * self.busy_seconds / self.connections, self.chain_seconds) / 3600
@@ -135,9 +141,8 @@ class Forecast:
     def _repr_html_(self) -> str:
         """For notebooks: what is likely and what is possible at most."""
         rows = [{"": "likely", **self.likely}, {"": "at most", **self.at_most}]
-        size = f"{self.cells:,} cells, {self.matches:,} matches"
         items = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
-        return f"<b>{size}</b>{html_table(rows)}<ul>{items}</ul>"
+        return f"<b>{self.size}</b>{html_table(rows)}<ul>{items}</ul>"
 
 
 def _in_flight(settings: Mapping[str, Any]) -> int:
