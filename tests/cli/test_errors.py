@@ -1,7 +1,5 @@
 """Bad input gets one clear line, never a traceback, and the right exit code."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options that contradict each other, lie beyond their bounds or would do nothing: one line, and exit code 2."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

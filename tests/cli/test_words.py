@@ -1,7 +1,5 @@
 """What commands say: the word that was wrong, where it stands, and what would have been right."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prompt files come from strangers: they read the values they are given and can do nothing else."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Every constant and default of the package, by room: a number or a word that changes is a line of a difference."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import enum

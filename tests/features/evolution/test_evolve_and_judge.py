@@ -1,7 +1,5 @@
 """`ostrom evolve` and `ostrom judge` as people run them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Panels about mechanisms and motives: the numbers of the measures, and honest words where there are none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The panels of the memory studies: right numbers, everything escaped, honest where there is nothing."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The panels of the persona study: right numbers, everything escaped, honest where there is nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
