@@ -35,8 +35,9 @@ class GamesPairs(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One map per measure and block of the study: a combination of game and varied factors."""
-        seats = data.records(f"SELECT max(seat) AS n, count(DISTINCT game) AS games FROM matches WHERE {DONE}")[0]
-        if seats["n"] is None or seats["n"] != 2:
+        players = f"SELECT game, count(*) AS n FROM matches WHERE {DONE} GROUP BY match, game"
+        seats = data.records(f"SELECT max(n) AS n, count(DISTINCT game) AS games FROM ({players})")[0]
+        if seats["n"] != 2:
             return Drawn(notes=["Nothing to show: it needs finished matches between two players."])
         factors = varied(data)
         by = [*(["game"] if seats["games"] > 1 and "game" not in factors else []), *factors]
