@@ -175,6 +175,7 @@ class LiveMatch:
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
         instant = all(agent.instant for agent in self.agents) and not self.known
+        self.tally.replayed += self._journaled_count
         try:
             decisions = next(self.play)
             while True:
