@@ -19,6 +19,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4])
 SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""
+GAP = 22
+"""Pixels between panels."""
 STEPS = 11
 """Shades of a heat map: one for each tenth, so that 0.88 and 0.81 do not look the same."""
 COOPERATES, DEFECTS = "#0072B2", "#E69F00"
@@ -56,8 +58,8 @@ def _blend(share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(left, right, strict=True))
 
 
-def config() -> dict[str, Any]:
-    """The Vega-Lite configuration that every chart gets."""
+def config(size: float = SIZE) -> dict[str, Any]:
+    """The Vega-Lite configuration that every chart gets, with letters of a size."""
     return {
         "background": "white",
         "font": FONT,
@@ -67,10 +69,10 @@ def config() -> dict[str, Any]:
         "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 200},
         "axis": {
             "labelColor": QUIET,
-            "labelFontSize": SIZE,
-            "labelLimit": 300,
+            "labelFontSize": size,
+            "labelLimit": 0,
             "titleColor": INK,
-            "titleFontSize": SIZE,
+            "titleFontSize": size,
             "titleFontWeight": "normal",
             "titlePadding": 8,
             "domainColor": LINE,
@@ -80,32 +82,23 @@ def config() -> dict[str, Any]:
             "gridWidth": 1,
         },
         "axisY": {"domain": False, "ticks": False, "labelPadding": 10},
-        "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False},
+        "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False, "labelSeparation": 4},
         "legend": {
             "orient": "top",
             "direction": "horizontal",
             "titleColor": QUIET,
-            "titleFontSize": SIZE,
+            "titleFontSize": size,
             "titleFontWeight": "normal",
             "labelColor": INK,
-            "labelFontSize": SIZE,
-            "labelLimit": 260,
+            "labelFontSize": size,
+            "labelLimit": 0,
             "symbolSize": 60,
             "symbolStrokeWidth": 2,
-            "columns": 4,
             "titleOrient": "top",
             "offset": 10,
         },
-        "header": {
-            "labelColor": INK,
-            "labelFontSize": SIZE,
-            "labelFontWeight": "bold",
-            "labelAnchor": "start",
-            "labelPadding": 6,
-            "title": None,
-        },
-        "title": {"color": INK, "fontSize": SIZE, "fontWeight": "bold", "anchor": "start", "offset": 8},
+        "title": {"color": INK, "fontSize": size, "fontWeight": "bold", "anchor": "start", "offset": 8},
         "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
-        "concat": {"spacing": 22},
-        "facet": {"spacing": 22},
+        "concat": {"spacing": GAP},
+        "text": {"fontSize": size},
     }
