@@ -24,7 +24,7 @@ from ostrom.reports.cells import drawn_values, levels_met, marks_told, why_nothi
 from ostrom.reports.files import file_name
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import labels, listed, pretty, upper
+from ostrom.reports.words import labels, listed, pretty, upper, written
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
@@ -291,7 +291,7 @@ class Chart(Panel):
         what = self.measure.title
         if self.contrast is not None:
             ((factor, pair),) = self.contrast.items()
-            what = f"{what}: {pretty(pair)} ({pretty(factor)})"
+            what = f"{what}: {written(pair)} ({pretty(factor)})"
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
         return f"{what} by {listed(self.used)}" if self.used else what

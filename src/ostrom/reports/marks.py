@@ -211,10 +211,12 @@ def curves(
     dashes = dict(zip(names, DASHES, strict=False))
     rows = _banded(rows, points)
     if levels is None:
-        ticks = list(whole_ticks([row["x"] for row in rows]))
+        places = {row["x"] for row in rows}
+        reach = 0 if len(places) > 1 else 0.5  # the only place stands in the middle
         along = quantity(
-            "x", scale={"nice": False, "zero": False}, axis={"grid": False, "values": ticks, "format": ",d"}
-        )
+            "x", scale={"nice": False, "zero": False, "domain": [min(places) - reach, max(places) + reach]},
+            axis={"grid": False, "values": list(whole_ticks([*places])), "format": ",d"},
+        )  # fmt: skip
     else:
         fit = {"labelOverlap": True} if all(map(is_bare, levels)) else canvas.below(levels, width)
         along = {"field": "x", "type": "ordinal", "sort": list(levels), "scale": {"type": "point", "padding": 0.35},
@@ -343,7 +345,7 @@ def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, 
         "x2": {"field": "end"},
         "y": nominal("label", sort=list(labels), title=None, scale={"paddingInner": 0.12}, axis={**beside.axis}),
         "color": quantity("mean", scale={"domain": [0, 1], "range": shades()},
-                        legend=_scale_of_shades(canvas, beside.width, legend, ticks_for([0, 1]))),
+                        legend=_scale_of_shades(canvas, beside.width, legend, ticks_for([0, 1], 5))),
     }  # fmt: skip
     return view([marks("rect", encoding)], width, max(15, beside.height) * len(labels), rows=rows)
 
@@ -426,7 +428,8 @@ def bars(
         used_tones = {part: tone for part, tone in parts.items() if part in seen or not met}
         encoding = {
             "x": quantity("value", title=canvas.title(x, width), stack="normalize" if shares else "zero",
-                        axis={"format": "%" if shares else "~s", "tickCount": 5}),
+                        axis={"format": "%", "values": list(SHARES.values)} if shares
+                        else {"format": "~s", "tickCount": 5}),
             "y": nominal("label", sort=order, title=None, axis={"grid": False, **beside.axis}),
             "color": tinted("part", used_tones, canvas.legend(used_tones, beside.width, title=None)),
             "order": quantity("place"),
@@ -513,7 +516,7 @@ def tiles(
                       axis={"grid": False, "ticks": False, **canvas.below(one["across"], width)}),
             "y": nominal("y", sort=list(one["down"]), title=titles[1], axis={"grid": False, **beside.axis}),
         }  # fmt: skip
-        key = _scale_of_shades(canvas, left, legend, ticks_for([low, high]), percent=percent)
+        key = _scale_of_shades(canvas, left, legend, ticks_for([low, high], 5), percent=percent)
         tone = quantity("value", scale={"domain": [low, high], "range": shades()}, legend=key)
         layers = [marks("rect", {**shared, "color": tone}, stroke="white", strokeWidth=1)]
         # Where a number is wider than its tile the table has it.

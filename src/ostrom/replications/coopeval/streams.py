@@ -21,7 +21,7 @@ from ostrom.reports.canvas import Canvas, Spec, drawing
 from ostrom.reports.marks import MOST_PANELS, PANEL, above, grid, marks, nominal, quantity, tinted, view
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import labels, written
 
 REST = "others"
 REST_COLOUR = "#b8bfc6"
@@ -72,7 +72,7 @@ class MechanismEvolution(Panel):
 
 
 def _called(tournament: Tournament) -> str:
-    return " · ".join(pretty(value) for value in dict.fromkeys(tournament.cell.values()))
+    return " · ".join(written(value) for value in dict.fromkeys(tournament.cell.values()))
 
 
 def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
@@ -160,12 +160,16 @@ def streams(
     """Stacked shares over steps in small multiples: rows need step, type, share, place, facet."""
     columns, room = canvas.panels(min(len(facets), 3), PANEL)
     width, key = min(480, room - canvas.axis([0.5])), canvas.legend(colours, title=None)
+    end = max(row["step"] for row in rows)
+    along: Spec = {
+        "scale": {"type": "sqrt", "nice": False, "domain": [0, end]},
+        "axis": {"grid": False, "values": [0, end // 4, end], "format": ",d", "labelFlush": True},
+    }
     panels = []
     for at, facet in enumerate(facets):
         first, last = at % columns == 0, at + columns >= len(facets)
         encoding = {
-            "x": quantity("step", title="step (square-root scale)" if last else None,
-                        scale={"type": "sqrt", "nice": False}, axis={"grid": False, "tickCount": 4}),
+            "x": quantity("step", title="step (square-root scale)" if last else None, **along),
             "y": quantity("share", stack="zero", title="share of population" if first else None,
                         scale={"domain": [0, 1]}, axis={"values": [0, 0.5, 1]}),
             "color": tinted("type", colours, key),
