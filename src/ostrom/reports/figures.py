@@ -30,7 +30,7 @@ TONES: Mapping[str, str] = {
     f'="{RULE}"': '="var(--rule)"',
     f'="{LINE}"': '="var(--line)"',
     '="white"': '="var(--paper)"',
-    f'="{PALETTE[-1].lower()}"': '="var(--grey)"',
+    f'="{PALETTE[6].lower()}"': '="var(--grey)"',
     f'="{MAIN.lower()}"': f'="var(--blue, {MAIN})"',
     **{
         f'="{tone}"': f'="var(--tone-{round(9 * i / (n - 1))}, {tone})"'

@@ -1,7 +1,7 @@
 """How charts look: one typeface, few lines, colours that stay apart for every eye and in grey print.
 
-The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper. The
-typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
+The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper; violet
+stays apart from them for colour-blind readers too. The typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ ON_LIGHT, ON_DARK = "#10151b", "#fefefe"
 """Text on tiles, whose colours are the same on a light and on a dark page."""
 SIZE = 13
 """Pixels of every text in a chart: that of notes on the page."""
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
-DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4])
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#8B5CF6")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "triangle-right")
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4], [6, 2, 1, 2, 1, 2])
 SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""
 GAP = 22
