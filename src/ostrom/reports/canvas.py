@@ -31,9 +31,13 @@ WIDTHS = {
 BOLD = 1.09
 BREAKS = re.compile(r"(?<=[\s/_\-·,:;#.|])")
 """Where a name may go on in the next line."""
-MOST_LINES = 5
+MOST_LINES = 8
+FEW_LINES = 4
+"""So many lines of a name are read at a glance: with more, panels and names below an axis get more room."""
 NARROWEST_LEVEL = 54
 """Names below an axis stand upright where each has less room."""
+UPRIGHT = (130, 180, 260)
+"""How long names that stand upright may be, the shortest first."""
 
 
 def text_width(text: str, size: float = SIZE) -> float:
@@ -75,6 +79,10 @@ class Canvas:
         lines = [line.strip() for line in lines if line.strip()] or [""]
         return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 2], "…", lines[-1]]
 
+    def most_lines(self, names: Iterable[str], room: float) -> int:
+        """The lines of the name that takes most of them."""
+        return max((len(self.lines(name, room)) for name in names), default=1)
+
     def title(self, text: str, room: float, *, bold: bool = False) -> str | list[str]:
         """A title in a room."""
         lines = self.lines(text, room / BOLD if bold else room)
@@ -104,7 +112,7 @@ class Canvas:
         names = list(names)
         most = max(0.31 * self.width, min(150, 0.42 * self.width))
         lines = [line for name in names for line in self.lines(name, most)]
-        high = max((len(self.lines(name, most)) for name in names), default=1)
+        high = self.most_lines(names, most)
         return Beside(self.text(*lines) + 24, high * (self.size + 3) + 3, self.names(names, most, centred=True))
 
     def below(self, names: Iterable[str], width: float) -> Spec:
@@ -113,12 +121,13 @@ class Canvas:
         room = width / max(len(names), 1) - 6
         if self.text(*names) <= room:
             return {"labelOverlap": False, "labelAngle": 0}
-        if room < NARROWEST_LEVEL:
+        if room < NARROWEST_LEVEL or self.most_lines(names, room) > FEW_LINES:
+            fits = [long for long in UPRIGHT if self.most_lines(names, long) * (self.size + 2) <= room + 6]
             return {
                 "labelOverlap": room < self.size - 6,
                 "labelAngle": -90,
                 "labelAlign": "right",
-                **self.names(names, 260),
+                **self.names(names, min(fits, default=2 * max(UPRIGHT)), centred=True),
             }
         return {"labelOverlap": False, "labelAngle": 0, **self.names(names, room)}
 
@@ -133,11 +142,17 @@ class Canvas:
         """The pixels of a vertical axis of numbers with its title."""
         return self.text(*(f"{number:,.4g}" for number in numbers)) + self.size + 26
 
-    def panels(self, many: int, least: float) -> tuple[int, float]:
-        """How many panels stand side by side, each at least so wide, and how wide each is."""
-        fit = int((self.width + GAP) // (least + GAP))
-        columns = max(1, min(preferred_columns(many), fit))
-        return columns, (self.width - GAP * (columns - 1)) / columns
+    def panels(self, many: int, least: float, titles: Iterable[str] = (), left: float = 0) -> tuple[int, float]:
+        """How many panels stand side by side, each at least so wide, and how wide each is.
+
+        They are fewer where ``titles``, which begin ``left`` of a panel, would have many lines.
+        """
+        fit, titles = int((self.width + GAP) // (least + GAP)), list(titles)
+        for columns in range(max(1, min(preferred_columns(many), fit)), 0, -1):
+            width = (self.width - GAP * (columns - 1)) / columns
+            if self.most_lines(titles, (width - left) / BOLD) <= FEW_LINES:
+                break
+        return columns, width
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def curves(
     common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
     ends = canvas.text(*names) + 14
     named = len(facets) == 1 < len(names) <= MOST_NAMED and ends <= min(LONGEST_NAME, canvas.width / 4)
-    columns, width = _panel_width(canvas, len(facets), common or ticks_for(_drawn_values(rows)), ends if named else 0)
+    columns, width = _panel_width(canvas, facets, common or ticks_for(_drawn_values(rows)), ends if named else 0)
     # A line has a line as its mark, whatever its dashes.
     mark: Spec = {} if points else {"symbolType": "stroke", "symbolSize": 220}
     key = None if named or len(names) < 2 else canvas.legend(names, 60, title=legend, symbolOpacity=1, **mark)
@@ -273,10 +273,13 @@ def curves(
     return grid([panel(place, facet) for place, facet in enumerate(facets)], columns, align="each")
 
 
-def _panel_width(canvas: Canvas, many: int, ticks: Ticks, more: float = 0, least: float = PANEL) -> tuple[int, float]:
+def _panel_width(
+    canvas: Canvas, titles: Sequence[str], ticks: Ticks, more: float = 0, least: float = PANEL
+) -> tuple[int, float]:
     """How many panels stand side by side, and the width of their scales beside an axis and ``more``."""
-    columns, room = canvas.panels(many, least)
-    return columns, max(60, min(WIDEST_PANEL, room - canvas.axis(ticks.values) - more))
+    left = canvas.axis(ticks.values) + more
+    columns, room = canvas.panels(len(titles), least, titles, left)
+    return columns, max(60, min(WIDEST_PANEL, room - left))
 
 
 def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
@@ -375,7 +378,7 @@ def bars_with_whiskers(
     names = list(series)
     ticks = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
     least = max(PANEL, 6 * len(levels) * len(names))
-    columns, width = _panel_width(canvas, len(facets), ticks, least=least)
+    columns, width = _panel_width(canvas, facets, ticks, least=least)
     fit = {"labelOverlap": True} if all(map(is_bare, levels)) else canvas.below(levels, width)
     key = canvas.legend(names, 60, title=None) if len(names) > 1 else None
     panels = []
@@ -456,7 +459,7 @@ def scatter(
         side: share_ticks([])[0] if share else ticks_for(row[side] for row in rows)
         for side, share in zip("xy", shares, strict=True)
     }
-    _, width = _panel_width(canvas, 1, sides["y"])
+    _, width = _panel_width(canvas, [""], sides["y"])
     width, height = min(420, width), _height(min(420, width)) + 40
     facets = list(dict.fromkeys(row.get("facet", "") for row in rows))
     several = 1 < len(facets) <= len(SHAPES)

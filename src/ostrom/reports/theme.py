@@ -1,7 +1,8 @@
 """How charts look: one typeface, few lines, colours that stay apart for every eye and in grey print.
 
 The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper; violet
-stays apart from them for colour-blind readers too. The typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
+stays apart from them for colour-blind readers too. The typeface is one that the renderer brings along, with its metric
+twins as the next choices of a browser.
 """
 
 from collections.abc import Sequence
@@ -71,6 +72,7 @@ def config(size: float = SIZE) -> dict[str, Any]:
             "labelColor": QUIET,
             "labelFontSize": size,
             "labelLimit": 0,
+            "maxExtent": 2000,  # else a title lies on labels of more than 200 pixels
             "titleColor": INK,
             "titleFontSize": size,
             "titleFontWeight": "normal",

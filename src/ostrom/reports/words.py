@@ -7,7 +7,7 @@ from typing import Any
 from ostrom.ground import words
 from ostrom.ground.python_files import readable
 
-LONGEST = 60
+LONGEST = 100
 LONGEST_QUESTION = 180
 """A longer sentence is no headline."""
 

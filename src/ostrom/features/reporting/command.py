@@ -51,7 +51,10 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="With --chart: write the charts alone, into this file (.pdf, .svg, .png, .html) or folder."),
+        typer.Option(
+            metavar="FILE",
+            help="With --chart: write the charts alone, into a file (.pdf, .svg, .png, .html) or folder.",
+        ),
     ] = None,
     safe: Safe = False,
     runs: Runs = Path("runs"),
