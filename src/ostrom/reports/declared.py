@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
+from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -102,8 +102,8 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": upper, "varied": varied,
-    "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
+    "upper": upper, "varied": varied, "written": written,
+    "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""

@@ -105,12 +105,17 @@ def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> F
         return Factor(name, tuple(Level(e.label, {path: e.value}, e.traits) for e in _drawn_from(levels, where, file)))
     if not isinstance(levels, list) or not levels:
         raise StudyError("needs a list of at least one level", file=file, key=where, actual=levels)
+    for level in levels:
+        if isinstance(level, Mapping) and not isinstance(level.get("label", ""), str):
+            raise StudyError("must be a text", file=file, key=f"{where}.label", actual=level["label"])
     labels = [_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
         labels = [_full_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
         raise StudyError("names a level twice", file=file, key=where, actual=levels)
-    return Factor(name, tuple(Level(lb, {path: v}) for lb, v in zip(labels, levels, strict=True)))
+    # The label of a level is its name in tables and charts, no parameter of the part.
+    values = [{k: v for k, v in one.items() if k != "label"} if isinstance(one, Mapping) else one for one in levels]
+    return Factor(name, tuple(Level(label, {path: value}) for label, value in zip(labels, values, strict=True)))
 
 
 def _drawn_from(spec: Mapping[str, Any], where: str, file: str | None) -> list[Entry]:

@@ -15,7 +15,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.files import read_plain
-from ostrom.reports.words import number, pretty, share
+from ostrom.reports.words import number, pretty, share, written
 from ostrom.view.matches import CHOICES
 from ostrom.view.render import address, draw
 from ostrom.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING, UNKNOWN
@@ -231,7 +231,7 @@ def _cell(
         "method": cell["method"],
         "note": cell["note"],
         "matches": urlencode(pairs),
-        "label": ", ".join(f"{pretty(name)} {pretty(level)}" for name, level in levels.items()) or "all matches",
+        "label": ", ".join(f"{pretty(name)} {written(level)}" for name, level in levels.items()) or "all matches",
     }
 
 

@@ -12,6 +12,7 @@ from ostrom.features.robustness.robustness import wordings
 from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.pairs import _meaningful
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.panel import Drawn, Table
 from ostrom.studies.load import load_study
@@ -60,7 +61,7 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     data = played(**{**TOURNAMENT, "mechanism": rules})
     drawn = draw(data, {"name": "strips", "pair": ["kind", "hard"]})
     assert names_of(drawn) == ["strips_kind_hard"]
-    chart = str(drawn.figures[0].chart.to_dict())
+    chart = str(drawn.figures[0].chart(WIDE))
     assert chart.count("match ") == 1 and "1 kind" in chart and "2 hard" in chart
     # Scripts predict what they would do there themselves: the cooperator that both cooperate.
     assert "2 \u21b3 kind" in chart and "1 \u21b3 hard" in chart

@@ -499,10 +499,9 @@ def _end(value: float | None) -> str:
 
 def _chart_parameters(part: Any) -> str:
     """Those of the kind of chart and those that every chart takes."""
-    from ostrom.reports.chart import Chart
+    from ostrom.reports.chart import chart_parameters
 
-    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
-    return _with_defaults(p for of in every for p in inspect.signature(of).parameters.values())
+    return _with_defaults(chart_parameters(part).values())
 
 
 def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:
