@@ -137,7 +137,9 @@ def test_half_of_the_printed_effect_does_not_agree() -> None:
     assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.4)).answer == "differs"
     within = claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.21))  # as the weakest of its models, not as their mean
     assert (within.answer, within.kind, within.why) == ("undecided", "cannot", BELOW_MEAN)
-    assert claim_verdict(half, "below", 0.0, 0.05, (-0.28, -0.21)).answer == "agrees"  # within the margin of the mean
+    assert claim_verdict(half, "below", 0.0, 0.01, (-0.28, -0.22)).answer == "agrees"  # nearer to the mean than to half
+    assert claim_verdict(half, "below", 0.0, 0.01, (-0.25,)).answer == "differs"  # its own figure is no mean
+    assert claim_verdict(half, "below", 0.0, 0.08, (-0.25,)).answer == "agrees"  # within the margin
     assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, 0.5)).answer == "agrees"  # the paper has no effect on average
     wider = claim_verdict(replace(half, low=-0.28), "below", 0.0, 0.05, (-0.7, -0.24))
     assert (wider.answer, wider.why) == ("undecided", BELOW_MEAN)

@@ -93,8 +93,9 @@ def claim_verdict(
     """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
 
     ``printed`` is what the paper's models have, and their mean is the paper's effect. An effect in the direction of the
-    claim that is smaller than it by more than ``smallest`` does not agree; it differs where it is surely smaller than
-    that of every model. Where the mean does not lie on the side of the claim the direction alone decides.
+    claim that is smaller than it by more than ``smallest`` does not agree, nor, beside several models, one that is
+    nearer to half of the mean than to the mean. It differs where it is surely smaller than that of every model, by more
+    than ``smallest``. Where the mean does not lie on the side of the claim the direction alone decides.
 
     >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01).answer
     'agrees'
@@ -127,14 +128,15 @@ def claim_verdict(
     if high < -slack:
         effects = [sign * (figure - threshold) for figure in printed]
         mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
-        if mean >= 0 or low <= mean + slack or value <= mean + smallest + slack:
+        least = mean + (smallest if len(effects) < 2 else max(smallest, -mean / 4)) + slack
+        if mean >= 0 or low <= mean + slack or value <= least:
             return PaperVerdict("agrees")
-        if low > weakest + smallest + slack:
+        weak = weakest + smallest + slack
+        if low > weak:
             return PaperVerdict("differs", "The direction is that of the paper, the effect is smaller.")
-        nearest = weakest if low > mean + smallest + slack else mean
-        if value <= nearest + smallest + slack:
+        if low > least and value <= weak:
             return PaperVerdict("undecided", BELOW_MEAN, kind="cannot")
-        return replace(_undecided(one, threshold, smallest, value - nearest - smallest), why=SMALLER)
+        return replace(_undecided(one, threshold, smallest, value - (weak if low > least else least)), why=SMALLER)
     if low > slack - smallest:
         return PaperVerdict(
             "differs", "" if value > smallest else f"There is no effect as large as {one.scale * smallest:.3g}."
