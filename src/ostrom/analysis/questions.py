@@ -33,7 +33,7 @@ MOST = 20
 """Questions of a study."""
 MOST_LEVELS = 30
 """Combinations of levels in a range; each pair of them is compared."""
-YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
+YES, NO, OPEN, EVEN = "YES", "NO", "NOT DECIDED", "NEITHER"
 SMALL = "smaller than matters"
 BOUNDS = ("above", "below", "near")
 
@@ -55,6 +55,9 @@ class StudyQuestion(Query):
     pools: tuple[str, ...] = Field(default=(), description="factors that the answer averages over")
     if_yes: str = Field(default="", max_length=100, description="what yes means")
     if_no: str = Field(default="", max_length=100, description="what no means")
+    if_even: str = Field(
+        default="", max_length=100, description="what it means to lie surely within d of the bound, where that is no no"
+    )
 
     @model_validator(mode="after")
     def _one_answer(self) -> StudyQuestion:
@@ -68,6 +71,8 @@ class StudyQuestion(Query):
             raise ValueError(f"{bounds[0]} is for a level, a contrast or a slope, not for {kinds[0]}")
         if self.balance and (self.range or self.order):
             raise ValueError(f"balance is for a level or a contrast, not for {kinds[0]}")
+        if self.if_even and (bounds not in (["above"], ["below"]) or not self.margin):
+            raise ValueError("if_even needs above or below, and d")
         return self
 
     @property
@@ -322,7 +327,7 @@ class QuestionVerdict:
     """The answer to a question about one agent."""
 
     word: str
-    """YES, NO, NOT DECIDED, or nothing where the question has no such answer."""
+    """YES, NO, NEITHER, NOT DECIDED, or nothing where the question has no such answer."""
     meaning: str
     """What the word means, as the study declares it."""
     adjusted: float
@@ -379,7 +384,10 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
             meaning = ", ".join(filter(None, (_way(question, high), verdict.meaning)))
             verdict = replace(verdict, meaning=meaning)
         return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
-    return _worded_verdict(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
+    if question.if_even:
+        small = _surely(one.estimate, t - d, t + d, level)
+    word = OPEN if not small else EVEN if question.if_even else NO
+    return _worded_verdict(question, word, adjusted, guaranteed=small and bounds is not None)
 
 
 def _way(question: StudyQuestion, high: bool) -> str:
@@ -389,7 +397,7 @@ def _way(question: StudyQuestion, high: bool) -> str:
 
 
 def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
-    meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
+    meaning = {YES: question.if_yes, NO: question.if_no, EVEN: question.if_even}.get(word, "")
     return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
 
 

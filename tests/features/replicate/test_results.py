@@ -157,9 +157,9 @@ def test_a_study_of_ones_own_is_set_beside_the_exhibits_of_its_paper(run: PaperR
 def test_a_sign_belongs_to_differences_and_slopes_alone() -> None:
     printed = (Other("A", 0.1, "p"), Other("B", 0.3, "p", doubts="a typo"))
     for changes, number, theirs in (
-        ({}, "0.25", "0.1 to 0.3 † (2 models)"),
-        ({"contrast": "game=a-b"}, "+0.25", "+0.1 to +0.3 † (2 models)"),
-        ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models)"),
+        ({}, "0.25", "0.1 to 0.3 † (2 models, mean 0.2)"),
+        ({"contrast": "game=a-b"}, "+0.25", "+0.1 to +0.3 † (2 models, mean +0.2)"),
+        ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models, mean +20.0)"),
     ):
         told = ClaimLine(CLAIM.model_copy(update=changes), PaperVerdict("agrees"), published=printed)
         assert (_number(told, 0.25), _theirs(told)) == (number, theirs)

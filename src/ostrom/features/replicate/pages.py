@@ -114,6 +114,8 @@ def first_notes(outcome: Replication) -> list[str]:
         )
     if any(one.doubts for line in outcome.claims for one in line.published):
         notes.append(f"{DOUBT.strip()} a printed figure in the range is in doubt.")
+    if alone := dict.fromkeys(line.claim.claim for line in outcome.claims if line.estimate and line.direction_alone):
+        notes.append(f"Judged by direction alone, the paper prints no size: {'; '.join(alone)}.")
     notes += [f"Not judged: {one.claim}. {one.why}" for one in outcome.plan.not_judged]
     notes += [
         f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
@@ -190,7 +192,8 @@ def _theirs(line: ClaimLine) -> str:
     doubt = DOUBT if any(one.doubts for one in line.published) else ""
     if len(line.published) == 1:
         return f"{low}{doubt} ({line.published[0].name})"
-    return f"{low} to {high}{doubt} ({len(line.published)} models)"
+    mean = _number(line, fmean(one.value for one in line.published))
+    return f"{low} to {high}{doubt} ({len(line.published)} models, mean {mean})"
 
 
 def _number(line: ClaimLine, value: float) -> str:
