@@ -112,7 +112,7 @@ def test_a_story_of_ones_own_is_one_file(tmp_path: Path) -> None:
     assert told.startswith("An estate of 100 points is Player 1's") and "The other heir is Player 2" in told
     (folder / "dictator.estate.txt").write_text("---\nplaier: heir\n---\nAn estate.", encoding="utf-8")
     with pytest.raises(OstromError, match="unknown word"):
-        PromptRenderer(Framing(story="estate"), Library(tmp_path / "prompts"), "direct").titled(decision)
+        PromptRenderer(Framing(story="estate"), Library(tmp_path / "prompts"), "direct").with_titles(decision)
 
 
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [

@@ -112,7 +112,7 @@ def test_a_bystander_is_not_told_what_the_game_tells_the_seat_in_turn() -> None:
 
 
 def test_members_of_a_society_are_named_by_their_pseudonyms() -> None:
-    rules = talking("reputation", {}, rounds=1).sized(4)
+    rules = talking("reputation", {}, rounds=1).for_players(4)
     steps = said(rules, PD).asked
     names = [m["from"] for m in steps[1][0].view.facts["talk"]["messages"]]
     assert sorted(names) == [f"Player {n}" for n in range(1, 5)]

@@ -23,7 +23,7 @@ from ostrom.memory.base import Draw, Memory, MemoryView
 from ostrom.memory.catalog.edited import Edited, flipped
 from ostrom.memory.catalog.retrieval import bm25
 from ostrom.memory.recent import Forgetting
-from ostrom.testing.check_memory import check_memory, check_shown, draws, play_rounds, view_after
+from ostrom.testing.check_memory import check_memory, check_view, draws, play_rounds, view_after
 
 GAMES = [
     build_game({"name": "prisoners_dilemma", "preset": "memory_curse"}),
@@ -72,7 +72,7 @@ def show(spec: str, game: Game, rounds: list[Round], seat: int = 0, seed: int = 
 @given(pasts(), st.integers(0, 3), st.sampled_from(SPECS))
 def test_every_memory_passes_the_battery(past: tuple[Game, list[Round], int], seed: int, spec: str) -> None:
     game, rounds, seat = past
-    check_shown(memories.build(spec), game, rounds, seat, seed)
+    check_view(memories.build(spec), game, rounds, seat, seed)
 
 
 def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
@@ -84,7 +84,7 @@ def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="rounds to come"):
-        check_shown(Ahead(), game, play_rounds(game, [(0, 0), (0, 1)]))
+        check_view(Ahead(), game, play_rounds(game, [(0, 0), (0, 1)]))
 
 
 def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
@@ -98,7 +98,7 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="another past each time"):
-        check_shown(Moody(), game, play_rounds(game, [(0, 0), (0, 1), (1, 1)]))
+        check_view(Moody(), game, play_rounds(game, [(0, 0), (0, 1), (1, 1)]))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_battery_names_what_is_wrong_with_what_is_shown(
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match=says):
-        check_shown(Own(), game, play_rounds(game, [(0, 0), (0, 1)]))
+        check_view(Own(), game, play_rounds(game, [(0, 0), (0, 1)]))
 
 
 @given(pasts(), st.integers(0, 12))

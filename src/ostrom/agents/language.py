@@ -580,7 +580,7 @@ def library_for(config: AgentConfig, library: Library) -> Library:
     return library.of(config.prompts).spoken(config.framing.language)
 
 
-def check_told(config: AgentConfig, library: Library) -> None:
+def check_persona(config: AgentConfig, library: Library) -> None:
     """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
     for key, kind, name in (("persona", "personas", config.persona), ("system", "systems", config.system)):
         if name is not None and not library.has(f"{kind}/{name}.txt") and not name.strip().count(" "):

@@ -53,7 +53,7 @@ class ChanceUsed(Exception):
     """Something was drawn."""
 
 
-class _NoChance:
+class DrawRefused:
     """Streams, and a place to answer at, from which nothing can be drawn."""
 
     step = player = since = 0
@@ -97,7 +97,7 @@ def _moves_alone(unit: Unit, player: int) -> bool:
 
 def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
     """The replies of every player with a strategy in the place of models; None where anything is drawn."""
-    nothing: Any = _NoChance()
+    nothing: Any = DrawRefused()
     replies: dict[int, list[Any]] = {}
     try:
         agents = [

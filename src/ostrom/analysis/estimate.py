@@ -21,7 +21,7 @@ from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.missing import with_failed
-from ostrom.analysis.population import ALL, Agents, asked_agents, names_in, population_words, refuse_mixed_people
+from ostrom.analysis.population import ALL, Agents, agents_in_question, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison, figure
 from ostrom.analysis.units import (
@@ -134,7 +134,7 @@ class Query(Declared):
     @property
     def whose(self) -> Agents:
         """The agents that it is about; None: the studied ones."""
-        return asked_agents(self.agents or None, self.by, (self.pair[0],))
+        return agents_in_question(self.agents or None, self.by, (self.pair[0],))
 
     def values(self, data: Runs | Observations) -> Observations:
         """The values that it is about."""

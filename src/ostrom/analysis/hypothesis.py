@@ -24,7 +24,7 @@ from ostrom.analysis.hypothesis_methods import (
     variance_table,
 )
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import Agents, asked_agents
+from ostrom.analysis.population import Agents, agents_in_question
 from ostrom.analysis.statistics.anova import SumsOfSquares
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
@@ -108,7 +108,7 @@ def test(
     clusters = (cluster,) if isinstance(cluster, str) and cluster else tuple(cluster or ())
     _check(method, factor, second, clusters)
     factors = (factor,) if second is None else (factor, second)
-    observed = observations(data, part, where, asked_agents(agents, (), factors))
+    observed = observations(data, part, where, agents_in_question(agents, (), factors))
     split = split_by(observed, (), factors, agents, mean=mean_over_agents)
     groups = {key: replace(observed, rows=tuple(rows)) for key, rows in observed.groups(split).items()} or {
         (): observed

@@ -181,10 +181,10 @@ def registered_run(data: RunData) -> RegisteredRun | None:
     content = data.manifest.get("registered")
     if content is None:
         return None
-    return held_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
+    return checked_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
 
 
-def held_against(data: RunData, registration: Registration) -> RegisteredRun:
+def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     """A run beside a registration, which need not be the one that it is bound to."""
     bound = data.manifest.get("registered") or {}
     deviations = tuple(find_deviations(data, registration))
@@ -368,17 +368,17 @@ class AskedContrast:
     level: float
 
 
-def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> Standing:
+def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
-        return Standing()
+        return RegistrationStatus()
     label = bound[0].label(runs[0], question) if len(runs) == 1 and question is not None else "exploratory"
-    return Standing(tuple(bound), label)
+    return RegistrationStatus(tuple(bound), label)
 
 
 @dataclass(frozen=True)
-class Standing:
+class RegistrationStatus:
     """What an answer says of the registrations of its runs; nothing where none is bound to one."""
 
     bound: tuple[RegisteredRun, ...] = ()

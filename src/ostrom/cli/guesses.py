@@ -118,7 +118,7 @@ def wrong_option(error: Exception) -> str | None:
     if kind == "MissingParameter" and (answer := ARGUMENTS.get(getattr(parameter, "name", None) or "")):
         return f"{path}: {_article(parameter)} is missing: {answer}; {more} says more"
     if kind != "NoSuchOption":
-        text = str(error.format_message())  # type: ignore[attr-defined]
+        text = str(error.format_message())
         return f"{path}: {text[:1].lower()}{text[1:].rstrip('.')}; {more} says more"
     option = str(getattr(error, "option_name", ""))
     flags = [flag for p in command.params for flag in (*p.opts, *p.secondary_opts) if flag.startswith("--")]

@@ -84,7 +84,7 @@ class DerivedPlan(Plan):
         self.budget = budget or Budget()
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
         """The command that began it."""
         return f"is no run of a study; `{cls.command}` goes on with it"
 

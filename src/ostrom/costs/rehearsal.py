@@ -144,7 +144,7 @@ class RehearsedMatch:
         self.rounds = rules.most_rounds(game)
         per_round = max(1, rules.most_decisions(game) // self.rounds)
         self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
-        self.rules = rules.lasting(self.played)
+        self.rules = rules.with_rounds(self.played)
         self.asked: list[list[tuple[int, _Key, int]]] = []
         """For each rehearsal its decisions: the player, what is asked alike, the round."""
         self.samples: dict[_Key, list[_Sample]] = defaultdict(list)

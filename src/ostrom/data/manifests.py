@@ -56,7 +56,7 @@ def models_of(manifest: Mapping[str, Any]) -> list[str]:
     return list(manifest.get("models") or {})
 
 
-def made_before_2(manifest: Mapping[str, Any]) -> bool:
+def is_before_2(manifest: Mapping[str, Any]) -> bool:
     """Whether a run was begun by a version before 2.0."""
     return str((manifest.get("versions") or {}).get("ostrom", "")).startswith(("0.", "1."))
 

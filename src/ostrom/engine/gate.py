@@ -40,7 +40,7 @@ REFUSED_UNTRIED = (501, 503, 529)
 """Failures of a server by which it says that it did not begin: it is overloaded, or cannot do this at all."""
 
 
-def believed(usage: Usage, prompt: int, written: int) -> Usage:
+def plausible_usage(usage: Usage, prompt: int, written: int) -> Usage:
     """What a server reports, without counts that are too small for so many bytes.
 
     >>> believed(Usage(input=0, output=7), 400, 30)
@@ -191,7 +191,7 @@ class Spending:
     def _prompt_tokens(self, size: CallSize) -> int:
         return math.ceil(size.prompt * (self._per_byte_in or 1.0))
 
-    def count_unclear(self, model: str, size: CallSize) -> None:
+    def count_possibly_billed(self, model: str, size: CallSize) -> None:
         """Count a call without a reply that may have been billed, at what it may have taken at most."""
         self._assume(model, self._prompt_tokens(size) + size.most, self._most_usd(model, size))
 
@@ -217,7 +217,7 @@ class Spending:
             if error is None:
                 self._estimate(row.model, size, row.usage, row.usd, row.written, row.cut)
             elif may_be_billed(error, row.status):
-                self.count_unclear(row.model, size)
+                self.count_possibly_billed(row.model, size)
 
 
 class SlotRequest(Protocol):
@@ -452,7 +452,7 @@ class RunGate:
     def _settled(self, model: str, size: CallSize, billed: bool) -> None:
         """Count a call that got no reply, and let calls go that waited for what it had reserved."""
         if billed:
-            self.spending.count_unclear(model, size)
+            self.spending.count_possibly_billed(model, size)
         self._free(model, size)
 
     def _free(self, model: str, size: CallSize) -> None:

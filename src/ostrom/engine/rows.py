@@ -365,7 +365,7 @@ class Rows:
                 facts = [self.journal.ended(index) for index in unit.needs]
                 if any(f is None or f[0] != "done" for f in facts):
                     return [], None, answers
-                mechanism = mechanism.given([f[3] for f in facts if f is not None])
+                mechanism = mechanism.with_preparations([f[3] for f in facts if f is not None])
             steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
             self._compare(unit, outcome)
         except ReplayDiffers as error:

@@ -43,7 +43,7 @@ from ostrom.engine.plan import Unit
 from ostrom.games import games
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
-from ostrom.mechanisms.base import Around
+from ostrom.mechanisms.base import WrappedMechanism
 from ostrom.mechanisms.protocol import Decision, Round
 from ostrom.mechanisms.settlement import settled_rounds
 
@@ -247,7 +247,7 @@ def keeps_rows(unit: Unit, decisions: int) -> bool:
     if decisions >= FEW_ROWS or any(config.strategy is None for config in seated):
         return True
     rules = unit.mechanism
-    while isinstance(rules, Around):
+    while isinstance(rules, WrappedMechanism):
         rules = rules.rules
     wrote = {type(part).__module__.partition(".")[0] for part in (rules, getattr(rules, "network", rules))}
     return wrote != {"ostrom"} or unit.game.name not in games or games.is_foreign(unit.game.name)

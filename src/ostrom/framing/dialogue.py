@@ -23,7 +23,7 @@ class DialogueRenderer:
         extra: Mapping[str, Any],
     ) -> None:
         self.renderer, self.shown = renderer, shown
-        self.decision = decision = renderer.titled(decision)
+        self.decision = decision = renderer.with_titles(decision)
         view, fill = decision.view, renderer.library.fill
         order = renderer.labelling.order_of(decision, rng)
         live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}

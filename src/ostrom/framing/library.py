@@ -17,6 +17,7 @@ from ostrom.framing.templates import (
     CoverStory,
     Reason,
     asks_for,
+    included_files,
     mark,
     only_writes_down,
     put_in,
@@ -24,7 +25,6 @@ from ostrom.framing.templates import (
     read_reasons,
     split,
     split_marks,
-    taken_in,
     text_of,
     translated,
 )
@@ -322,7 +322,7 @@ class Library:
             file = todo.pop()
             if file not in trees:
                 trees[file] = self.template(file).tree
-                todo += taken_in(trees[file])
+                todo += included_files(trees[file])
         return list(trees.values())
 
     def steady(self, path: str) -> bool:
@@ -347,7 +347,7 @@ class Library:
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
         template = self.template(path)
-        self._ready[path] = (template, None if taken_in(template.tree) else asks_for(template.tree))
+        self._ready[path] = (template, None if included_files(template.tree) else asks_for(template.tree))
         return self._ready[path]
 
     def story(self, file: str) -> CoverStory:
@@ -363,7 +363,7 @@ class Library:
             if unknown:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             template = self._read(opening.strip("\n"), str(path))
-            trees = [template.tree, *(t for name in taken_in(template.tree) for t in self._trees(name))]
+            trees = [template.tree, *(t for name in included_files(template.tree) for t in self._trees(name))]
             variables = frozenset(name for tree in trees for name in asks_for(tree))
             self._stories[file] = CoverStory({**words, **own_words}, template, variables)
         return self._stories[file]

@@ -118,7 +118,7 @@ class PromptRenderer:
         self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
         """The decision with the titles and the round that it is put with, and its page."""
-        original, decision = decision, self.titled(shifted(decision, shown.before))
+        original, decision = decision, self.with_titles(shifted(decision, shown.before))
         order = self.labelling.order_of(decision, rng)
         manner = (order, shown.note, extra)
         last = self._pages.get(decision.kind)
@@ -136,7 +136,7 @@ class PromptRenderer:
         """What a prompt says before the past and the question: the system's words and the rules."""
         if decision.view.facts.get("alone"):
             return ""
-        decision = self.titled(shifted(decision, shown.before))
+        decision = self.with_titles(shifted(decision, shown.before))
         page = self.page_of(decision, self.labelling.order_of(decision, rng), shown.note, extra)
         live = {"round": decision.view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         values = self.live_values(page, decision, live, None)
@@ -329,7 +329,7 @@ class PromptRenderer:
 
     def fields(self, decision: Decision) -> str:
         """What the fields of a page have to hold where a person answers a record, in words."""
-        view = self.titled(decision).view
+        view = self.with_titles(decision).view
         values = self._values(view, naming(self.framing, view.game, view.seat), {})
         return self._record(decision.form, values, PAGE)
 
@@ -428,7 +428,9 @@ class PromptRenderer:
                 "the lower of two claims decides"
             )
         for seat in range(game.seats):
-            view = self.titled(Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))).view
+            view = self.with_titles(
+                Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))
+            ).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
                 self.blocks.opening(values), self.blocks.introduction(values), self._own_system(values)
@@ -438,7 +440,7 @@ class PromptRenderer:
                 return f"{error} (the game carries no such words)"
         return None
 
-    def titled(self, decision: Decision) -> Decision:
+    def with_titles(self, decision: Decision) -> Decision:
         """The decision with seats called by the titles that the game carries, where the framing wants it."""
         view, names = decision.view, self.framing.names
         if view.game is not self._game:

@@ -179,7 +179,7 @@ class TensorGame(Game):
         """What each seat is paid at a profile of action indices."""
         return self._table[tuple(profile)]
 
-    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
+    def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
         """What a seat is told that each is paid at a profile; nearly always what is paid."""
         if self.told is None:
             return self.payoff(profile)

@@ -15,7 +15,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.base import Around, Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.base import Mechanism, WrappedMechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 from ostrom.mechanisms.recognition import Recognised
 
@@ -53,7 +53,7 @@ def induced_game(rules: Mechanism, game: Game) -> Game | None:
 
 def powerless(rules: Mechanism) -> Mechanism | None:
     """The rules without their power, and with all that is around them; None where that has no meaning."""
-    if isinstance(rules, Around):
+    if isinstance(rules, WrappedMechanism):
         inside = powerless(rules.rules)
         return None if inside is None else rules.around(inside)
     return rules.powerless() if isinstance(rules, LosesPower) else None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, AskSteps, Mechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 RECOGNISE = "recognise"
@@ -21,7 +21,7 @@ FORM = Record(
 )
 
 
-class Recognised(Around):
+class Recognised(WrappedMechanism):
     """The same rules; then everybody with a seat, or every member of a society, is asked whether this was a test."""
 
     def __init__(self, rules: Mechanism) -> None:

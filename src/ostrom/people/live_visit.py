@@ -241,7 +241,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
         facts = [journal.ended(index) for index in unit.needs]
         if any(ending is None or ending[0] != "done" for ending in facts):
             return MatchResult(0.0, 0, "failed", player)
-        mechanism = mechanism.given([ending[3] for ending in facts if ending is not None])
+        mechanism = mechanism.with_preparations([ending[3] for ending in facts if ending is not None])
     steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
     rounds = outcome.played if outcome else list(steps[-1][0].view.history) if steps else []
     points = 0.0

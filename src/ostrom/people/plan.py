@@ -69,7 +69,7 @@ class PeoplePlan(StudyPlan):
         return plan
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
         """Why `ostrom resume` does not go on with a run with people, and that `ostrom serve` does."""
         return "is a study with people; `ostrom serve` with its study file goes on with it"
 
@@ -387,7 +387,7 @@ class PeoplePlan(StudyPlan):
         needs: tuple[int, ...] = ()
         if cell.preparations:
             needs = tuple(index + 1 + seat for seat in range(cell.game.seats))
-        mechanism = cell.mechanism.sized(len(players))
+        mechanism = cell.mechanism.for_players(len(players))
         return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
@@ -402,7 +402,7 @@ class PeoplePlan(StudyPlan):
         for key in self.people_of(number).order:
             cell = self.variant(number, key)
             players = cell.seatings[0]
-            rules, label, facts = cell.mechanism.sized(len(players)), unit_key(cell.labels, [key]), []
+            rules, label, facts = cell.mechanism.for_players(len(players)), unit_key(cell.labels, [key]), []
             for seat in range(cell.game.seats if cell.preparations else 0):
                 design = rules.preparation(cell.game, seat)
                 assert design is not None
@@ -412,7 +412,7 @@ class PeoplePlan(StudyPlan):
                 )  # fmt: skip
                 facts.append(rehearsed_facts(unit))
                 yield unit, [players[seat].config]
-            rules = rules.given(facts) if facts else rules
+            rules = rules.with_preparations(facts) if facts else rules
             unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
             yield unit, [seated.config for seated in players]
 

@@ -16,7 +16,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
-from ostrom.reports.cells import INTERVALS, agents, agents_are_told_by_factors, levels, varied, why_nothing
+from ostrom.reports.cells import INTERVALS, agents, factors_identify_agents, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label, tones
 from ostrom.reports.marks import MOST_PANELS, curves, heat
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -142,7 +142,7 @@ class CooperationOverRounds(Panel):
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) > MOST_PANELS:
-            by_factors = agents_are_told_by_factors(data)
+            by_factors = factors_identify_agents(data)
             figure = self._map(curves, data.factors if by_factors else by, width, unit, notes)
         else:
             figure = self._curves(data, curves, colour, facets, width, unit)
@@ -151,7 +151,7 @@ class CooperationOverRounds(Panel):
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """What makes colours and what makes small multiples."""
         factors, who = varied(data), agents(data)
-        distinct = len(who) == 1 or agents_are_told_by_factors(data)
+        distinct = len(who) == 1 or factors_identify_agents(data)
         if not distinct and len(who) <= MOST_COLOURS:
             return "agent", factors
         rest = factors if distinct else [*factors, "agent"]

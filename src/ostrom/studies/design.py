@@ -17,7 +17,7 @@ from ostrom.analysis.population import ALL, chosen_agents, names_agents
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.unit_figures import UnitFigure, comparison, shared_columns
 from ostrom.analysis.units import SETTING, NoSuchLevel, Observation, Observations, as_text, join_players, observations
-from ostrom.data.manifests import made_before_2
+from ostrom.data.manifests import is_before_2
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types
 from ostrom.engine.folder import Folder
@@ -195,7 +195,7 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:
-        agents = ALL if made_before_2(data.manifest) else rule.whose  # looks on record stand
+        agents = ALL if is_before_2(data.manifest) else rule.whose  # looks on record stand
         observed = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
         observed.need([factor])
         ((one, two),) = level_pairs(observed, factor, levels)

@@ -398,7 +398,7 @@ def society_of(mechanism: Mechanism, game: Game, names: Sequence[str], file: str
     """The type of every member of a society; refused where the rules have no place for so many."""
     try:
         table = tuple(mechanism.population(names, game.seats))
-        mechanism.sized(len(table) + mechanism.observers).check(game)
+        mechanism.for_players(len(table) + mechanism.observers).check(game)
     except StudyError as error:
         error.file = file
         raise

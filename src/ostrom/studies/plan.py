@@ -251,7 +251,7 @@ class StudyPlan(Plan):
         data, _ = self._data(self._place(index)[1])
         for name, value in changes.items():
             set_path(data, f"mechanism.{name}", value)
-        return self._mechanism(canonical(data["mechanism"])).sized(len(self.unit(index).players))
+        return self._mechanism(canonical(data["mechanism"])).for_players(len(self.unit(index).players))
 
     def _place(self, index: int) -> tuple[int, int, int]:
         """Replicate, cell and place within the cell of a unit."""
@@ -306,7 +306,7 @@ class StudyPlan(Plan):
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
         players, generation = cell.seating(place)
-        mechanism, needs = cell.mechanism.sized(len(players)), tuple[int, ...]()
+        mechanism, needs = cell.mechanism.for_players(len(players)), tuple[int, ...]()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
             needs = tuple(first + places[p.key, seat] for seat, p in enumerate(players))

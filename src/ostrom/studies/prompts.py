@@ -264,7 +264,7 @@ def prepared(plan: Plan, unit: Unit) -> Mechanism:
     """The mechanism of a unit, with the outcomes of its preparations when scripts play them."""
     if not unit.needs:
         return unit.mechanism
-    return unit.mechanism.given([rehearsed_facts(plan.unit(index)) for index in unit.needs])
+    return unit.mechanism.with_preparations([rehearsed_facts(plan.unit(index)) for index in unit.needs])
 
 
 def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:

@@ -90,8 +90,8 @@ def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) 
             facts.append(json.loads(json.dumps(dict(outcome.facts))))
     if facts:
         assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
-        return rules.given(facts)
-    return rules.sized(TABLES * game.seats) if rules.society else rules
+        return rules.with_preparations(facts)
+    return rules.for_players(TABLES * game.seats) if rules.society else rules
 
 
 def _players(rules: Mechanism, game: Game) -> int:

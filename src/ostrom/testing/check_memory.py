@@ -46,10 +46,10 @@ def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6
     for length in range(histories):
         rounds = play_rounds(game, rng.integers(0, 2, size=(3 * length, 2)).tolist())
         for seat in range(2):
-            check_shown(part, game, rounds, seat, seed)
+            check_view(part, game, rounds, seat, seed)
 
 
-def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> MemoryView:
+def check_view(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> MemoryView:
     """Assert what holds for all memories in one situation, and return what is shown.
 
     The same draws show the same; nothing is known of rounds to come, of another player's draws or of what

@@ -27,7 +27,7 @@ from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
 from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
-from ostrom.view.viewer import Routes, Viewer, run_and_number, whole_number
+from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
 Marked = list[tuple[str, str]]
 """Parts of a text, each with the group it belongs to, or none."""
@@ -304,7 +304,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 def text(viewer: Viewer, request: Request) -> Response:
     """More of a long text: the next part of it, or all that is left in a plain file."""
     name, call = run_and_number(request)
-    which, start = (str(request.path_params["name"]), whole_number(request.query_params.get("from", "0"), "from"))
+    which, start = (str(request.path_params["name"]), parse_integer(request.query_params.get("from", "0"), "from"))
     journal = holder(call, viewer.shelf.folder(name).parts).journal
     with closing(connect_read_only(journal)) as connection:
         piece = piece_of(connection, call, which, start)

@@ -44,7 +44,7 @@ def read_run(path: Path) -> Run:
         return open_run(path, checked=False)
 
 
-class Shelf:
+class RunsFolder:
     """A folder of runs, or a single run."""
 
     def __init__(self, root: Path) -> None:

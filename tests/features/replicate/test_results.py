@@ -16,7 +16,7 @@ from ostrom.analysis.published import Other
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
-from ostrom.features.replicate.pages import _number, _rests_on, _theirs
+from ostrom.features.replicate.pages import _number, _paper_cell, _rests_on
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan
 from ostrom.features.replicate.results import (
     ClaimLine,
@@ -162,8 +162,8 @@ def test_a_sign_belongs_to_differences_and_slopes_alone() -> None:
         ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models, mean +20.0)"),
     ):
         told = ClaimLine(CLAIM.model_copy(update=changes), PaperVerdict("agrees"), published=printed)
-        assert (_number(told, 0.25), _theirs(told)) == (number, theirs)
-    assert _theirs(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1 (A)"
+        assert (_number(told, 0.25), _paper_cell(told)) == (number, theirs)
+    assert _paper_cell(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1 (A)"
 
 
 def test_a_table_names_the_runs_that_it_rests_on(run: PaperRun) -> None:

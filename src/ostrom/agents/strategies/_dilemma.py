@@ -69,11 +69,11 @@ class Grim(Machine[bool]):
         return C if state else D
 
 
-Standing = tuple[bool, bool]
+RegistrationStatus = tuple[bool, bool]
 """Whether this seat and the others are in good standing."""
 
 
-class ContriteTitForTat(Machine[Standing]):
+class ContriteTitForTat(Machine[RegistrationStatus]):
     """Tit for tat that accepts punishment for its own slips: defect only when good and the other is not.
 
     Whoever cooperates is in good standing. Whoever defects loses it, unless the defection was due: from good
@@ -87,12 +87,12 @@ class ContriteTitForTat(Machine[Standing]):
     citation: ClassVar[str] = "Sugden (1986); Boyd (1989); Wu and Axelrod (1995)"
     initial = (True, True)
 
-    def step(self, state: Standing, own: bool, others: bool) -> Standing:
+    def step(self, state: RegistrationStatus, own: bool, others: bool) -> RegistrationStatus:
         """The standing of both sides after a round."""
         mine, theirs = state
         return own or (mine and not theirs), others or (theirs and not mine)
 
-    def cooperate(self, state: Standing) -> float:
+    def cooperate(self, state: RegistrationStatus) -> float:
         """Defect only when that is due."""
         mine, theirs = state
         return D if mine and not theirs else C

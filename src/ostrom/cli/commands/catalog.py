@@ -427,7 +427,7 @@ def _replications() -> list[dict[str, Any]]:
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
     """The runs in a folder: what was played and how far, the main result where a report or view left it, the page."""
-    from ostrom.data.rundata import kept_result
+    from ostrom.data.rundata import recorded_answer
     from ostrom.reports.words import labels
     from ostrom.studies.run import open_run
 
@@ -447,7 +447,7 @@ def run_rows(runs: Path) -> list[dict[str, Any]]:
                 row |= {
                     "study": study.get("name"), "models": ", ".join(labels(opened.plan.models, 44).values()),
                     "matches": units.planned, "finished": units.done,
-                    "result": kept_result(file.parent, opened.journal.entries),
+                    "result": recorded_answer(file.parent, opened.journal.entries),
                     "state": f"{far.done:,} of {how_many(far.planned, opened.plan.counts)} done, {over}", "problem": "",
                 }  # fmt: skip
         except OstromError as error:

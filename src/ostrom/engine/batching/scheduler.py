@@ -433,7 +433,7 @@ class BatchScheduler:
     def _requeue(self, opened: _Open, call: WaveCall) -> None:
         call.times += 1
         if call.key in opened.batch.silent:
-            self.spending.count_unclear(call.model, call.size)
+            self.spending.count_possibly_billed(call.model, call.size)
         self._free(call)
         if self.ledger.times_silent(call.key) >= MOST_SENT:
             self._refuse(call, sent_twice(opened.batch))

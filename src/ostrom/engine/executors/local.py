@@ -270,7 +270,7 @@ class UnitPlayer:
         """Play a unit, given what its preparations came to and what an earlier attempt left."""
         match: LiveMatch | None = None
         try:
-            mechanism = unit.mechanism if facts is None else unit.mechanism.given(facts)
+            mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
             agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
             play = mechanism.play(unit.game, unit.streams)
             match = LiveMatch(

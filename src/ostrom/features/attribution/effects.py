@@ -110,7 +110,7 @@ class _Target:
         else:
             self.name = f"P({'cooperate' if cooperative is not None else self.option})"
 
-    def _worth(self, value: Any) -> float:
+    def _effective_groups(self, value: Any) -> float:
         """An answer as a number between 0 and 1."""
         if self.amounts is None:
             return float(value == self.option)
@@ -119,7 +119,7 @@ class _Target:
     def _stated(self, answer: Answer) -> float | None:
         """The mean of an answer whose odds are known."""
         if answer.probabilities is not None:
-            return sum(p * self._worth(name) for name, p in answer.probabilities.items())
+            return sum(p * self._effective_groups(name) for name, p in answer.probabilities.items())
         if self.amounts is None or answer.reading != "scripted":
             return None
         return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
@@ -133,7 +133,7 @@ class _Target:
             return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
         if not valid:
             return Chance(None, 0, 0, invalid=invalid), None
-        worth = [self._worth(a.value) for a in valid]
+        worth = [self._effective_groups(a.value) for a in valid]
         if self.amounts is None:
             cooperated = round(sum(worth))
             group = share_of(cooperated, len(valid), unit="asking")

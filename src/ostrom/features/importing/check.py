@@ -380,7 +380,7 @@ def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
     assert move.action is not None
     text = canonical(move.action)
     names = game.actions[seat]
-    meanings = meanings_of(move, mapping) or {
+    meanings = action_codes(move, mapping) or {
         **{str(place): place for place in range(1, len(names) + 1)}, **dict(zip(names, names, strict=True)),
     }  # fmt: skip
     if isinstance(meanings, str):
@@ -404,7 +404,7 @@ def decoded_by_row(move: Move, mapping: Mapping) -> dict[str, str | int]:
     return move.columns.options or ({} if move.columns.actions else mapping.options)
 
 
-def meanings_of(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
+def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
     """What each written answer means in this row; a text says why the row does not tell."""
     options = decoded_by_row(move, mapping)
     if not options:

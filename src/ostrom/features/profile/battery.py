@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from ostrom.analysis.estimate import Estimate, Query, pairs_of
 from ostrom.analysis.published import Other, PublishedPick, published_beside
 from ostrom.analysis.registered import RegisteredRun, standing
-from ostrom.costs.battery import NAME, BatteryRun, Play, SizedPart, StudyPart, kept_seeds, play_jobs, spent
+from ostrom.costs.battery import NAME, BatteryRun, Play, SizedPart, StudyPart, play_jobs, recorded_seeds, spent
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, UsageError
@@ -183,7 +183,7 @@ def play_battery(
 ) -> tuple[list[ModelProfile], bool]:
     """Play every part for every model; the profiles, and whether somebody interrupted it."""
     settings = {"battery": battery.model_dump(mode="json"), "preset": preset}
-    seeds = kept_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
+    seeds = recorded_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     profiles = {model: ModelProfile(model, out / folder_name(model)) for model in models}
     parts = [one.part for one in sizes if seeds.get(one.part.name)]
     jobs = [

@@ -199,7 +199,7 @@ def _write(registration: Registration, out: Path) -> Output:
 
 def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> Output:
     """Check a registration, its study as it is here, and a run beside it."""
-    from ostrom.analysis.registered import held_against
+    from ostrom.analysis.registered import checked_against
     from ostrom.analysis.registration import read_registration
     from ostrom.data.rundata import run_data
     from ostrom.studies.run import open_run
@@ -216,7 +216,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
             open_run(run, runs) as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest, look=False) as data,
         ):
-            one = held_against(data, registration)
+            one = checked_against(data, registration)
         fine = one.complete and not (one.reasons or one.deviations)
         document |= {"registered": [one.as_dict()]}
     text = [

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ostrom.analysis.estimate import fixed, key_words
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.references import Published
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.features.replicate.papers import Margin, Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
 from ostrom.ground.values import grouped
@@ -39,7 +39,12 @@ CELL_COLUMNS = ("agent", "ours", "low", "high", "matches", "model", "paper", "sp
 
 
 def write_page(
-    out: Path, replication: Replication, registered: Standing = Standing(), *, about: str = "", safe: bool = False
+    out: Path,
+    replication: Replication,
+    registered: RegistrationStatus = RegistrationStatus(),
+    *,
+    about: str = "",
+    safe: bool = False,
 ) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
@@ -151,7 +156,12 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
                 '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
                 '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
             ).format(
-                claim, line.verdict.answer.replace(" ", "-"), line.verdict, _sure(line), _ours(line), _theirs(line)
+                claim,
+                line.verdict.answer.replace(" ", "-"),
+                line.verdict,
+                _sure(line),
+                _run_cell(line),
+                _paper_cell(line),
             )
         )
     names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
@@ -170,7 +180,7 @@ def _sure(line: ClaimLine) -> str:
     return "yes" if line.verdict.guaranteed else ""
 
 
-def _ours(line: ClaimLine) -> str:
+def _run_cell(line: ClaimLine) -> str:
     if line.tally is not None:
         yes, many, low, high = line.tally
         return f"{line.agent}: {yes} of {many} [{low * many:.1f}, {high * many:.1f}]"
@@ -183,7 +193,7 @@ def _ours(line: ClaimLine) -> str:
     return f"{whose}{_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}{pair}"
 
 
-def _theirs(line: ClaimLine) -> str:
+def _paper_cell(line: ClaimLine) -> str:
     if line.claim.count is not None:
         return f"{line.claim.count.number} of {line.claim.count.of}"
     if line.printed is None:
@@ -213,7 +223,8 @@ def claim_row(line: ClaimLine) -> list[Any]:
         yes, many, low, high = line.tally
         ours = [yes, low * many, high * many, many]
     return [
-        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours, _theirs(line) or None, line.run,
+        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours, _paper_cell(line) or None,
+        line.run,
     ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class OpenDecision:
             self.question.answer.set_exception(Missed(why))
 
 
-class Chair:
+class SeatSession:
     """One seat of a run, in all its matches one after another; or, for an agent with a process, in one match."""
 
     def __init__(self, seat: int, *, own_match: bool = False) -> None:

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, Chair, ToolReply
+from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, SeatSession, ToolReply
 from ostrom.ground.version import __version__
 from ostrom.web.security import SLOWEST, Gatekeeper, Refused
 from ostrom.web.server import listen_on, serving
@@ -65,7 +65,7 @@ TOOLS = [
 ]  # fmt: skip
 
 
-async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> ToolReply:
+async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Make a call of a tool at one seat; whatever is wrong with it is one line."""
     arg_names = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
     if unknown := [str(key)[:40] for key in arguments if key not in arg_names]:
@@ -100,7 +100,7 @@ def at_seats(calls: Mapping[int, Call]) -> Call:
     return call
 
 
-def own_seats(*chairs: Chair) -> Call:
+def own_seats(*chairs: SeatSession) -> Call:
     """Calls at seats that this process serves."""
     return at_seats({chair.seat: partial(call_chair, chair) for chair in chairs})
 
@@ -133,7 +133,7 @@ def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
 class SeatServer:
     """Seats over HTTP on this machine: each request shows the token of one seat."""
 
-    def __init__(self, chairs: Callable[[], Iterable[Chair]], port: int = 0) -> None:
+    def __init__(self, chairs: Callable[[], Iterable[SeatSession]], port: int = 0) -> None:
         self._chairs = chairs
         self._socket = listen_on("127.0.0.1", port)
         self.port = int(self._socket.getsockname()[1])
@@ -177,7 +177,7 @@ class SeatServer:
             return
         await self._manager.handle_request({**scope, CHAIR: chair}, receive, send)
 
-    def _chair_of(self, request: Request) -> Chair:
+    def _chair_of(self, request: Request) -> SeatSession:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = token.strip().encode("utf-8", "replace") if kind.lower() == "bearer" else b""
         matching = [chair for chair in self._chairs() if hmac.compare_digest(chair.token.encode(), bearer)]
