@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, mostly_piled, plain
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, fewest_df, mostly_piled, plain
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -110,6 +110,7 @@ def mean_of(
         words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
+    words += ["jackknife"] * any(part.df is not None for part in parts)
     top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
     counts: tuple[tuple[float, ...], ...] = ()
@@ -144,20 +145,26 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float) -
 def _part(
     data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds
 ) -> Part:
-    """The units of one condition; values of one unit are added up with their weights (a ratio of totals)."""
+    """The units of one condition; values of one unit are added up with their weights (a ratio of totals).
+
+    Where units weigh differently the variance is the jackknife's, what leaving each of them out would change, and the
+    degrees of freedom are those of Kish's effective number of units. Units that weigh the same have Student's t.
+    """
     total = math.fsum(share)
     mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
     influence = share * (data - mean)
     if float(np.ptp(data)) <= ALIKE * scale:
         influence = np.zeros(data.size)
-    piled = _piled(data, share / total, bounds)
-    if labels is None:
-        return Part(influence, None, name, total, mean, piled=piled)
-    codes = {label: at for at, label in enumerate(dict.fromkeys(labels))}
-    places = np.array([codes[label] for label in labels])
-    sums = np.bincount(places, weights=influence, minlength=len(codes)).astype(np.float64)
+    codes = {label: at for at, label in enumerate(dict.fromkeys(range(data.size) if labels is None else labels))}
+    places = np.arange(data.size) if labels is None else np.array([codes[label] for label in labels])
+    n, mass = len(codes), np.bincount(places, weights=share) / total
+    sums: Floats = np.bincount(places, weights=influence).astype(np.float64)
     sums[np.abs(sums) <= 1e-15 * scale] = 0.0
-    return Part(sums, tuple(codes), name, total, mean, piled=piled)
+    df = None
+    if n > 1 and np.ptp(mass) > ALIKE:
+        sums, df = sums * (n - 1) / n / (1 - mass), max(1.0, 1 / float(mass @ mass) - 1)
+    piled = _piled(data, share / total, bounds)
+    return Part(sums, None if labels is None else tuple(codes), name, total, mean, df=df, piled=piled)
 
 
 def _over_units(parts: Sequence[Part], value: float) -> Part:
@@ -166,7 +173,7 @@ def _over_units(parts: Sequence[Part], value: float) -> Part:
     for part in parts:
         for label, pull in zip(part.labels or (), part.influence.tolist(), strict=True):
             pulls[label] = pulls.get(label, 0.0) + pull
-    return Part(np.array(list(pulls.values())), tuple(pulls), None, 1.0, value)
+    return Part(np.array(list(pulls.values())), tuple(pulls), None, 1.0, value, df=fewest_df(parts))
 
 
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:

@@ -69,7 +69,7 @@ def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float]
     """
     if one.exact or one.alike:
         return None
-    free = [part for part in one.parts if part.n > part.centred and part.df is None]
+    free = [part for part in one.parts if part.n > part.centred > 0]
     if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
         return one.reach(level)
     total = weight = 0.0
@@ -94,7 +94,7 @@ def table_prior(figures: Iterable[Inference]) -> Prior:
         (variance * part.n / part.share**2, df)
         for one in figures
         for part in one.parts
-        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
+        if part.n > part.centred > 0 and (pair := part.variance())[0] > 0
         for variance, df in [pair]
     ]
     return prior_of([variance for variance, _ in spreads], [df for _, df in spreads])
