@@ -387,7 +387,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
         replace(part, influence=a * part.influence, share=a * part.share) for a, one in terms for part in one.parts
     )
     if common:
-        parts = (_merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
+        parts = (merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
     bets = _bets(terms)
     ends = [sorted((a * one.least, a * one.most)) for a, one in terms]
     least, most = (plain(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
@@ -429,7 +429,7 @@ def _named(drawn: Sequence[Inference], common: bool) -> str:
     return ", ".join(["paired t" if common else "Welch's t", *words])
 
 
-def _merged(parts: Sequence[Part], centred: int) -> Part:
+def merged(parts: Sequence[Part], centred: int) -> Part:
     """All units of several parts as one part: what a unit adds to each of them is added up."""
     total: dict[Hashable, float] = {}
     size = 0.0
@@ -441,13 +441,8 @@ def _merged(parts: Sequence[Part], centred: int) -> Part:
     influence = np.array(list(total.values()))
     influence[np.abs(influence) <= ALIKE * size] = 0.0
     mean = math.fsum(part.share * part.mean for part in parts)
-    centred = min(centred, influence.size - 1) or 1
-    return Part(influence, tuple(total), mean=mean, centred=centred, df=fewest_df(parts))
-
-
-def fewest_df(parts: Sequence[Part]) -> float | None:
-    """The degrees of freedom of parts that are joined, where units weigh differently in one of them."""
-    return min((part.df for part in parts if part.df is not None), default=None)
+    fewest = min((part.df for part in parts if part.df is not None), default=None)  # where units weigh differently
+    return Part(influence, tuple(total), mean=mean, centred=min(centred, influence.size - 1) or 1, df=fewest)
 
 
 def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:

@@ -49,17 +49,12 @@ def prior_of(variances: Sequence[float], freedom: Sequence[float]) -> Prior:
 
 
 def _trigamma_inverse(value: float) -> float:
-    """The number whose trigamma function is this; Newton's method from below, as its reciprocal is convex."""
+    """The number x whose trigamma function is this: 1 / x < trigamma(x) < 1 / x + 1 / x^2."""
+    from scipy.optimize import brentq
     from scipy.special import polygamma
 
-    at = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(polygamma(1, at))
-        step = trigamma * (1 - trigamma / value) / float(polygamma(2, at))
-        at += step
-        if abs(step) <= 1e-10 * at:
-            break
-    return at
+    most = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
+    return float(brentq(lambda x: 1 / polygamma(1, x) - 1 / value, 1 / value, most, rtol=1e-14, xtol=1e-300))
 
 
 def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
