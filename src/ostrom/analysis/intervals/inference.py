@@ -3,8 +3,9 @@
 A figure is a value and the influence of every independent unit on it (for a mean, the deviation from it over n). The
 variance is the sum of the squared influences times n / (n - 1), by condition; the interval is Student's t with
 Satterthwaite's degrees of freedom. For a mean that is the one-sample t, for a difference of other units Welch's, for a
-difference of the same units the paired t, for units that weigh differently the jackknife of a ratio of totals. Units
-are the same where their labels are: ``combined`` adds their influences, so nothing else decides what pairs.
+difference of the same units the paired t, for weighted values the linearised ratio (the jackknife where chance decides
+about weights too). Units are the same where their labels are: ``combined`` adds their influences, so nothing else
+decides what pairs.
 """
 
 from __future__ import annotations

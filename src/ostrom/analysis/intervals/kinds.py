@@ -100,7 +100,7 @@ def mean_of(
         note = f"the {len(members)} conditions are the units"
         members, names = [np.arange(data.size)], (None,)
     parts = [
-        _part(data[of], share[of], _picked(labels, of), name, scale, (low, high))
+        _part(data[of], share[of], _picked(labels, of), name, scale, (low, high), ratio=ratio)
         for of, name in zip(members, names, strict=True)
     ]
     words = ["Student's t"]
@@ -139,12 +139,14 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float) -
 
 
 def _part(
-    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds
-) -> Part:
-    """The units of one condition; values of one unit are added up with their weights (a ratio of totals).
+    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds,
+    *, ratio: bool,
+) -> Part:  # fmt: skip
+    """The units of one condition; values of one unit are added up with their weights.
 
-    Where units weigh differently the variance is the jackknife's, what leaving each of them out would change, and the
-    degrees of freedom are those of Kish's effective number of units. Units that weigh the same have Student's t.
+    Weights of the design (seats) are linearised. Where chance decides about weights too (``ratio``) the variance is the
+    jackknife's, what leaving each unit out would change, with t of Kish's effective number of units - 1. Units that
+    weigh the same have Student's t both ways.
     """
     total = math.fsum(share)
     mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
@@ -157,7 +159,7 @@ def _part(
     sums: Floats = np.bincount(places, weights=influence).astype(np.float64)
     sums[np.abs(sums) <= 1e-15 * scale] = 0.0
     df = None
-    if n > 1 and np.ptp(mass) > ALIKE:
+    if ratio and n > 1 and np.ptp(mass) > ALIKE:
         sums, df = sums * (n - 1) / n / (1 - mass), max(1.0, 1 / float(mass @ mass) - 1)
     piled = _piled(data, share / total, bounds)
     return Part(sums, None if labels is None else tuple(codes), name, total, mean, df=df, piled=piled)
