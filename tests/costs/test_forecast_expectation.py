@@ -1,7 +1,5 @@
 """What is likely is an expectation, what is possible at most a bound: both worked out by hand, then played."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Self

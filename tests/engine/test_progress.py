@@ -1,7 +1,5 @@
 """The numbers that a run shows while it goes on, and the bounds of shards and waits behind them."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import time

@@ -1,7 +1,5 @@
 """A decision that nobody answers in time is never played silently: the mechanism's declared rule says what follows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules that make no sense together, or not in a game, are refused before anything is played."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A society: matchings are perfect and even, records show the window and no more, grim societies punish."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any, Literal

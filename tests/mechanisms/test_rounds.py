@@ -1,7 +1,5 @@
 """One round protocol: what a table and a rule play alike, and what wraps any mechanism around either."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

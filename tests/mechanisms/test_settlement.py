@@ -1,7 +1,5 @@
 """The law of settlement: every player has one row in each round of its match, and its payoffs come to its score."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from math import fsum, isclose

@@ -1,7 +1,5 @@
 """A society on a network: who meets whom, what is seen, how ways of playing spread, who is linked to whom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from math import sqrt

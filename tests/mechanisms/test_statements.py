@@ -1,7 +1,5 @@
 """Statements and predictions around rules: when they are asked, of whom, about whom, and how many there can be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

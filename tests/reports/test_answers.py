@@ -1,7 +1,5 @@
 """The first screen: the question, contrasts of what the study varies with a verdict each, and what would decide."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

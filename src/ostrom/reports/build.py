@@ -24,7 +24,7 @@ from ostrom.reports.answers import ReportAnswers, answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
-from ostrom.reports.declared import panel_name, panel_of, panels
+from ostrom.reports.declared import panel_name, panel_of, shown_with
 from ostrom.reports.figures import RenderedChart, both_widths, need_extras, render, spec_of
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
@@ -71,11 +71,14 @@ def build_report(
     show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
     """
     need_extras()
+    if not data.rows.get("matches") and not data.rows.get("visits"):
+        raise UsageError(
+            f"{data.name}: no match has ended, so there is nothing to report ({data.so_far or 'none is planned'})"
+        )
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-        if data.rows.get("visits"):  # who took part stands on the page, whether or not the study names it
-            named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
-            wanted = [*(name for name in panels.names() if name.startswith("people_") and name not in named), *wanted]
+        named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
+        wanted = [*(name for name in shown_with(data.rows) if name not in named), *wanted]
     before = INTERVALS.set(intervals)
     try:
         with ReportFiles(data, safe=safe, home=home) as context:

@@ -413,7 +413,7 @@ class PanelRegistry(Registry[Panel]):
     @cached_property
     def _files(self) -> dict[str, str]:
         places = super()._files
-        for package in ("ostrom.reports", *own_holders(), *replications().values()):
+        for package in _holders():
             for name in declared_panels(package):
                 place = f"{package}/{FILE}"
                 if name != "use" and places.setdefault(name, place) != place:
@@ -453,6 +453,21 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
             return {}
         raise error if isinstance(error, StudyError) else StudyError(str(error), file=place) from error
     return entries
+
+
+def _holders() -> list[str]:
+    """The packages that may declare panels."""
+    return ["ostrom.reports", *own_holders(), *replications().values()]
+
+
+def shown_with(rows: Mapping[str, int]) -> list[str]:
+    """The panels that every report has whose run has rows in their table (``shown_with: TABLE``)."""
+    return sorted(
+        name
+        for package in _holders()
+        for name, spec in declared_panels(package).items()
+        if rows.get(spec.get("shown_with", ""))
+    )
 
 
 panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")

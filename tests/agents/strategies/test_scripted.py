@@ -1,7 +1,5 @@
 """The scripted agent turns what a strategy says into answers of the form that was asked for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any

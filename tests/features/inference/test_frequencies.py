@@ -1,7 +1,5 @@
 """Strategy frequencies: known mixtures are found again, and what data cannot tell apart is never split."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

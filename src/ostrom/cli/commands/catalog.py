@@ -98,6 +98,8 @@ def list_parts(
     if family is not None and kind != "games":
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
+    if kind == "runs" and not rows:
+        return Output([], [Remark(f"{runs}: holds no run (`ostrom run STUDY` plays one, --runs names another folder)")])
     first = [] if all_ else first_of(kind)
     counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
     text: list[TextItem] = [TextTable.of("", [{k: v for k, v in row.items() if k not in counted} for row in rows])]
@@ -393,7 +395,7 @@ def _measure(registry: Any, name: str) -> dict[str, Any]:
     declared = isinstance(part, Measure)
     return {
         "name": name,
-        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0],
+        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0].replace("`", ""),
         "scale": part.scale if declared else None,
         "unit": part.unit if declared else None,
         "parameters": "" if declared else parameters_of(registry, name),

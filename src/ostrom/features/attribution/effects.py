@@ -86,7 +86,9 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True):
         assert edit is not None
         change, low, high = _difference(chance, group, base, base_group, level)
-        effects.append(RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high))
+        effects.append(
+            RoundEffect(edit.round, edit.back, edit.row, _round_text(plan, edit.back), chance, change, low, high)
+        )
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
@@ -152,7 +154,7 @@ def _difference(
     return limits.value, limits.low, limits.high
 
 
-def _shown(plan: AttributionPlan, back: int) -> str:
+def _round_text(plan: AttributionPlan, back: int) -> str:
     """What the round shows, in the game's own words."""
     view, played = plan.decision.view, plan.rounds[-back]
     if played.void:
