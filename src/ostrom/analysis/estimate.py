@@ -402,12 +402,11 @@ def partly_exact_mean(
     strata: Sequence[Any] | None = None,
     bounds: Bounds = (None, None),
     unit: str = "match",
-    ratio: bool = False,
 ) -> Inference:
     """The weighted mean of values of which some have no sampling error."""
     labels = range(len(values)) if clusters is None else clusters
     side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
-    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None, ratio=ratio).inference()
+    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None).inference()
 
 
 def _slope(
