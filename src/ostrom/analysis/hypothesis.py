@@ -5,7 +5,7 @@ and so are matches of one scenario or person where the measure is about these. A
 can be the factor. Every answer names the unit, the design and what the method assumes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -159,17 +159,15 @@ test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions
 
 
 def _run_method(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
-    if method == "estimate":
-        return _by_estimates(values, level)
-    if method in ("welch", "paired"):
-        return t_tests(values, method, level)
-    if method == "permutation":
-        return permutations(values, seed)
-    if method == "jzs":
-        return bayes_factors(values)
-    if method == "anova":
-        return variance_table(values, sums_of_squares, level)
-    return regression(values, method, level)
+    methods: dict[str, Callable[[], Comparisons]] = {
+        "estimate": lambda: _by_estimates(values, level),
+        "welch": lambda: t_tests(values, "welch", level),
+        "paired": lambda: t_tests(values, "paired", level),
+        "permutation": lambda: permutations(values, seed),
+        "jzs": lambda: bayes_factors(values),
+        "anova": lambda: variance_table(values, sums_of_squares, level),
+    }
+    return methods.get(method, lambda: regression(values, method, level))()
 
 
 def _by_estimates(values: Sample, level: float) -> Comparisons:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs, trend
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs
 from ostrom.analysis.intervals import exactly
 from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents, studied_agents
 from ostrom.analysis.statistics.result import holm
@@ -223,13 +223,7 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
             figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
             collected += [] if figure is None else [figure]
         return [_labelled(question, values, agent, figure) for figure in collected]
-    part, by, balance = question.part, question.by, question.balance
-    if question.contrast:
-        estimates = contrast(values, part, *question.pair, by, balance=balance)
-    elif question.over:
-        estimates = trend(values, part, question.over, by, log=question.log)
-    else:
-        estimates = estimate(values, part, by, balance=balance)
+    estimates = question.estimates(values, question.by)
     return [_labelled(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
 
 

@@ -245,13 +245,9 @@ class Chart(Panel):
     def headline(self, cells: Sequence[Estimate]) -> str:
         """What the chart shows, in one sentence."""
         if self.contrast is not None or self.trend is not None:
-            clear = sum(e.low is not None and e.high is not None and 0 not in e for e in cells)
-            what = "differences" if self.contrast else "slopes"
-            chance = (
-                f"; where nothing differs, chance alone would turn about {len(cells) / 20:.2g}"
-                if len(cells) > 1
-                else ""
-            )
+            tested = [e for e in cells if e.low is not None]
+            clear, what = sum(0 not in e for e in tested), "differences" if self.contrast else "slopes"
+            chance = f"; if there were none, chance would show about {len(tested) / 20:.2g}" if len(tested) > 1 else ""
             return f"{clear} of {len(cells)} {what} are clear, each at 95 %{chance}."
         if len(cells) == 1:
             return f"{self.measure.title}: {cells[0]}."

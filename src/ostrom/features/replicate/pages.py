@@ -30,8 +30,9 @@ from ostrom.reports.words import pretty, written
 
 PAPER = "the paper's models"
 RULE = (
-    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin; single "
-    "claims and figures, not corrected for their number"
+    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin (two "
+    "one-sided tests at 5 %), and differs where its 95 % interval lies beyond it; each word is wrong with a chance of "
+    "at most 5 %, not corrected for the number of figures: of 100 about 5 at most"
 )
 CLAIM_COLUMNS = ("claim", "as the paper reads it", "guaranteed", "agent", "ours", "low", "high", "n", "paper", "run")
 DOUBT = " †"
