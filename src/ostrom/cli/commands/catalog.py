@@ -496,7 +496,7 @@ def _end(value: float | None) -> str:
 
 
 def _chart_parameters(part: Any) -> str:
-    """Those of the kind of chart and those that every chart takes."""
+    """The parameters of a kind of chart, and those that every chart takes."""
     from ostrom.reports.chart import Chart
 
     every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
