@@ -9,9 +9,9 @@ from statistics import median
 import numpy as np
 
 from benchmarks.result import Result
-from ostrom.agents.arrays import machines, play_arrays
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.engine.arrays import machines, play_arrays
 from ostrom.games import build_game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import ArrayRules

@@ -1,7 +1,7 @@
 """Pooling of simulated labs written a second time, for many sets of labs at once.
 
 The variance between labs is found by iterating the equation of the restricted
-likelihood (Viechtbauer 2005), not by a search as in ``ostrom.features.pooling.random_effects``.
+likelihood (Viechtbauer 2005), not by a search as in ``ostrom.features.pooling.labs``.
 """
 
 from collections.abc import Iterator

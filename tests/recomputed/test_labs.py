@@ -3,7 +3,7 @@
 import pytest
 from tests.recomputed import labs
 
-from ostrom.features.pooling.random_effects import pooled
+from ostrom.features.pooling.labs import pooled
 
 
 @pytest.mark.parametrize("many", labs.LABS)

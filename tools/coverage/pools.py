@@ -11,8 +11,7 @@ from tools.coverage.generators import Array, rng_for
 
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
-from ostrom.features.pooling.labs import variance_of
-from ostrom.features.pooling.random_effects import evened, pooled
+from ostrom.features.pooling.labs import evened, pooled, variance_of
 
 LABS = (3, 5, 10)
 LEAST = 0.93

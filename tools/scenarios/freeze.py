@@ -17,8 +17,8 @@ from pathlib import Path
 import yaml
 
 from ostrom.games.scenarios import load_cast, load_scenario
+from ostrom.games.scenarios.reader import evaluate
 from ostrom.games.scenarios.scenario import Action, Profile, Role
-from ostrom.games.scenarios.table import evaluate
 from ostrom.ground.errors import OstromError, StudyError
 
 

@@ -66,7 +66,7 @@ def _random_value(form: Form, rng: np.random.Generator) -> Any:
 
 
 def _even_mixture(form: Mixture) -> dict[str, int]:
-    """As even as whole percentages and caps allow."""
+    """The most even mixture that whole percentages and caps allow."""
     caps = {o: 100 if form.caps is None else form.caps.get(o, 100) for o in form.options}
     shares = dict.fromkeys(form.options, 0)
     for _ in range(100):

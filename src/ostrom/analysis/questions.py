@@ -285,7 +285,7 @@ def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
 
 
 def _turned(pair: Estimate) -> Estimate:
-    """The same difference with its sides exchanged."""
+    """A difference with its sides exchanged."""
     assert pair.inference is not None
     first, _, second = str(pair.key["range"]).partition(" - ")
     key = {**pair.key, "range": f"{second} - {first}"}

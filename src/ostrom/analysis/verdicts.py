@@ -102,7 +102,7 @@ def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[
 
 
 def p_value(estimate: Estimate, threshold: float) -> float:
-    """That of the estimate, or 1 where it has none; of one that was read from a file, whether its interval decides."""
+    """The p-value of an estimate, or 1 where it has none; of one read from a file, whether its interval decides."""
     if estimate.inference is not None:
         p = estimate.inference.p_value(threshold)
         return 1.0 if p is None else p

@@ -40,7 +40,7 @@ def spending_text(tally: Tally) -> str:
 
 
 def spent_data(tally: Tally) -> dict[str, Any]:
-    """The same as plain data, with the replies that could not be read."""
+    """What a run has spent as plain data, with the replies that could not be read."""
     return {
         "calls": tally.calls,
         "tokens": {"in": tally.tokens_in, "out": tally.tokens_out, "cached": tally.tokens_cached},
@@ -153,7 +153,7 @@ def _batch_price(bound: Forecast) -> str:
 
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
-    """The same as plain data."""
+    """A forecast and the budget as plain data."""
     from ostrom.costs.forecast import verdicts
 
     budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]

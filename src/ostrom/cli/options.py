@@ -202,7 +202,7 @@ def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> 
 
 
 def standing_of(*opened: Run) -> RegistrationStatus:
-    """The same of runs whose rows were read."""
+    """The registration status of runs whose rows were read."""
     from ostrom.data.rundata import run_data
 
     with ExitStack() as stack:

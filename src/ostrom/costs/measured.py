@@ -80,7 +80,7 @@ def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
 
 
 def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
-    """The same, or None where no model replied."""
+    """The means of a run on disk, or None where no model replied."""
     with open_run(run, runs) as opened:
         return measured_of(opened)
 

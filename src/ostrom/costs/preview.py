@@ -51,7 +51,7 @@ class _PreviewAgent(RehearsingAgent):
         return await super()._once(messages, prompt, decision, context, think, part, lasting)
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
-        """As in a rehearsal."""
+        """Keep the messages of a call, and reply as a rehearsal does."""
         self._keep(part, request.messages, [])
         return await super().call(context, request, part)
 

@@ -184,7 +184,7 @@ class RehearsedMatch:
         return sum(key[2] != NOTE for _, key, _ in self.asked[number])
 
     def weighted(self, number: int) -> float:
-        """The same, each as often as its round takes place in a whole match."""
+        """The number of decisions of a rehearsal, each weighted by how often its round takes place."""
         survival = self.unit.mechanism.survival
         return sum(sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE)
 
@@ -434,7 +434,7 @@ def _exact_bound(match: RehearsedMatch) -> list[CallSum]:
 
 
 def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
-    """As often as the rules can ask a player, or more often where that was seen, with the longest prompt every time."""
+    """An upper bound on the calls: as many as the rules allow or as were seen, each with the longest prompt."""
     unit, shares = match.unit, list[CallSum]()
     rules, game, players = unit.mechanism, unit.game, len(unit.players)
     speaking = [place for place in range(players) if match.speaks(place)]

@@ -97,7 +97,7 @@ def is_allowed(key: str, allowed: Sequence[str]) -> bool:
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """The same data with models renamed, wherever their names stand in a key or a text; the longest first."""
+    """Data with models renamed wherever their names stand in a key or a text, the longest name first."""
     if isinstance(value, Mapping):
         return {renamed(key, names): renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -202,7 +202,7 @@ class RunData:
         return self._units(match)
 
     def narrowed(self, only: str) -> RunData:
-        """The same run with nothing but the matches that meet a condition in SQL on the table of matches.
+        """The run restricted to the matches that meet a condition in SQL on the table of matches.
 
         It is closed with this one.
         """

@@ -30,7 +30,7 @@ def safe(value: Any) -> Any:
 
 
 def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The same for rows, names of columns included."""
+    """Rows with ``safe`` applied to their values and to the names of columns."""
     for row in rows:
         yield {safe(name): safe(value) for name, value in row.items()}
 
@@ -293,7 +293,7 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
 
 
 def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-    """The same rows in frames of ``BATCH`` rows each, with the bytes of each frame."""
+    """Rows in frames of ``BATCH`` rows each, with the bytes of each frame."""
     polars = import_polars()
     rest = None
     for table in tables:

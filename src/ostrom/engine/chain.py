@@ -117,10 +117,10 @@ class _JournaledModel:
         raise AssertionError("a journaled model is never called")
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: a chain opens no connection."""
 
     def describe(self) -> Mapping[str, Any]:
-        """As in the manifest."""
+        """The description of the model in the manifest."""
         return self._description
 
 
@@ -140,7 +140,7 @@ class _JournaledAgent:
             raise ReplayDiffers(f"step {context.step}: an answer is missing") from None
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """The same, for those who wait."""
+        """Answer a decision from the journal, as a coroutine."""
         return self.reply(decision, context)
 
 
@@ -218,7 +218,7 @@ class _JournaledAnswers:
             raise ReplayDiffers(f"{where}: {complaints} replies cannot be read, journaled are {journaled[1]}")
 
     async def flush(self) -> None:
-        """Nothing is written."""
+        """Do nothing: a chain writes no entries."""
 
 
 def _plain(value: Any) -> Any:

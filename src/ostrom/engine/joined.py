@@ -138,7 +138,7 @@ class JoinedJournal(Journal):
             part.hold()
 
     def reopened(self) -> Journal:
-        """The same journals, opened for reading once more."""
+        """A second connection for reading to these journals."""
         again = JoinedJournal(self.path, [part.reopened() for part in self.parts])
         again.assign(self._group)
         return again

@@ -318,7 +318,7 @@ class Journal:
             self._entries = self._stated()
 
     def reopened(self) -> "Journal":
-        """The same journal, opened for reading once more."""
+        """A second connection for reading to this journal."""
         return Journal(self.path)
 
     def __enter__(self) -> Self:

@@ -256,7 +256,7 @@ class LiveMatch:
         return collected
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
-        """Hold what the rules ask now against what was journaled, before anybody is asked."""
+        """Compare what the rules ask now with the journal, before anybody is asked."""
         unit, used = self.unit.index, 0
         for decision in decisions:
             entry = self.known.get((self.step, decision.player, ""))

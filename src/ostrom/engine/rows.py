@@ -292,7 +292,7 @@ class Rows:
         return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
 
     def complete(self, table: UnitTable) -> UnitTable:
-        """The same with what was answered, where that is not kept with the rows."""
+        """The table with its answers, which long matches keep apart from the rows."""
         if table.rows.said is not None:
             return table
         try:

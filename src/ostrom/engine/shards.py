@@ -78,7 +78,7 @@ class Shard:
         return f"{name}.{self.number}-of-{self.of}"
 
     def part(self, total: int) -> int:
-        """The part of a number that falls to this shard: as much as to any other, and all parts are the number.
+        """The share of a number for this shard: shares are as equal as can be and add up to the number.
 
         >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
         [3, 3, 2, 2]

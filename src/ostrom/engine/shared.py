@@ -22,7 +22,7 @@ class SharedJournal:
         self.versions = tuple(versions)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):

@@ -215,7 +215,7 @@ def items_of(values: Any) -> Sequence[Any]:
 
 
 def counted_items(values: Any) -> Sequence[Any]:
-    """The same for what visits each item."""
+    """Items of a value whose visits count against the limit of a template."""
     items = items_of(values)
     current_work().spend(len(items))
     return items

@@ -40,7 +40,7 @@ def read_prompt(path: Path, within: Path | None = None) -> bytes:
 
 
 def text_of(path: Path, within: Path | None = None) -> str:
-    """The same as text."""
+    """A file of prompts as text."""
     try:
         return read_prompt(path, within).decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ _MARKS = re.compile("\ue000(\\w+)\ue001")
 
 
 def mark(name: str) -> str:
-    """Stands for a value that is put in later; its first and last characters are in no text of ours."""
+    """A placeholder for a value that is put in later; no shipped text holds its first and last characters."""
     return f"\ue000{name}\ue001"
 
 

@@ -78,7 +78,7 @@ def ordinal_games() -> tuple[OrdinalGame, ...]:
 
 
 def transposed(ranks: Ranks) -> Ranks:
-    """The same ranks with rows and columns exchanged: what a seat sees from the other side."""
+    """Ranks with rows and columns exchanged: what a seat sees from the other side."""
     a, b, c, d = ranks
     return a, c, b, d
 
@@ -128,7 +128,7 @@ def _ranks(values: list[float]) -> Ranks | None:
 
 
 def exchanged(ranks: Ranks, rows: bool, cols: bool) -> Ranks:
-    """The same ranks with the two rows exchanged, the two columns, or both."""
+    """Ranks with the two rows exchanged, the two columns, or both."""
     a, b, c, d = (ranks[i ^ (2 * rows) ^ (1 * cols)] for i in range(4))
     return a, b, c, d
 

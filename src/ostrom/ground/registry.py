@@ -45,7 +45,7 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 @lru_cache(maxsize=1)
 def _entry_points() -> Any:
-    """Those of all installed packages; looking for them reads a file of every package."""
+    """The entry points of all installed packages; looking for them reads a file of every package."""
     return entry_points()
 
 

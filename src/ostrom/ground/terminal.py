@@ -47,7 +47,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """A text with visible control characters, on one line."""
     return visible(" ".join(text.split()))
 
 

@@ -1,8 +1,102 @@
 """Mechanisms: the rules around a game, as generators of decisions. Pure."""
 
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import checked
+from ostrom.ground.python_files import is_code
+from ostrom.ground.registry import Registry, parse_spec
+from ostrom.mechanisms.absent import SHAPES, shape_of
 from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.registry import NamedMechanisms
+from ostrom.mechanisms.recognition import Recognised
+from ostrom.mechanisms.statements import Predicted, Stated, StatementForm
+from ostrom.mechanisms.talk import Talking, talk_of
+
+
+def _missing(rules: Mechanism, missed: Any = None, missed_at_most: Any = None) -> Mechanism:
+    missing = missing_of(missed, missed_at_most)
+    if missing is None:
+        return rules
+    if not rules.may_miss:
+        raise ValueError("has no rule for missed decisions: leave missed out")
+    return rules.allowing(missing)
+
+
+def _predicted(rules: Mechanism, predict: Any = None, watched: Any = None) -> Mechanism:
+    if predict is None and watched is None:
+        return rules
+    return Predicted(rules, predict, watched)
+
+
+@checked
+def _stated(rules: Mechanism, state: Any = None, state_as: StatementForm = "memory_one") -> Mechanism:
+    return rules if state is None else Stated(rules, state, state_as)
+
+
+def _talking(rules: Mechanism, talk: Any = None) -> Mechanism:
+    return rules if talk is None else Talking(rules, talk_of(talk))
+
+
+@checked
+def _recognised(rules: Mechanism, recognise: bool = False) -> Mechanism:
+    return Recognised(rules) if recognise else rules
+
+
+WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking, _recognised)
+"""From the inside out: talk opens a round before anything is stated or predicted in it; recognition comes last."""
+KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap).parameters)[1:]}
+
+
+class NamedMechanisms(Registry[Mechanism]):
+    """Builds ``{name: ..., predict: ..., talk: {...}}`` as the named mechanism with predictions and with that talk."""
+
+    def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> Mechanism:
+        """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
+        name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
+        own = super().parameters(name) if name in self or name in SHAPES else {}
+        around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}
+        if not around:
+            return super().build(spec, key=key, file=file)
+        rules = super().build({"name": name, **dict(zip(own, args, strict=False)), **kwargs}, key=key, file=file)
+        for wrap in WRAPPERS:
+            values = {word: value for word, value in around.items() if KEYS[word] is wrap}
+            try:
+                rules = wrap(rules, **values) if values else rules
+            except (TypeError, ValueError) as error:
+                if wrap is _talking:
+                    raise StudyError(str(error), key=f"{key or self.kind}.talk", file=file) from error
+                raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+        return rules
+
+    def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The shapes of mechanisms that somebody else wrote: that of a specification, and those that it holds."""
+        shapes: dict[str, dict[str, Any]] = {}
+        for inner in spec.values() if isinstance(spec, Mapping) else ():
+            shapes |= self.shapes(inner, game, types) if isinstance(inner, Mapping) else {}
+        if isinstance(spec, str) or isinstance(spec.get("name"), str):
+            name, args, params = parse_spec(spec)
+            if self.is_foreign(name) or is_code(name):
+                own = list(super().parameters(name))
+                stated = dict(zip(own, args, strict=False)) | {key: params[key] for key in params if key in own}
+                shape = shape_of(name, stated, own, super().build({"name": name, **stated}), game, types)
+                shapes[repr(shape)] = shape
+        return shapes
+
+    def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        """The parameters of a mechanism and the keys around it."""
+        own = super().parameters(name)
+        around = {
+            word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for word, wrap in KEYS.items()
+            if word not in own
+        }
+        return {**own, **around}
+
 
 mechanisms = NamedMechanisms(
     "mechanism",

@@ -103,13 +103,13 @@ class AbsentMechanism(Mechanism):
         return next(played, self._shapes[0])
 
     def fit(self, game: Game) -> None:
-        """Nothing is refused that was played."""
+        """Refuse nothing: the match was played."""
 
     def check(self, game: Game) -> None:
-        """Nothing is refused that was played."""
+        """Refuse nothing: the match was played."""
 
     def allowing(self, missing: Any) -> Mechanism:  # noqa: ARG002
-        """The same: nobody misses anything."""
+        """This mechanism: no decision of a match that was played is missing."""
         return self
 
     def play(self, game: Game, streams: Streams) -> NoReturn:  # noqa: ARG002
@@ -131,24 +131,24 @@ class AbsentMechanism(Mechanism):
         return rules
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
-        """The same."""
+        """This mechanism: the preparations were played."""
         return self
 
     def most_decisions(self, game: Game) -> int:
-        """As many as the rules stated."""
+        """The number that the rules stated."""
         return self._of(game).decisions
 
     def most_rounds(self, game: Game) -> int:
-        """As many as the rules stated."""
+        """The number that the rules stated."""
         return self._of(game).rounds
 
     def score_range(self, game: Game) -> tuple[float, float] | None:
-        """As the rules stated it."""
+        """The range that the rules stated."""
         ends = self._of(game).score_range
         return None if ends is None else (ends[0], ends[1])
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """As the rules stated them."""
+        """The weights that the rules stated."""
         weights = self._shapes[0].weights
         if weights is None:
             return super().weights(rounds)

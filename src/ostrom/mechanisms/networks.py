@@ -89,7 +89,7 @@ class Ring:
         self.degree = degree
 
     def links(self, members: int, rng: np.random.Generator) -> Links:  # noqa: ARG002
-        """The same for every seed."""
+        """The links of a lattice, which no seed changes."""
         return linked(members, lattice(range(members), self.degree))
 
 
@@ -101,7 +101,7 @@ class SmallWorld:
         self.degree, self.rewired = degree, float(rewired)
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """As many links as the ring has."""
+        """The links of a ring, some of them rewired."""
         pairs = lattice(range(members), self.degree)
         neighbours = linked(members, pairs)
         rewire(neighbours, pairs, self.rewired, rng)

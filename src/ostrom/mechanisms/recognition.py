@@ -58,5 +58,5 @@ class Recognised(WrappedMechanism):
         return replace(view, facts={**view.facts, "aside": True, "optional": True})
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """Those of the rules, and one more for everybody but observers."""
+        """The decisions of the rules, and one more for everybody but observers."""
         return super().decisions_of(game, player, players) + (player < self.members(game))

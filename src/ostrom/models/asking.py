@@ -85,7 +85,7 @@ def calls_in(content: str) -> tuple[str, list[dict[str, str]]]:
 
 
 def result_turn(call: Mapping[str, str], result: str) -> Message:
-    """What a tool gave back."""
+    """The turn of the chat that holds the reply of a tool."""
     return Message("tool", orjson.dumps({"id": call["id"], "name": call["name"], "result": result}).decode())
 
 

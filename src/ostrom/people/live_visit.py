@@ -304,7 +304,7 @@ class Lobby:
                 room.remove(own)
 
     def leave(self, index: int) -> None:
-        """Whoever would open that table waits no more."""
+        """End the wait of a person for a group, without a seat."""
         for room in self._rooms.values():
             for one in room:
                 if one.index == index and not one.seat.done():

@@ -129,7 +129,7 @@ class PeoplePlan(StudyPlan):
         return self._cell_of(data, labels, self._traits(number))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
-        """As for any study; a type that only stands in for missing people takes no seat of its own."""
+        """The cell of a study with people; a type that only replaces missing people takes no seat of its own."""
         lobby, types = self.people.lobby, dict(data["types"] or {})
         names = {lobby.stand_in, lobby.departed.partition(":")[2]} & set(types)
         seats = self._game(canonical(data["game"])).seats

@@ -184,7 +184,7 @@ class Chart(Panel):
         return estimate(values, self.measure, by, balance=self.balance)
 
     def apart(self, data: RunData) -> Self:
-        """The same chart with agents drawn apart, where it would average over several and there is room for them."""
+        """The chart with agents drawn apart, where it would average over several and there is room for them."""
         by = self.by(data)
         values = self.values(data)
         free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
@@ -208,7 +208,7 @@ class Chart(Panel):
         return self.apart(data).drawn(data)
 
     def drawn(self, data: RunData) -> Drawn:
-        """The same by its own columns."""
+        """The drawing of the chart by its own columns."""
         cells = self.estimates(data)
         if not cells:
             return Drawn(notes=[self._why_empty(data)])

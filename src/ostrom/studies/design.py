@@ -151,7 +151,7 @@ TablesOf = Callable[[Path], AbstractContextManager[RunData]]
 
 
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
-    """The same study with another number of seeds."""
+    """The study with another number of seeds."""
     new_plan = StudyPlan(plan.study.model_copy(update={"seeds": seeds}), plan.library, plan.file)
     new_plan.trees, new_plan.registered = plan.trees, plan.registered
     return new_plan

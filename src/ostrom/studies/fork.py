@@ -113,7 +113,7 @@ class ForkPlan(StudyPlan):
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
     def adopt(self, journal: Journal) -> None:
-        """Nothing: the wrapped plan has the names of its own run."""
+        """Do nothing: the wrapped plan has the action names of its own run."""
 
     @property
     def forked_from(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
 
 
 def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
-    """The same for people."""
+    """The calls of a decision as plain text."""
     yield f"match {head['match']}, step {head['step']}, player {head['player']} ({head['agent']})\n"
     for facts, names in calls_of(connection, head):
         for role, content in prompt_of(connection, facts["id"]):

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.features.evolution.deviation_rating import deviation_rating
 from ostrom.features.evolution.evolution import (
     DYNAMICS,
     EvolutionSettings,
     Tournament,
     check_settings,
+    deviation_rating,
     entry_of,
     evolve,
     replicator_paths,

@@ -15,8 +15,16 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import exactly, mean_of
-from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
-from ostrom.features.pooling.random_effects import fitted, pooled
+from ostrom.features.pooling.labs import (
+    Lab,
+    LabPool,
+    _moderated,
+    _pool,
+    fitted,
+    pooled,
+    refuse_other_studies,
+    variance_of,
+)
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
 

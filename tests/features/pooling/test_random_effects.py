@@ -9,8 +9,7 @@ from scipy import optimize, stats
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.samples import BadSample
-from ostrom.features.pooling.labs import variance_of
-from ostrom.features.pooling.random_effects import evened, fitted, pooled, without_each
+from ostrom.features.pooling.labs import evened, fitted, pooled, variance_of, without_each
 
 # Thirteen trials of a vaccine (Colditz et al. 1994): cases and others of the vaccinated, cases and others of the rest.
 TRIALS = np.array([

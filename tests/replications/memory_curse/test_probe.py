@@ -11,8 +11,7 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.replications.memory_curse.adapted import collapses
-from ostrom.replications.memory_curse.reference import WORDS
+from ostrom.replications.memory_curse.reference import WORDS, collapses
 from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play

@@ -219,5 +219,5 @@ class Random(Strategy):
         return (1 / actions,) * actions
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """As ``mix``, for games by a rule."""
+        """The choice in a game by a rule; ``mix`` is the choice in a game with a table."""
         return None if self.p is None else super().choose(past, form)

@@ -245,5 +245,5 @@ class Bet:
         return least_multiple(self.weights, *self._ranged(low, high), tail, self.sides)
 
     def likely_multiple(self, low: float, high: float, tail: float) -> float:
-        """The same for units like those seen."""
+        """How many times as many units like those seen are likely to show that the figure lies in a range."""
         return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail, self.sides)

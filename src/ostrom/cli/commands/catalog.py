@@ -498,7 +498,7 @@ def _end(value: float | None) -> str:
 
 
 def _chart_parameters(part: Any) -> str:
-    """Those of the kind of chart and those that every chart takes."""
+    """The parameters of a kind of chart, and those that every chart takes."""
     from ostrom.reports.chart import chart_parameters
 
     return _with_defaults(chart_parameters(part).values())

@@ -190,7 +190,7 @@ class ClusterGate:
         self._report_outcome(CallOutcome(model, "abandoned", size=size, more={"billed": billed}))
 
     def release(self, model: str) -> None:
-        """Nothing to do: the gate actor frees the slot when it receives the outcome."""
+        """Do nothing: the gate actor frees the slot when it receives the outcome."""
 
     async def get(self, key: bytes) -> Reply | None:
         """The cached reply of a key, or None."""

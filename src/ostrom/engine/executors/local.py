@@ -295,7 +295,7 @@ def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int
 
 
 def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
-    """As many matches as keep so many calls in flight, even when each waits for its slowest seat or the disk.
+    """The number of matches that keep so many calls in flight, even when each waits for its slowest seat or the disk.
 
     More matches would all be unfinished when the run is stopped. A model in this process caches the prompt prefixes of
     few conversations: more matches would evict each other's prefixes and be slower.
@@ -375,7 +375,7 @@ class LocalExecutor:
         )  # fmt: skip
 
     def capacity(self) -> int:
-        """As many matches as keep all places taken that there are by now."""
+        """The number of matches that use every slot that is open by now."""
         gate = self._gate
         count = matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
         most = None if self._outside is None else self._outside.at_once
@@ -494,7 +494,7 @@ class BatchExecutor(LocalExecutor):
         )  # fmt: skip
 
     def capacity(self) -> int:
-        """As many matches as memory is meant to hold; ``max_connections`` makes it fewer."""
+        """The number of matches that memory is meant to hold; ``max_connections`` makes it fewer."""
         return self.options.max_connections or MATCHES
 
     def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:

@@ -67,7 +67,7 @@ class BatchRecords:
 
     @property
     def under_way(self) -> list[JournaledBatch]:
-        """Those whose replies are not all in the journal."""
+        """The batches whose replies are not all in the journal."""
         return [batch for batch in self.batches if not (batch.settled or batch.void)]
 
     def ask(self) -> dict[int, str]:

@@ -163,7 +163,7 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
 
 
 def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
-    """The same frames; the columns of the first are noted."""
+    """Pass frames on, and note the columns of the first."""
     for frame in tables:
         if not seen:
             seen.update({name: kinds.get(name, str) for name in frame.columns})

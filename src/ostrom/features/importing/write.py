@@ -326,7 +326,7 @@ def import_rounds(
 def import_tables(
     tables: Sequence[SourceTable], rule: Mapping, mapping_file: str, *, name: str, runs: str | Path, policy: str
 ) -> Imported:
-    """As ``import_rounds``, with tables that are read already."""
+    """Import rounds from tables that are already read."""
     folder = new_folder(runs, name)
     paths = [Path(table.file) for table in tables]
     files, notes = source_files(paths, Path(runs))

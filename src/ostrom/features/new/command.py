@@ -55,7 +55,7 @@ def wordings() -> dict[str, Wording]:
 
 
 def new_prompts(place: Path, paper: str | None) -> str:
-    """Write the folder; returns what to do next."""
+    """Write a folder of prompts to edit, and return the next steps."""
     if paper is None:
         return _own_words(place)
     name = paper.replace("_", "-")

@@ -31,7 +31,7 @@ def html(registration: Registration) -> str:
 
 
 def markdown(registration: Registration) -> str:
-    """The same as Markdown; text of others cannot become a heading, a link or a tag."""
+    """A registration as Markdown; text of others cannot become a heading, a link or a tag."""
     lines = [
         f"# Registration ({registration.kind}): {_inline(_title(registration))}",
         "",

@@ -127,7 +127,7 @@ class SeatHost:
         raise NotImplementedError("a seat is asked with ask()")
 
     def describe(self) -> Mapping[str, Any]:
-        """Nothing that a reply could depend on."""
+        """An empty description: no setting here changes a reply."""
         return {}
 
     # -- seats ---------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ class Evolution(DelegatingMechanism):
         self.designs: list[Design | None] | None = None
 
     def check(self, game: Game) -> None:
-        """As the rules that are played under; members have to fill the tables."""
+        """Refuse games that the inner rules refuse, and members that do not fill the tables."""
         if self.rules.observers or isinstance(self.rules, Evolution):
             raise GameError(f"mechanism evolution: cannot be played under {self.rules.name}")
         if isinstance(self.rules, Recognised):
@@ -178,7 +178,7 @@ class Evolution(DelegatingMechanism):
         return grown
 
     def generation(self, number: int) -> Evolution:
-        """The same rules in a later generation."""
+        """The rules in a later generation."""
         later = copy(self)
         later.number = number
         return later
@@ -277,7 +277,7 @@ class Evolution(DelegatingMechanism):
         return rounds, [sum(earned) / len(earned) for earned in scores]
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """Those of the rules; a generation's score is the mean over its meetings."""
+        """The weights of the inner rules; a generation's score is the mean over its meetings."""
         return [weight / self.meetings for weight in self.rules.weights(rounds)]
 
     def _with_genomes(
@@ -345,7 +345,7 @@ class Evolution(DelegatingMechanism):
         return ceil(self.mutation.share * max(map(len, self.founders)))
 
     def most_decisions(self, game: Game) -> int:
-        """Those of the matches, and one per sentence that is said in other words."""
+        """The decisions of the matches, and one per sentence that is reworded."""
         return self.members * (self._playing(game) + self._most_paraphrases())
 
     def _most_designs(self, game: Game) -> int:

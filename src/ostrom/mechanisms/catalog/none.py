@@ -32,7 +32,7 @@ class NoMechanism(Mechanism):
         return payoff_range(game) if self.missing is None else None
 
     def most_decisions(self, game: Game) -> int:
-        """As many as a round has."""
+        """The number of decisions of one round."""
         return game.turns
 
 

@@ -54,11 +54,11 @@ class Reputation(SocietyRules):
     """Whether the records that are shown were drawn by chance (a control)."""
 
     def induced_game(self, game: Game) -> Game | None:
-        """As of repetition: a record makes whoever meets a player next answer what it did."""
+        """The repeated game: through records, whoever meets a player next reacts to what it did."""
         return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
     def powerless(self) -> Reputation | None:
-        """The same society, in which records are those of nobody."""
+        """The sham: the records that players see are those of nobody."""
         if self.own == "memory":
             return None
         sham = copy(self)

@@ -54,21 +54,21 @@ class Edited(Memory):
         return replace(memory, rounds=rounds)
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """As the memory itself."""
+        """The answer of the memory whose rounds are edited."""
         return self.inner.due(view, notes)
 
     @property
     def takes_notes(self) -> bool:
-        """As the memory itself."""
+        """The answer of the memory whose rounds are edited."""
         return self.inner.takes_notes
 
     @property
     def invents(self) -> bool:
-        """As the memory itself; a round that is flipped is told in words."""
+        """Whether the memory invents; a round that is flipped is told in words."""
         return self.inner.invents
 
     def lacks(self, game: Game) -> str | None:
-        """As the memory itself; a flip needs to know where to."""
+        """What the memory lacks in a game; a flip needs an action to flip to."""
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
@@ -77,11 +77,11 @@ class Edited(Memory):
         return self.inner.lacks(game)
 
     def most_lines(self, rounds: int) -> int:
-        """As the memory itself."""
+        """The answer of the memory whose rounds are edited."""
         return self.inner.most_lines(rounds)
 
     def most_notes(self, rounds: int) -> int:
-        """As the memory itself."""
+        """The answer of the memory whose rounds are edited."""
         return self.inner.most_notes(rounds)
 
 

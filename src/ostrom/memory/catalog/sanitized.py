@@ -140,7 +140,7 @@ class Sanitized(Memory):
         return None
 
     def most_lines(self, rounds: int) -> int:
-        """Always the whole window, unless nothing is made up."""
+        """The lines of a full window; fewer only where no rounds are invented."""
         return min(rounds, self.window) if self.real == self.window else self.window
 
 

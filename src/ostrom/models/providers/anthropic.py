@@ -61,7 +61,7 @@ class AnthropicBatches(BatchEndpoint):
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
 
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
-        """Nothing is stored beforehand."""
+        """Do nothing: requests go with the batch itself."""
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Send the requests as one batch."""

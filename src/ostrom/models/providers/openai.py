@@ -61,7 +61,7 @@ class ReplicatedModel:
             await replica.close()
 
     def describe(self) -> Mapping[str, Any]:
-        """As the first server; which other ones there are decides no reply."""
+        """The description of the first server; the others change no reply."""
         facts = dict(self.replicas[0].describe())
         addresses = [replica.describe()["base_url"] for replica in self.replicas]
         return {**facts, "client": {**facts["client"], "replicas": addresses}}

@@ -27,7 +27,7 @@ class OutsideModel:
         raise ModelError(_refusal(self.name))
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def describe(self) -> Mapping[str, Any]:
         """Its name; who answered is not known here."""

@@ -56,7 +56,7 @@ class PythonModel:
         return Reply(answer, model=self.name)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def describe(self) -> Mapping[str, Any]:
         """Its name; the code of a function is not recorded."""

@@ -66,7 +66,7 @@ class ScriptedModel:
         return reply
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def describe(self) -> Mapping[str, Any]:
         """Name and abilities."""

@@ -431,7 +431,7 @@ def is_started(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def check(argument: str) -> None:
-    """Nothing can be said of a model before its settings are known."""
+    """Accept any name: its settings, read later, say whether a model can be served."""
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:

@@ -231,7 +231,7 @@ def _gaps(
 
 
 def _seat_and_others(measure: Measure, seat: int) -> Measure:
-    """The same values with a column that tells one seat from all others."""
+    """The values of a measure with a column that tells one seat from all others."""
 
     def values(data: RunData) -> Rows:
         at = {

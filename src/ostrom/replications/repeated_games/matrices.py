@@ -30,7 +30,7 @@ class GamesMatrices(Panel):
         self.games = [ordinal_game(number) for number in numbers]
 
     def draw(self, data: RunData) -> Drawn:  # noqa: ARG002
-        """The same picture for every run: it is about the games."""
+        """The picture of the games, which is the same for every run."""
         figure = Figure(
             "games_matrices",
             _matrices([game.number for game in self.games]),

@@ -56,7 +56,7 @@ class Dots(Chart):
         return Layout(self.facet, tuple(rows), coloured, tuple(met), self.named(met), self.colour or "agent")
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
-        """Besides: how many rows are not drawn."""
+        """The notes below the chart, with how many rows are not drawn."""
         more = super().notes(cells)
         if len(cells) > MOST_ROWS:
             return [f"The chart shows the first {MOST_ROWS} of {len(cells)} rows; the table has all.", *more]

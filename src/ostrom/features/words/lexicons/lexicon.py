@@ -195,7 +195,7 @@ class Lexicon:
 
 
 def matched(lexicons: Iterable[Lexicon], modes: Mode | Mapping[str, Mode] | None) -> tuple[Lexicon, ...]:
-    """The same lists under another rule: one for all of them, or one for each list that is named.
+    """Lists under another matching rule: one for all of them, or one for each list that is named.
 
     >>> [x.mode for x in matched([Lexicon("a", ("b",)), Lexicon("c", ("d",))], {"c": "word"})]
     ['prefix', 'word']

@@ -135,7 +135,7 @@ def parse_tournament(
     seats: Seats = "auto",
     ignore: Collection[str] = ("player_id",),
 ) -> ForeignTournament:
-    """The same for content that is already decoded; ``source`` names it in errors."""
+    """Read a tournament from decoded content; ``source`` names it in errors."""
     profiles, stated = _top(content, source)
     society = "player" in profiles[0]
     if society:
