@@ -159,13 +159,13 @@ class MeasureDeclaration:
                 text = unknown_key(str(key), FIELDS, f"measure {self.name}")
                 raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
         try:
-            return self._made(entry)
+            return self._build_measure(entry)
         except (TypeError, UsageError) as error:
             if isinstance(error, StudyError):
                 raise
             raise StudyError(str(error), file=self.file, key=self.name) from error
 
-    def _made(self, entry: dict[str, Any]) -> Any:
+    def _build_measure(self, entry: dict[str, Any]) -> Any:
         if "measure" in entry:
             part = self._imported(entry["measure"], "measure")
             return part(**entry["with"]) if "with" in entry else part

@@ -95,7 +95,7 @@ class FunctionGame(Game):
             except StopIteration as stop:
                 return tuple(float(x) for x in stop.value.payoffs)
 
-    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG002
+    def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG002
         """What is paid."""
         return self.payoff(profile)
 
