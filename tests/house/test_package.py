@@ -66,6 +66,7 @@ def test_windows_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 @pytest.mark.skipif("OSTROM_PACKAGE" not in os.environ, reason="builds and installs the package: make package")
+@pytest.mark.timeout(7200)  # pip installs three times: on a loaded machine that takes longer than any test
 def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     def run(*line: str | Path) -> str:
         done = subprocess.run([str(part) for part in line], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from ostrom.games.amounts import Amounts, Options, Value
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
+from ostrom.ground.moved import FormerNames
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +77,7 @@ Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
 """What theory says that a seat does at a stage, given what it is told; None where it says nothing."""
 
 
-class Game:
+class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     """Seats, actions and payoffs. Actions are indices into ``actions``, the names of what each seat may do.
 
     No abstract base class: ``isinstance`` is asked in every turn, and takes several times as long on one.

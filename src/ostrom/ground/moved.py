@@ -6,10 +6,11 @@ it was imported by.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import ClassVar
 
 MOVED = {
     "ostrom.agents.strategies._amounts": "ostrom.agents.strategies._by_amount",
@@ -76,6 +77,27 @@ def new_name(name: str) -> str | None:
         head, dot, last = head.rpartition(".")
         rest = f"{dot}{last}{rest}"
     return None
+
+
+class FormerNames:
+    """A base class some of whose methods packages override by the names that these had in 1.0.
+
+    >>> class Base(FormerNames, former={"sized": "for_players"}):
+    ...     def for_players(self): return "as before"
+    >>> class Ours(Base):
+    ...     def sized(self): return "ours"
+    >>> Base().for_players(), Ours().for_players()
+    ('as before', 'ours')
+    """
+
+    _former: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, former: Mapping[str, str] | None = None) -> None:
+        super().__init_subclass__()
+        cls._former = cls._former if former is None else former
+        for old, new in cls._former.items():
+            if old in vars(cls) and new not in vars(cls):
+                setattr(cls, new, vars(cls)[old])
 
 
 def find_moved_modules() -> None:

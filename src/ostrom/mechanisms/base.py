@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from ostrom.answers import Answer, Choice
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
@@ -30,7 +31,13 @@ class ArrayRules:
     discount: float | None = None
 
 
-class Mechanism(ABC):
+FORMER = {
+    "sized": "for_players", "given": "with_preparations", "lasting": "with_rounds", "bystander": "observer_view"
+}  # fmt: skip
+"""What 1.0 called methods that packages override."""
+
+
+class Mechanism(FormerNames, ABC, former=FORMER):
     """The rules around a game. Build one per study; ``play`` starts a fresh match each time."""
 
     name: ClassVar[str]
