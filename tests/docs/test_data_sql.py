@@ -1,7 +1,5 @@
 """The SQL of docs/data.md runs on the tables of a run and says what the page says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pages are few and short, open with a command, are all listed and linked, and lost nothing that they promised."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """README prints what its commands print, fits its length, and says the same figures as other pages."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator
@@ -48,6 +46,7 @@ def printed() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.slow
 def test_readme_prints_what_its_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = caller(monkeypatch, tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     shown = list(printed())
     assert len(shown) >= 2 and all(lines for _, lines in shown)
     for command, lines in shown:

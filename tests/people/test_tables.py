@@ -1,7 +1,5 @@
 """What tables, estimates and reports say about people; simulated participants stand in for them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -125,12 +125,12 @@ class Forecast:
         return {
             "decisions": self.decisions,
             "calls": (retries + 1) * self.calls,
-            "tokens_in": None if out is None else self.tokens_in + retries * self._asked_again(out),
+            "tokens_in": None if out is None else self.tokens_in + retries * self._retry_tokens(out),
             "tokens_out": None if out is None else (retries + 1) * out,
             "usd": self.usd_with_retries,
         }
 
-    def _asked_again(self, out: int) -> int:
+    def _retry_tokens(self, out: int) -> int:
         """Tokens of all prompts when every question is asked once more: with the reply, and why it cannot be read."""
         return self.tokens_in + out + CORRECTION * self.calls
 
@@ -236,16 +236,16 @@ class _Words:
     """Tells apart configurations whose prompts or replies have another length: models alone do not."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[AgentConfig, str]] = {}
+        self._config_keys: dict[int, tuple[AgentConfig, str]] = {}
 
     def of(self, config: AgentConfig, measured: Measured | None) -> str:
         """The same text for configurations that are asked in the same words; scripts are asked nothing."""
         if not asks(config):
             return ""
-        if id(config) not in self._known:
+        if id(config) not in self._config_keys:
             own = set() if measured is not None else {"model"}
-            self._known[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
-        return self._known[id(config)][1]
+            self._config_keys[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
+        return self._config_keys[id(config)][1]
 
 
 def assumptions(

@@ -1,6 +1,6 @@
 """Build the report of a run: choose and draw the panels, write figures and tables, then the page.
 
-A single chart can also be written as a file of its own: SVG, PNG, or a page that opens offline.
+A single chart can also be written as a file of its own: PDF, SVG, PNG, or a page that opens offline.
 """
 
 import shutil
@@ -14,7 +14,7 @@ import yaml
 from markupsafe import Markup
 
 from ostrom.analysis.population import EARLIER, population_words
-from ostrom.analysis.registered import Standing, standing
+from ostrom.analysis.registered import RegistrationStatus, standing
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
@@ -25,9 +25,9 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import RenderedChart, both_widths, need_extras, render, spec_of
+from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
-from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
+from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.renderer import MANY, Renderer
 from ostrom.reports.words import pretty
@@ -41,7 +41,7 @@ class Report:
     failures: tuple[str, ...] = ()
     so_far: str = ""
     """How far its runs are that are not at their end."""
-    standing: Standing = field(default_factory=Standing)
+    standing: RegistrationStatus = field(default_factory=RegistrationStatus)
     """What it says of registrations."""
     answers: ReportAnswers | None = None
     """The first screen."""
@@ -62,13 +62,14 @@ def build_report(
     safe: bool = False,
     intervals: bool = False,
     home: Path | None = None,
+    added: Sequence[Spec] = (),
 ) -> Report:
     """Write ``report/index.html`` with figures and tables beside it.
 
-    ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
-    an error box on the page and its reason in the result. With ``safe`` no text in a CSV file can be taken for a
-    formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with ``intervals`` they
-    show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
+    ``wanted`` are panels as the study names them; without it, those of the study; ``added`` stand before them. A
+    panel that fails leaves an error box on the page and its reason in the result. With ``safe`` no text in a CSV file
+    can be taken for a formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with
+    ``intervals`` they show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
     """
     need_extras()
     if not data.rows.get("matches") and not data.rows.get("visits"):
@@ -82,7 +83,7 @@ def build_report(
     before = INTERVALS.set(intervals)
     try:
         with ReportFiles(data, safe=safe, home=home) as context:
-            return _built(context, data, wanted)
+            return _built(context, data, [*added, *wanted])
     finally:
         INTERVALS.reset(before)
 
@@ -104,7 +105,9 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
     return replace(report_of(context.write(page), [first, *sections], [data], registered), answers=summary)
 
 
-def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:
+def report_of(
+    path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: RegistrationStatus
+) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
     failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
     whose = population_words(runs)
@@ -214,7 +217,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         for figure in drawn.figures:
             file = self._name("figures", f"{prefix} {figure.name}")
             caption = f"{figure.caption} {self.made_of}".strip()
-            picture = self._renderer.draw(spec_of(figure.chart), f"{section.id}-{file}")
+            picture = self._renderer.draw(*both_specs(figure.chart, figure.canvas), f"{section.id}-{file}")
             placeholder = ShownFigure(Markup(""), caption, figure.alt, file)
             section.figures.append(placeholder)
             self._pictures.append((section, placeholder, picture))
@@ -228,13 +231,14 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         """Put every picture into its place, before the page is made; one that cannot be drawn is an error there."""
         for section, placeholder, picture in self._pictures:
             try:
-                svg, png, page = picture()
+                drawn = picture()
             except Exception as error:
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            self.files[f"figures/{placeholder.file}.svg"], self.files[f"figures/{placeholder.file}.png"] = svg, png
-            section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=page)
+            kinds = ("svg", "png", "pdf")
+            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
+            section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
@@ -243,7 +247,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
         self.files[f"tables/{file}.md"] = as_markdown(table)
         self.files[f"tables/{file}.tex"] = as_latex(table)
-        return shown_table(table, file, always_open=always_open)
+        return page_table(table, file, always_open=always_open)
 
     def _name(self, kind: str, wish: str) -> str:
         return file_name(wish, self._names[kind])
@@ -294,7 +298,7 @@ def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
     return [*(spec for name, spec in named if name not in own), *rest]
 
 
-KINDS = (".svg", ".png", ".html")
+KINDS = (".pdf", ".svg", ".png", ".html")
 
 
 def check_chart_file(path: Path) -> None:
@@ -306,17 +310,56 @@ def check_chart_file(path: Path) -> None:
     need_extras()
 
 
+def draw_charts(
+    data: RunData, specs: Sequence[Spec], out: Path, *, safe: bool = False, intervals: bool = False
+) -> list[Path]:
+    """Write charts into a file, or each as PDF, SVG, PNG and tables into a folder; gives the files."""
+    before, names_in_use, files = INTERVALS.set(intervals), set[str](), dict[Path, str | bytes]()
+    try:
+        for spec in specs:
+            panel = panel_of(spec, key="chart", file="--chart")
+            drawn = panel.draw(data)
+            if not drawn.figures and (out.suffix or not drawn.tables):
+                raise UsageError(f"{panel.title}: nothing to draw. {' '.join(drawn.notes)}".strip())
+            if out.suffix:
+                if len(drawn.figures) > 1:
+                    raise UsageError(f"--out {out}: {panel.title} has {len(drawn.figures)} figures; name a folder")
+                figure = replace(drawn.figures[0], caption=f"{drawn.figures[0].caption} {in_captions(data)}".strip())
+                table = drawn.tables[0] if drawn.tables else Table(figure.name, [], [])
+                write_chart_file(
+                    out, figure, table, kicker=f"Run {data.folder.name}", title=panel.title,
+                    heading=panel.title, about=" ".join(drawn.notes),
+                )  # fmt: skip
+                return [out]
+            for figure in drawn.figures:
+                svg, png = render(figure.chart, figure.canvas)
+                place = out / file_name(figure.name, names_in_use)
+                for suffix, content in ((".pdf", as_pdf(svg)), (".svg", svg), (".png", png)):
+                    files[place.with_name(place.name + suffix)] = content
+            for table in drawn.tables:
+                files[out / f"{file_name(f'{table.name}-table', names_in_use)}.csv"] = as_csv(table, safe=safe)
+        refuse_link(out).mkdir(parents=True, exist_ok=True)
+        for path, content in files.items():
+            _write(refuse_link(path), content)
+    except OSError as error:
+        raise UsageError(f"{out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        INTERVALS.reset(before)
+    return list(files)
+
+
 def write_chart_file(
     path: Path, figure: Figure, table: Table, *, kicker: str, title: str, heading: str, about: str
 ) -> None:
     """Write a figure; a page has its table and what it says beside it under a ``heading``."""
-    svg, png = render(figure.chart)
-    data = svg.encode() if path.suffix.lower() == ".svg" else png
-    if path.suffix.lower() == ".html":
+    kind = path.suffix.lower()
+    svg, png = render(figure.chart, figure.canvas)
+    data = as_pdf(svg) if kind == ".pdf" else svg.encode() if kind == ".svg" else png
+    if kind == ".html":
         section = Section("figure", heading)
-        markup = both_widths(figure.chart, "f", svg)
+        markup = both_widths(figure.chart, "f", figure.canvas)
         section.figures.append(ShownFigure(markup, figure.caption, figure.alt, ""))
-        section.tables.append(shown_table(table, "", always_open=True))
+        section.tables.append(page_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()
     try:
         write_atomically(path, data)

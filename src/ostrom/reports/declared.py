@@ -34,13 +34,13 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
 from ostrom.ground.yaml import read_yaml
-from ostrom.reports.cells import agents, drawn_values, levels, marks_told, varied
-from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
+from ostrom.reports.cells import agents, drawn_values, legend_note, levels, varied
+from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, sample_sizes_text
 from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
+from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -95,15 +95,15 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "cell_label": cell_label,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": marks_told, "must_be": _must_be,
+    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": legend_note, "must_be": _must_be,
     "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
-    "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
+    "rests_on": sample_sizes_text, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": upper, "varied": varied,
-    "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
+    "upper": upper, "varied": varied, "written": written,
+    "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""

@@ -427,7 +427,7 @@ def _replications() -> list[dict[str, Any]]:
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
     """The runs in a folder: what was played and how far, the main result where a report or view left it, the page."""
-    from ostrom.data.rundata import kept_result
+    from ostrom.data.rundata import recorded_answer
     from ostrom.reports.words import labels
     from ostrom.studies.run import open_run
 
@@ -447,7 +447,7 @@ def run_rows(runs: Path) -> list[dict[str, Any]]:
                 row |= {
                     "study": study.get("name"), "models": ", ".join(labels(opened.plan.models, 44).values()),
                     "matches": units.planned, "finished": units.done,
-                    "result": kept_result(file.parent, opened.journal.entries),
+                    "result": recorded_answer(file.parent, opened.journal.entries),
                     "state": f"{far.done:,} of {how_many(far.planned, opened.plan.counts)} done, {over}", "problem": "",
                 }  # fmt: skip
         except OstromError as error:
@@ -499,10 +499,9 @@ def _end(value: float | None) -> str:
 
 def _chart_parameters(part: Any) -> str:
     """Those of the kind of chart and those that every chart takes."""
-    from ostrom.reports.chart import Chart
+    from ostrom.reports.chart import chart_parameters
 
-    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
-    return _with_defaults(p for of in every for p in inspect.signature(of).parameters.values())
+    return _with_defaults(chart_parameters(part).values())
 
 
 def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:

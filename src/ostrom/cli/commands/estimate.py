@@ -56,7 +56,7 @@ def estimate(
     from ostrom.analysis.estimate import some, split_by
     from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import asked_agents, averaged_words, population_words
+    from ostrom.analysis.population import agents_in_question, averaged_words, population_words
     from ostrom.analysis.registered import AskedContrast
     from ostrom.analysis.stopping import stopping
     from ostrom.analysis.units import condition, observations
@@ -84,7 +84,7 @@ def estimate(
         columns = _columns(by)
         picked = condition(data, part, where or [])
         compared = [contrast.partition("=")[0].strip(), over]
-        chosen = asked_agents(agents, columns, compared)
+        chosen = agents_in_question(agents, columns, compared)
         values = observations(data, part, picked, chosen)
         mean = mean_over_agents or "agent" in _columns(balance)
         split = split_by(values, columns, compared, agents, mean=mean)
@@ -226,7 +226,7 @@ def test(
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
     from ostrom.analysis.looks import look_at
-    from ostrom.analysis.population import ALL, asked_agents, averaged_words, population_words
+    from ostrom.analysis.population import ALL, agents_in_question, averaged_words, population_words
     from ostrom.analysis.units import condition, observations
     from ostrom.ground.errors import UnknownName
 
@@ -250,7 +250,7 @@ def test(
             raise
         registered = standing(data)
         look, looked = look_at(data, part.name, filter(None, (factor, second)))
-        whose = population_words(data, asked_agents(agents, (), [factor, second or ""]), picked)
+        whose = population_words(data, agents_in_question(agents, (), [factor, second or ""]), picked)
     return Output(
         {"runs": names, "look": look, **registered.document, **tests.as_dict(), "population": whose},
         [

@@ -42,7 +42,7 @@ from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
-    from ostrom.analysis.registered import Standing
+    from ostrom.analysis.registered import RegistrationStatus
     from ostrom.analysis.summary import CellSummary
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
@@ -142,7 +142,7 @@ def resume(
     return play_and_report(resolved, resolved.folder, report=report)
 
 
-def play_found(resolved: Resolved, folder: Path) -> Result:
+def play_resolved(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.cli.output import say
     from ostrom.engine.progress import watch_with
@@ -161,12 +161,14 @@ def play_found(resolved: Resolved, folder: Path) -> Result:
     )
 
 
-def play_and_report(resolved: Resolved, folder: Path, *, report: bool, parent: Standing | None = None) -> Output:
+def play_and_report(
+    resolved: Resolved, folder: Path, *, report: bool, parent: RegistrationStatus | None = None
+) -> Output:
     """Play a plan into a folder: how it ended, its cells, and with ``report`` its page.
 
     ``parent`` is what is said of the registration of the run that the plan was made from.
     """
-    result = play_found(resolved, folder)
+    result = play_resolved(resolved, folder)
     output = _ended(result, folder, parent)
     messages, code = [*output.messages], exit_code(result)
     if (shard := resolved.plan.shard) is not None:
@@ -253,7 +255,7 @@ def divided_budget(plan: StudyPlan) -> str:
     )  # fmt: skip
 
 
-def _ended(result: Result, folder: Path, parent: Standing | None) -> Output:
+def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> Output:
     from ostrom.analysis.summary import summarise
     from ostrom.data.early_looks import seeds_missing
     from ostrom.studies.run import open_run

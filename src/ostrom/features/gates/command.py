@@ -29,7 +29,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.features.gates.gates import GateFile, Judgement
+    from ostrom.features.gates.gates import GateFile, GateReport
     from ostrom.features.gates.more_seeds import Looks
     from ostrom.studies.resolve import Resolved
 
@@ -165,7 +165,7 @@ def _seeds_of(folder: Path) -> int:
     return int(home.manifest()["study"].get("seeds") or 1) if home.exists else 0
 
 
-def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> Judgement:
+def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> GateReport:
     from ostrom.costs.seeds import seed_price
     from ostrom.features.gates.gates import judge
 
@@ -210,8 +210,8 @@ def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
 
 def _play(found: Resolved, folder: Path) -> Result:
     """Play a study and say how that ended."""
-    from ostrom.cli.commands.run import end_lines, play_found
+    from ostrom.cli.commands.run import end_lines, play_resolved
 
-    result = play_found(found, folder)
+    result = play_resolved(found, folder)
     say("\n".join(end_lines(result, folder)))
     return result

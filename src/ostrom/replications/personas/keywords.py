@@ -13,7 +13,7 @@ from ostrom.data.rundata import RunData
 from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
 from ostrom.features.words.lexicons.matcher import count_batches
 from ostrom.ground.errors import UnknownName
-from ostrom.reports.words import pretty
+from ostrom.reports.words import pretty, written
 
 IDENTITY = ("short_term", "social_moral")
 """The groups of the paper's Figure 6: words of identity-driven reasoning ..."""
@@ -104,7 +104,7 @@ def other_arm(row: Mapping[str, Any]) -> list[str]:
     """In what a match differs from the paper's arm with the same persona and payoffs; the scenario does not count."""
     usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
-        f"{pretty(name)} {pretty(row[name])}" for name, level in usual.items() if name in row and row[name] != level
+        f"{pretty(name)} {written(row[name])}" for name, level in usual.items() if name in row and row[name] != level
     ]
 
 
