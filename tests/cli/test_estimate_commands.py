@@ -29,7 +29,7 @@ seeds: 3
         ("estimate s cooperation --over game", "needs numbers in game"),
         ("estimate s cooperation --where nothing>1", 'Referenced column "nothing" not found'),
         ("estimate s cooperation --where k=1 --where k=4", "k is given twice"),
-        ("estimate s cooperation --where k>99", "no finished match"),
+        ("estimate s cooperation --where k>99", "the condition selects none of its 48 values"),
         ("estimate s cooperation --level 95", "--level must lie between"),
         ("estimate s cooperation --json --csv", "exclude each other"),
         ("estimate s cooperation --safe", "--safe is for --csv"),

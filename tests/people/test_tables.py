@@ -14,6 +14,7 @@ from ostrom.engine.journal import Journal
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.people.records import Records
 from ostrom.reports.declared import panels, shown_with
+from ostrom.reports.rounds import curves_over_rounds
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run
@@ -96,6 +97,11 @@ def test_whom_the_declared_rule_leaves_out_is_in_no_estimate_and_both_counts_are
     )
     (missed,) = estimate(data, "missed", where={"agent": "you"})
     assert missed.value == 0 and missed.n == kept[0]["n"]
+    (curve,), _ = curves_over_rounds(data, [], 1)
+    rounds = data.records("SELECT DISTINCT match FROM rounds WHERE cooperative IS NOT NULL")
+    left = data.records("SELECT DISTINCT match FROM matches WHERE excluded")
+    played, without = ({row["match"] for row in rows} for rows in (rounds, left))
+    assert curve.matches == len(played - without) < len(played), "nor in the course over rounds"
     drawn = panels.build("people_flow").draw(data)
     assert f"{len(out)} of {PEOPLE} people missed 1 or more rounds" in drawn.notes[0]
     assert f"{PEOPLE - len(out)} remain" in drawn.notes[0]

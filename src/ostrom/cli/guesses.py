@@ -109,7 +109,8 @@ def wrong_option(error: Exception) -> str | None:
     None for any other error: the parser is not imported here, its errors are known by their names.
     """
     kind, context = type(error).__name__, getattr(error, "ctx", None)
-    if context is None or not hasattr(error, "format_message") or kind == "NoArgsIsHelpError":
+    message: Any = getattr(error, "format_message", None)
+    if context is None or message is None or kind == "NoArgsIsHelpError":
         return None
     command: Any = context.command
     path = context.command_path.removeprefix("ostrom ")
@@ -118,7 +119,7 @@ def wrong_option(error: Exception) -> str | None:
     if kind == "MissingParameter" and (answer := ARGUMENTS.get(getattr(parameter, "name", None) or "")):
         return f"{path}: {_article(parameter)} is missing: {answer}; {more} says more"
     if kind != "NoSuchOption":
-        text = str(error.format_message())
+        text = str(message())
         return f"{path}: {text[:1].lower()}{text[1:].rstrip('.')}; {more} says more"
     option = str(getattr(error, "option_name", ""))
     flags = [flag for p in command.params for flag in (*p.opts, *p.secondary_opts) if flag.startswith("--")]

@@ -43,9 +43,17 @@ class RoundCurve:
     high: np.ndarray[Any, Any]
 
 
+def counted_acts(data: RunData) -> str:
+    """Which rows of ``rounds`` count: actions, without those of matches with somebody whom the study excludes."""
+    out = (
+        " AND match NOT IN (SELECT match FROM matches WHERE excluded)" if "excluded" in data.columns("matches") else ""
+    )
+    return ACTS + out
+
+
 def last_round(data: RunData) -> int:
     """The longest finished match with cooperative actions, in rounds; 0 if there is none."""
-    return int(data.records(f"SELECT coalesce(max(round), 0) AS r FROM rounds WHERE {ACTS}")[0]["r"])
+    return int(data.records(f"SELECT coalesce(max(round), 0) AS r FROM rounds WHERE {counted_acts(data)}")[0]["r"])
 
 
 def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[RoundCurve], bool]:
@@ -54,7 +62,7 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     keys = "".join(f"{quoted(name)}, " for name in by)
     source = (
         f"SELECT {keys}match, (round - 1) // {width} AS bin, avg(cooperative::INTEGER) AS v "
-        f"FROM rounds WHERE {ACTS} GROUP BY {keys}match, bin"
+        f"FROM rounds WHERE {counted_acts(data)} GROUP BY {keys}match, bin"
     )
     banded = data.records(f"SELECT count(*) AS n FROM ({source})")[0]["n"] <= MOST_NUMBERS
     rows = data.records(

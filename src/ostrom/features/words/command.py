@@ -49,12 +49,12 @@ def traces(
         say(str(warning.message))
     with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
+        groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)
+        rows = trace_summary(data, table, groups)
         if not table.rows:
             raise UsageError(
                 f"{data.name}: no reply of a model holds reasoning (of {how_many(table.replies, 'reply')})"
             )
-        groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)
-        rows = trace_summary(data, table, groups)
         apart = unfinished(data, table)
         rules = under_all_rules(data, lists) if sensitivity else []
         registered = standing([data])
