@@ -1,7 +1,5 @@
 """Alterations of a run by a stranger: one thing is changed, all seals are renewed, nothing else is mended."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import zlib

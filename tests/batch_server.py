@@ -4,8 +4,6 @@ Batches end after a given time, in any of the ways that the published references
 each reply of a batch once, however often its results are read.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """An event loop whose clock a test moves, so that no machine is too slow or too busy for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

@@ -1,7 +1,5 @@
 """What holds for all tests: no deadline on a shared machine, and no connection beyond this machine."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import gc

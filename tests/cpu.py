@@ -3,8 +3,6 @@
 CPU time is the measure because it hardly depends on what else the machine does; wall time does.
 """
 
-from __future__ import annotations
-
 import resource
 from typing import Any
 

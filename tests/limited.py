@@ -1,7 +1,5 @@
 """Code run in a process of its own with bounds on memory and processor time, for input that wants to take both."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -4,8 +4,6 @@
 one promise many times are cut down there too, here and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

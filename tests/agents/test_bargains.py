@@ -1,7 +1,5 @@
 """Mediators and contracts that scripts design."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands of a study: shown as they are, run only where a person gave them back, without our keys, and ended."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

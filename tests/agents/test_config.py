@@ -1,7 +1,5 @@
 """What an agent may be: one way to decide, and what goes together with it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A dialogue shows what memory allows and no more; every mechanism plays both ways; a kill changes no chat."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Answers with a reason, and mixed strategies over named actions or a few amounts."""
 
-from __future__ import annotations
-
 import pytest
 
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken

@@ -1,7 +1,5 @@
 """A person at the keyboard."""
 
-from __future__ import annotations
-
 import pytest
 
 from ostrom.agents.language import _by_number

@@ -1,7 +1,5 @@
 """What stands in for an answer that never came: drawn evenly, stated as such, and only where it is declared."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

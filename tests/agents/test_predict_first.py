@@ -1,7 +1,5 @@
 """Styles that ask twice: the first question tells what the player knows, the choice states its answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tools of an MCP server: offered, called, journaled, never called again; whatever a server does, the match goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Tools within a decision: what they give is exact, journaled and bounded; nothing that a model writes breaks play."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

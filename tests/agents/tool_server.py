@@ -1,7 +1,5 @@
 """An MCP server in plain Python, quick to start, that does what its arguments say: roll, count, and misbehave."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Real runs of scripted players for analysis to read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measures of games with amounts, in runs whose figures are known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measures and branches of a stock game that asks for amounts at two stages, against figures found by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

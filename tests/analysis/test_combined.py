@@ -1,7 +1,5 @@
 """Sums of weighted means over levels, differences of estimates, and how many more units a decision needs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

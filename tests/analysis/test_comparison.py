@@ -1,7 +1,5 @@
 """Lines of a comparison: differences, agreement at the ends of intervals, and which published figures count."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

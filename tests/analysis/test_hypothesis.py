@@ -1,7 +1,5 @@
 """Tests of a measure between levels, against scipy and statsmodels on the values that a query of our own gives."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Whom a result is about, what it averages over, one weight, and whether agents differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path

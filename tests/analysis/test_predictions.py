@@ -1,7 +1,5 @@
 """Predictions beside what was done: each prediction counts once, and games by a rule are left to their own measures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ostrom.analysis.estimate import estimate

@@ -1,7 +1,5 @@
 """Published figures beside an own one: which cells are picked, differences between partners, slopes within lines."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

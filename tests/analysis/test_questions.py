@@ -9,7 +9,7 @@ import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import exactly, mean_of
-from ostrom.analysis.questions import NO, OPEN, YES, QuestionFigure, StudyQuestion, questions_of, verdicts
+from ostrom.analysis.questions import EVEN, NO, OPEN, YES, QuestionFigure, StudyQuestion, questions_of, verdicts
 from ostrom.ground.errors import StudyError
 
 AROUND = np.tile([-0.1, 0.0, 0.1], 4)
@@ -38,6 +38,10 @@ def said(asked: StudyQuestion, one: Estimate, *parts: Estimate, levels: tuple[st
         ({"below": 0.5}, 0.2, (YES, "so")),
         ({"below": 0.5}, 0.8, (NO, "not so")),
         ({"above": 0.5, "d": 0.4}, 0.5, (NO, "not so")),
+        ({"above": 0.5, "d": 0.4, "if_even": "even"}, 0.5, (EVEN, "even")),
+        ({"below": 0.5, "d": 0.4, "if_even": "even"}, 0.5, (EVEN, "even")),
+        ({"above": 0.5, "d": 0.4, "if_even": "even"}, 0.2, (NO, "not so")),
+        ({"above": 0.5, "d": 0.1, "if_even": "even"}, 0.5, (OPEN, "")),
         ({"near": 0.5, "d": 0.45}, 0.5, (YES, "so")),
         ({"near": 0.5, "d": 0.1}, 0.9, (NO, "not so")),
         ({"near": 0.5, "d": 0.1}, 0.5, (OPEN, "")),
@@ -46,6 +50,12 @@ def said(asked: StudyQuestion, one: Estimate, *parts: Estimate, levels: tuple[st
 )
 def test_a_level_is_held_against_its_value(changes: dict[str, Any], middle: float, words: tuple[str, str]) -> None:
     assert said(question(**changes), around(middle)) == words
+
+
+def test_what_even_means_needs_two_sides() -> None:
+    for changes in ({"near": 0.5}, {"contrast": "k=a-b"}, {"order": "k"}):
+        with pytest.raises(ValueError, match="if_even needs above or below"):
+            question(if_even="even", **changes)
 
 
 def test_a_contrast_without_a_bound_says_which_way() -> None:

@@ -11,8 +11,8 @@ from ostrom.analysis.registered import (
     AskedContrast,
     RegisteredResult,
     RegisteredRun,
+    RegistrationStatus,
     RunDeviation,
-    Standing,
     _left_out,
     _names,
     _open_matches,
@@ -118,7 +118,7 @@ def test_the_heading_and_the_lines_of_a_run() -> None:
         "Exploratory because it rained.", "Deviation (seeds): 5 registered, 6 in the run.",
         "Bound to the same registration too: s and t.",
     ]  # fmt: skip
-    assert Standing().document == {} and _names(()) == "none" and _names(("a", "b")) == "a and b"
+    assert RegistrationStatus().document == {} and _names(()) == "none" and _names(("a", "b")) == "a and b"
     assert [one.text for one in _several("study", list("abcdefg"))] == [*"abcde", "and 2 more"]
     assert len(list(_several("study", list("abcde")))) == 5
 

@@ -1,7 +1,5 @@
 """How a registered contrast is stated, at which level it is tested, and what a registration refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Lock-in and repair, counted by hand on played scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -13,19 +13,19 @@ from ostrom.analysis import summary
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.hypothesis_methods import (
     LOGISTIC_SD,
-    Evidence,
-    OutcomeScale,
     SampleRow,
     _constant,
     _dependent,
     _same_units,
-    evidence_of,
+    bayes_factor,
+    clusters_behind,
     many_comparisons,
     pairwise,
     sample_of,
-    standard_scale,
+    standardised,
 )
 from ostrom.analysis.measure import Measure
+from ostrom.analysis.statistics.regression import FittedRegression
 from ostrom.analysis.statistics.samples import StatisticsError, Undefined
 from ostrom.analysis.units import Observation, Observations
 from ostrom.ground.errors import UsageError
@@ -120,23 +120,20 @@ def row(level: Any, unit: int, cluster: str = "") -> SampleRow:
 def test_clusters_behind_a_term_and_its_bayes_factor() -> None:
     apart = [row(1, 0, "a"), row(1, 1, "b"), row(2, 2, "c")]
     both = [row(1, 0, "a"), row(2, 1, "a"), row(1, 2, "b"), row(2, 3, "b")]
-    assert evidence_of({"k": "1"}, apart, "match", True).clusters == {"k[2]": (2, 1)}
-    assert evidence_of({"k": "1"}, both, "match", True).clusters == {"k[2]": (2,)}
-    assert evidence_of({"k": "1"}, both, "match", False).clusters == {"k[2]": (2, 2)}
+    assert clusters_behind({"k": "1"}, apart, True) == {"k[2]": (2, 1)}
+    assert clusters_behind({"k": "1"}, both, True) == {"k[2]": (2,)}
+    assert clusters_behind({"k": "1"}, both, False) == {"k[2]": (2, 2)}
     assert _constant(apart) and not _constant(both)
-    evidence = Evidence({"k[2]": (10, 12), "k[3]": (1, 1)}, "match", "")
-    known = evidence.of("k[2]", 3.0)
-    assert known is not None and known > 1
-    assert [evidence.of(*of) for of in (("intercept", 3.0), ("k[2]", None), ("k[2]", math.inf))] == [None] * 3
+    line = Estimate({"term": "k[2]"}, 1.0, 0.5, None, 4, "match", "t", statistic=3.0)
+    factor = bayes_factor(line, (10, 12), "match")
+    assert factor is not None and factor > 1
+    nothing = ((line, None), (line, (1, 1)), *((replace(line, statistic=t), (10, 12)) for t in (None, math.inf)))
+    assert [bayes_factor(*of, "match") for of in nothing] == [None] * 4
 
 
 def test_estimates_in_standard_deviations_of_the_outcome() -> None:
-    scale = standard_scale("mixed", {"variance_between": 3.0, "variance_within": 1.0})
-    line = Estimate({"term": "k[2]"}, 1.0, 0.5, None, 4, "match", "t")
-    assert scale.sd == 2.0
-    assert scale.of(line) == {"standardised": 0.5, "standardised_low": 0.25, "standardised_high": None}
-    assert set(scale.of(Estimate({"term": "intercept"}, 1.0, 0.5, 2.0, 4, "match", "t")).values()) == {None}
-    assert set(OutcomeScale(0.0, "").of(line).values()) == {None} and standard_scale("glm", {}).sd == LOGISTIC_SD
+    fit = FittedRegression("m", (), 4, 2, "match", {"variance_between": 3.0, "variance_within": 1.0})
+    assert standardised("mixed", fit)[0] == 2.0 and standardised("glm", fit)[0] == LOGISTIC_SD
 
 
 def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> None:

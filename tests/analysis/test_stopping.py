@@ -1,7 +1,5 @@
 """When seeds are enough: the looks of a rule, its refusals, and the boundary at which a criterion is met."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace

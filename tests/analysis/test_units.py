@@ -27,7 +27,6 @@ from ostrom.analysis.units import (
     Observations,
     UnitValue,
     _allowed,
-    _levels,
     bounds_of,
     join_players,
     per_match,
@@ -100,20 +99,26 @@ def test_a_value_of_a_match_has_what_its_seated_players_share() -> None:
     assert observers is not None and observers["opponents"] == "judge"
 
 
+def _levels(values: Observations, text: str) -> Any:
+    condition = select(values, values.measure, {"k": text}, commas=True)
+    assert isinstance(condition, dict)
+    return condition["k"]
+
+
 def test_levels_of_a_condition_may_hold_commas_and_unknown_ones_name_the_nearest() -> None:
     found = sample(one(0, k="a, b"), one(0, k="a"), one(0, k=2), one(0, k=None))
-    assert _levels(found, "k", "a, b") == ["a, b"] and _levels(found, "k", "2, a,") == [2, "a"]
+    assert _levels(found, "a, b") == ["a, b"] and _levels(found, "2, a,") == [2, "a"]
     assert select(found, PLAIN, {"k": ["none", 2]}) == {"k": [None, 2]}
     assert select(found, PLAIN, {"k": "a"}) == {"k": ["a"]}
     assert select(found, PLAIN, " k = 2 ") == "k = 2" and select(found, PLAIN, " ") is None
     assert select(found, PLAIN, {}) is None
     with pytest.raises(NoSuchLevel, match=r"k has no level 'x' \(levels: a, b, a, 2, none\)"):
-        _levels(found, "k", "x")
+        _levels(found, "x")
     many = sample(*(one(0, k=f"long{n}") for n in range(41)))
     with pytest.raises(NoSuchLevel, match=r"levels: long0, .*long39\)"):
-        _levels(sample(*many.rows[:40]), "k", "x")
+        _levels(sample(*many.rows[:40]), "x")
     with pytest.raises(NoSuchLevel, match=r"41 different values"):
-        _levels(many, "k", "x")
+        _levels(many, "x")
     former = Measure("m", "M", "share", "A.", "SELECT 1", former=(("k", "old", "new"),))
     assert _allowed("k", ["old", 3], former) == ["new", 3] and _allowed("j", "old", former) == ["old"]
 

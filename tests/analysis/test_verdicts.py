@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from ostrom.analysis.estimate import Estimate, estimated, minus
 from ostrom.analysis.intervals import Inference, exactly, mean_of
 from ostrom.analysis.verdicts import above, all_of, largest, p_value
-from ostrom.ground.errors import UsageError
 
 
 def of(inference: Inference, n: int = 10) -> Estimate:
@@ -52,13 +50,9 @@ def test_many_comparisons_are_corrected_and_say_how() -> None:
     many = above([close] * 5, 0.5)
     assert {v.answer for v in many} == {"undecided"}
     assert many.control == "5 comparisons at 95%, family-wise error controlled by Holm's method"
-    assert {v.answer for v in above([close] * 5, 0.5, control="none")} == {"yes"}
-    assert "not corrected" in above([close] * 5, 0.5, control="none").control
     assert above([close], 0.5).control == "1 comparison at 95%"
-    strong = above([around(0.95), close, close], 0.5, control="bonferroni")
+    strong = above([around(0.95), close, close], 0.5)
     assert [v.answer for v in strong] == ["yes", "undecided", "undecided"]
-    with pytest.raises(UsageError, match="error control 'fdr'"):
-        above([close], 0.5, control="fdr")  # type: ignore[arg-type]
 
 
 def test_all_need_a_yes_each_and_one_no_is_enough() -> None:
@@ -83,13 +77,10 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
     assert minus(exact, exact).method == "exact" and minus(high, exact).value == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize(
-    ("control", "adjusted"), [("none", [0.0, 1.0, 0.0]), ("bonferroni", [0.0, 1.0, 0.0]), ("holm", [0.0, 1.0, 0.0])]
-)
-def test_exact_values_are_decided_by_any_control(control: Any, adjusted: list[float]) -> None:
+def test_exact_values_are_decided() -> None:
     sure, even, under = (of(exactly(value)) for value in (0.9, 0.5, 0.1))
-    made = above([sure, even, under], 0.5, control=control)
-    assert [v.adjusted for v in made] == adjusted and [v.guaranteed for v in made] == [True, False, True]
+    made = above([sure, even, under], 0.5)
+    assert [v.adjusted for v in made] == [0.0, 1.0, 0.0] and [v.guaranteed for v in made] == [True, False, True]
     assert [v.answer for v in made] == ["yes", "undecided", "no"] and len(made) == 3
     assert made.verdicts[0].as_dict()["adjusted_p"] == 0.0 and str(made.verdicts[2]) == "no"
 

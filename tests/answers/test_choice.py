@@ -1,7 +1,5 @@
 """Choices: what holds for every label and every reply."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Every reply of the corpus, and every row of the table in the docstring, is read as it says there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ has nested repetition, Unicode composition sees bounded text only) and covered b
 would not end within the test's limit if any of it were quadratic.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

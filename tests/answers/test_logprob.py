@@ -1,7 +1,5 @@
 """Reading choices from log-probabilities, and the one door to all readers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A number is read where it is written in plain digits and stands alone; anything else is asked for again."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

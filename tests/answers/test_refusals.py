@@ -1,7 +1,5 @@
 """Labels and caps that cannot be are refused, and the last lines of a reply are as many as were asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Objects that these tests name are known to their test alone, not to what runs in the same process afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

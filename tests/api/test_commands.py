@@ -1,7 +1,5 @@
 """Every command is a function with the same names and defaults, and the objects agree with the commands."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from functools import cache

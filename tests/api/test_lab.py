@@ -1,7 +1,5 @@
 """The Python face: the same in a script, in a thread, inside a running loop, and twice at once."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Games, strategies, models, mechanisms and measures given as objects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

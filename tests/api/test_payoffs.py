@@ -1,7 +1,5 @@
 """Payoffs that Python code gives: a square matrix, two matrices or a tensor; anything else is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

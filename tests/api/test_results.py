@@ -1,7 +1,5 @@
 """Results of commands have the names of their JSON as attributes; notebooks show tables, escaped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

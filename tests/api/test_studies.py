@@ -1,7 +1,5 @@
 """Studies as Python states them: which changes win, what options they keep, and how they are shown."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from pathlib import Path

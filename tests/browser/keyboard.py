@@ -1,7 +1,5 @@
 """A person without a mouse: everything is reached by Tab, arrows, Space, Enter and letters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.browser.conftest import Page

@@ -1,7 +1,5 @@
 """Simulated participants in a real browser: the same visits, through the pages that people see."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path

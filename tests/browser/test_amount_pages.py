@@ -1,7 +1,5 @@
 """A person who names amounts in a real browser: bounds of the field, and what is said about an impossible one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.browser.conftest import Axe, Visit

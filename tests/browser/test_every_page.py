@@ -1,7 +1,5 @@
 """Pages that commands write to a file, and the list of all kinds of pages: each is visited by a test here."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The researcher in a browser: log in, watch people come, close recruiting, look at results, pay."""
 
-from __future__ import annotations
-
 import csv
 import sqlite3
 from collections.abc import Iterator

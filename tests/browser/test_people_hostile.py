@@ -1,7 +1,5 @@
 """What people and study texts write is text on the pages of all participants: nothing runs, nothing hides the form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A person in a real browser behind a proxy that breaks the stream of news, and one without scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every state of a visit, in both languages, light and dark, narrow and wide: axe-core, and pictures to look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

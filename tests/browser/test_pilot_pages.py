@@ -1,7 +1,5 @@
 """Simulated participants go through the built-in study in a real browser, by the pages that people see."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

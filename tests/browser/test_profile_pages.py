@@ -1,7 +1,5 @@
 """The pages of `ostrom profile` in a real browser: one per model and the comparison, at two widths, light and dark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The static copy opened from disk, search and side by side, in a real browser, with hostile replies."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

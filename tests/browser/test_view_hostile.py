@@ -1,7 +1,5 @@
 """What a model or a server wrote is text on every page: markup, Vega, escape sequences, long lines, broken bytes."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """The viewer in a real browser: five clicks to the words, keys, live rows, hostile replies, everyone can read it."""
 
-from __future__ import annotations
-
 import fcntl
 import threading
 from collections.abc import Iterator

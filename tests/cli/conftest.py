@@ -1,7 +1,5 @@
 """Commands as a user runs them, in a folder of their own: in this process, or in one that signals can reach."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

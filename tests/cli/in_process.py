@@ -1,7 +1,5 @@
 """A command in this process: quick, with the exit code and both streams, as a person would meet them."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every command that plays agents takes --allow-command; one that only asks models needs none and starts nothing."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

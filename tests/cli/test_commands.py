@@ -1,7 +1,5 @@
 """The commands, as a newcomer runs them."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Typer's completion of the shell knows our commands, options, studies and runs."""
 
-from __future__ import annotations
-
 import pytest
 from tests.cli.in_process import Call, caller
 

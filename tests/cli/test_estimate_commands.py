@@ -1,7 +1,5 @@
 """`ostrom estimate`, `ostrom test` and what `list` and `show` know of analysis."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

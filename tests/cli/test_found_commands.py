@@ -1,7 +1,5 @@
 """Commands are found by name: ours by a table, those of other packages by an entry point."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The log."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Looks: `estimate`, `test` and `report` count how often a contrast was looked at, and say what a YES needs by now."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers to usual mistakes name what to write instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

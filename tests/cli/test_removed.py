@@ -1,7 +1,5 @@
 """What was removed is refused with exit code 2 and one line that names what to use instead."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

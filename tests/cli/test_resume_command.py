@@ -1,7 +1,5 @@
 """`ostrom resume RUN` goes on as the run was begun, and trusts no path that a stranger wrote."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small things that a user expects: failed matches asked again, a game left to its factor, names by their beginning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A run that is not at its end is read like any other, and every figure of it says how far it is."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """What options and names on the command line stand for, at their bounds."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a run stops: by a signal, by a folder that vanishes, by too few open files; and what it says meanwhile."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Tables on screens of several widths: no word is cut, and what does not fit is told below or as a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

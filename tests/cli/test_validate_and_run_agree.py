@@ -1,7 +1,5 @@
 """Whatever is done to a study file, `validate` and `run` say the same, in one line that names file and key."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from pathlib import Path

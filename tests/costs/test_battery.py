@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ostrom.costs import battery
-from ostrom.costs.battery import BatteryRun, Sized, SizedPart, StudyPart, kept_seeds, play_jobs, spent
+from ostrom.costs.battery import BatteryRun, Sized, SizedPart, StudyPart, play_jobs, recorded_seeds, spent
 from ostrom.costs.forecast import Forecast
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError, RunError, UsageError
@@ -147,13 +147,13 @@ def test_sizes_of_a_preset_and_the_studies_that_a_battery_may_name(tmp_path: Pat
 
 def test_seeds_that_were_begun_are_never_fewer_and_a_folder_keeps_its_battery(tmp_path: Path) -> None:
     record, settings = tmp_path / "out" / "battery.json", {"battery": "b", "preset": None}
-    assert kept_seeds(record, settings, {"p": 3, "q": 2}) == {"p": 3, "q": 2}
-    assert kept_seeds(record, settings, {"p": 1, "q": 5, "r": 1}) == {"p": 3, "q": 5, "r": 1}
+    assert recorded_seeds(record, settings, {"p": 3, "q": 2}) == {"p": 3, "q": 2}
+    assert recorded_seeds(record, settings, {"p": 1, "q": 5, "r": 1}) == {"p": 3, "q": 5, "r": 1}
     with pytest.raises(RunError, match="was begun with another battery or preset"):
-        kept_seeds(record, {**settings, "preset": "large"}, {"p": 1})
+        recorded_seeds(record, {**settings, "preset": "large"}, {"p": 1})
     record.write_text("[]")
     with pytest.raises(RunError, match="was begun with another"):
-        kept_seeds(record, settings, {"p": 1})
+        recorded_seeds(record, settings, {"p": 1})
     record.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):
-        kept_seeds(record, settings, {"p": 1})
+        recorded_seeds(record, settings, {"p": 1})

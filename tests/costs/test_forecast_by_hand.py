@@ -1,7 +1,5 @@
 """What a dry run says, worked out a second time: from the prompts that a server really receives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

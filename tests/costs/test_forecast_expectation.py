@@ -1,7 +1,5 @@
 """What is likely is an expectation, what is possible at most a bound: both worked out by hand, then played."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Self
@@ -65,7 +63,7 @@ def test_a_random_end_counts_every_round_by_its_chance(chance: float, cap: int) 
 def test_rules_say_when_they_last_and_how_likely_a_round_is() -> None:
     rules = build_mechanism({**GEOMETRIC, "talk": "before", "state": "after"}, key="mechanism")
     assert [rules.survival(n) for n in (1, 2, 3)] == pytest.approx([1.0, 0.8, 0.64])
-    fixed = rules.lasting(7)
+    fixed = rules.with_rounds(7)
     assert fixed.survival(3) == 1.0 and fixed.rounds == 7 and rules.rounds == 30  # type: ignore[attr-defined]
     assert fixed.told == rules.told  # type: ignore[attr-defined]
 

@@ -1,7 +1,5 @@
 """Forecasts of whole studies against a server: what is likely is met, what is possible at most is never exceeded."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

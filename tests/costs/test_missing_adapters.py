@@ -1,7 +1,5 @@
 """`--dry-run` names the adapters of a study that are not there yet."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

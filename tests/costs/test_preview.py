@@ -1,7 +1,5 @@
 """`ostrom show prompt STUDY` prints what a model is sent, to the letter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A forecast looks at the questions that will be asked, also where they turn on what was designed or said before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The price of more seeds: how prices add up, and how often they fit into a budget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

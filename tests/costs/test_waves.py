@@ -1,7 +1,5 @@
 """What a dry run says about batches: how many waves, at what price, and what an earlier run makes of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

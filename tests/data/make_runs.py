@@ -17,8 +17,6 @@ anew from the kept runs, which it leaves as they are; it refuses to where a scor
     python -m tests.data.make_runs --renew tests/data/1.0 turns
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What the test server of 0.1 answered: the models that the kept runs were made with go on with the same replies."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs of earlier versions open, give the tables that they gave then, and are finished where they were unfinished."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run of 0.1 is refused with exit code 2 and one line that says what to do, and is left as it is."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sqlite3

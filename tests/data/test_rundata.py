@@ -1,7 +1,5 @@
 """What analysis reads of a run: views over fresh tables, typed answers, traces in a stream."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

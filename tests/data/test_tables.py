@@ -1,7 +1,5 @@
 """Tables as files: large ones are written in parts, and nothing about them tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

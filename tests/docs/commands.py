@@ -1,7 +1,5 @@
 """The commands of a page, as a reader would type them, and what stands in for what a reader has and tests have not."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

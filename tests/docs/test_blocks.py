@@ -1,8 +1,6 @@
 """The blocks of the documentation. Tutorials run from end to end; on other pages commands and options must exist, whole
 studies must be valid, and Python runs unless it is marked why not."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

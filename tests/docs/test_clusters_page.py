@@ -1,7 +1,5 @@
 """The scripts for clusters in examples/ run as they are, task by task, and what they leave can be joined."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

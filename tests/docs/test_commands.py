@@ -6,8 +6,6 @@ leaves out what takes seconds (commands in SLOW, pages in LONG) and all but one 
 their options alone; that these exist and parse is tested in test_blocks.py and test_replication_pages.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

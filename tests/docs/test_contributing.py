@@ -1,7 +1,5 @@
 """The examples in CONTRIBUTING work as printed."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CONTRIBUTING names every package that users install, with the licence that it states itself."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata

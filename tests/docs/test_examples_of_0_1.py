@@ -1,7 +1,5 @@
 """Parts written after the examples that CONTRIBUTING of 0.1 named: `none.py`, `window.py`, `proportional.py`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages on importing and framing say what is there: every key, and examples that work as printed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

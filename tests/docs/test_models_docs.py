@@ -1,7 +1,5 @@
 """The client that the documentation shows keeps the contract."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

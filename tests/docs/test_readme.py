@@ -1,7 +1,5 @@
 """README prints what its commands print, fits its length, and says the same figures as other pages."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The documentation site: its menu, its reference, its checker of links, and the notebooks."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

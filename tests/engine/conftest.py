@@ -1,7 +1,5 @@
 """Small studies for the engine's tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Playing scripted matches as arrays changes nothing but the time it takes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The small version of ``python -m chaos asked``: the server's own books, and that they notice what is wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One batch at its service and the waves of a run, beside a service that keeps its batches in memory."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path

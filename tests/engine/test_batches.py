@@ -1,7 +1,5 @@
 """Played in batches: the same tables as played directly, each request paid for once."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

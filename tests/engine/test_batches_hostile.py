@@ -1,7 +1,5 @@
 """Batches of a stranger: results that are too large, foreign or none, journals that were edited, lines refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

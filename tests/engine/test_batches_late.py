@@ -1,7 +1,5 @@
 """Results that come late or never: what was sent is not sent again before that is certain, and at most twice."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Played in batches against a second, strict implementation of both endpoints that shares no code with the package."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A journal belongs to one study, a manifest is noticed when it changes, and rules that changed are refused."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ostrom.engine.batching.calls import BatchGate
-from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, believed, may_be_billed
+from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, may_be_billed, plausible_usage
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
@@ -230,7 +230,7 @@ def test_the_dearest_way_to_read_a_prompt_is_reserved() -> None:
 def test_fewer_tokens_than_any_tokenizer_makes_are_not_believed(
     usage: Usage, prompt: int, written: int, kept: Usage
 ) -> None:
-    assert believed(usage, prompt, written) == kept
+    assert plausible_usage(usage, prompt, written) == kept
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A budget holds whatever a server reports: what it bills is counted on its side and compared."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The cache of replies: everything that decides a reply is in its key, and only whole replies are kept."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any, get_args

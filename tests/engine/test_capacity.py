@@ -1,7 +1,5 @@
 """How many matches are under way: enough to keep every place taken, and no more than that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path

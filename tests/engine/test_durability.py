@@ -1,7 +1,5 @@
 """An answer is on the disk before the rules see it, and the tally never promises more than the disk holds."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What makes a cluster safe, without a cluster: what travels, what is acknowledged, who holds a place."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import sys

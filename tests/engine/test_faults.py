@@ -1,7 +1,5 @@
 """A server that fails in every way: the study completes and every failure is in the journal."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The journal: durable, in order, refused when damaged or shorter than acknowledged."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The rows of a unit as they are kept: they come back as they were, and what is no rows is refused in one line."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 import zlib

@@ -36,7 +36,7 @@ def change(folder: Path, statement: str) -> None:
 def test_a_whole_run_is_read_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read() -> list[str]:
         with open_run(folder) as run:
-            assert run.journal.doubtful == (journal.MOST_AT_ONCE == 10)
+            assert run.journal.lazily_verified == (journal.MOST_AT_ONCE == 10)
             rows = run.rows
             return [repr(row) for table in (rows.matches, rows.decisions, rows.calls) for row in table()]
 

@@ -1,7 +1,5 @@
 """A player who misses decisions: what the journal, the tables and the measures say about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A match whose preparation did not come to an outcome has no decisions of its own in the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The options of playing are declared once: commands, Python and the record for resume follow the declaration."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The numbers that a run shows while it goes on, and the bounds of shards and waits behind them."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import time
@@ -83,6 +81,17 @@ def test_the_time_left_is_known_before_a_match_ends(monkeypatch: pytest.MonkeyPa
     assert pace.tick()[1] == pytest.approx(5)  # by matches: 59 times as long as all that was played
     clock[0], tally.done, tally.decisions = 120.0, 60, 3000  # matches that end early take less
     assert pace.tick()[1] == 0
+
+
+def test_what_a_resumed_match_takes_from_the_journal_is_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    tally = Tally(matches=10, done=4)
+    pace = _Pace(tally, most=100)
+    clock[0], tally.decisions, tally.replayed = 1.0, 300, 300  # six matches at half of their decisions
+    assert pace.tick() == (0.0, None)
+    clock[0], tally.decisions = 11.0, 400
+    assert pace.tick() == (10.0, pytest.approx(11 / 100 * 200))
 
 
 def test_decisions_of_a_match_are_those_of_its_mechanism() -> None:

@@ -1,7 +1,5 @@
 """A dialogue is journaled as what is new in every prompt, and every prompt is read back as it was sent."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the journal writes down comes back whole, and its sums are those of its rows."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A refusal is an outcome with a declared policy, and one model that cannot be used does not stop the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A model behind several servers: a match stays with one, and goes on at another when that fails."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

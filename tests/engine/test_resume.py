@@ -1,7 +1,5 @@
 """Nothing is lost: kill the process at any moment, run again, and the tables are the same bytes."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -27,7 +27,7 @@ REQUEST = Request((Message("user", "hi"),), {"temperature": 0})
 
 def test_the_default_patience() -> None:
     retry = RetryPolicy()
-    assert (retry.tries, retry.first, retry.longest, retry.most_asked) == (8, 0.5, 60.0, 3600.0)
+    assert (retry.tries, retry.first, retry.longest, retry.longest_wait) == (8, 0.5, 60.0, 3600.0)
 
 
 def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:

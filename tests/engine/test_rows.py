@@ -1,7 +1,5 @@
 """The rows of a run that was played by a model, column by column, and the numbers that it shows meanwhile."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Run folders that a stranger made: special files in the place of every file that is read."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fixtures that tests of features share with those of commands and of analysis."""
 
-from __future__ import annotations
-
 from tests.analysis.conftest import play_run, small
 from tests.cli.conftest import call, ostrom, ostrom_process, played
 

@@ -1,7 +1,5 @@
 """What prompt files may do with values: bounds of work, parts of loops, filters and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

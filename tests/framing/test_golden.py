@@ -4,8 +4,6 @@ One file per game and mechanism, and one per way of asking and framing. When one
 (``make golden`` writes them anew).
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

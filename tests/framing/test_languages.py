@@ -1,7 +1,5 @@
 """Prompts in other languages: the same files and placeholders, no English between them, the same labels and readers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

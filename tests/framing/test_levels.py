@@ -1,7 +1,5 @@
 """Levels of framing: every one is a text file or a value, and what was drawn is on record."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

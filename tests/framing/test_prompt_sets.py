@@ -1,7 +1,5 @@
 """A folder of prompt files replaces every word of a prompt, in the role of the system too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path

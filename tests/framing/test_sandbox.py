@@ -1,7 +1,5 @@
 """Prompt files come from strangers: they read the values they are given and can do nothing else."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from contextlib import suppress
@@ -10,11 +8,11 @@ from typing import Any
 
 import pytest
 from jinja2.exceptions import SecurityError
+from tests.golden.test_refused import template_values
 
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import Library
-from ostrom.framing.payoffs import OwnPayoffs
 from ostrom.framing.sandbox import Template
 from ostrom.framing.templates import MOST_BYTES, read_prompt
 from ostrom.games import build_game
@@ -28,71 +26,7 @@ def _filled(folder: Path, text: str, **values: Any) -> str:
 
 
 REFUSED = {
-    # names that lead to code
-    "{{ ''.__class__ }}": "underscore",
-    "{{ ''['__class__'] }}": "underscore",
-    "{{ game._table }}": "underscore",
-    "{{ amount.__func__.__globals__ }}": "underscore",
-    "{% for a in [1] %}{{ loop.__init__ }}{% endfor %}": "underscore",
-    "{% macro _m() %}{% endmacro %}": "underscore",
-    "{% set _a = 1 %}": "underscore",
-    "{{ missing.__class__ }}": "underscore",
-    "{{ self.x }}": "the name self",
-    "{% macro m() %}{{ varargs }}{% endmacro %}": "the name varargs",
-    # methods other than the listed ones
-    "{{ 'x'.upper() }}": "the method upper",
-    "{{ units.endswith('s') }}": "the method endswith",
-    "{{ 'xxxx'.rfind('y') }}": "the method rfind",
-    "{{ units.replace('a', 'b', -1) }}": "the method replace",
-    "{{ ', '.join(options) }}": "the method join",
-    "{{ '{0.__class__}'.format(game) }}": "the method format",
-    "{{ '{x}'.format_map({'x': game}) }}": "the method format_map",
-    "{{ game.payoffs.tofile('stolen') }}": "the method tofile",
-    "{{ game.profiles() }}": "the method profiles",
-    "{{ own.arranged([]) }}": "the method arranged",
-    "{{ options.append('x') }}": "the method append",
-    "{{ words.update({'a': 1}) }}": "the method update",
-    "{{ words.itms() }}": "did you mean items",
-    "{{ (options[0])() }}": "a call of something that has no name",
-    "{{ amount(*options) }}": r"\* or \*\*",
-    # arithmetic on anything but numbers, and powers
-    "{{ 'a' * 1000000000 }}": r"\* on texts or lists",
-    "{{ 1000000000 * 'a' }}": r"\* on texts or lists",
-    "{{ [1] * 1000000000 }}": r"\* on texts or lists",
-    "{{ 9 ** 9 ** 9 }}": r"\*\* is not allowed",
-    "{{ '%s' % game }}": "% on texts or lists",
-    "{{ 'a' + units }}": r"\+ on texts or lists",
-    "{{ units + ('a' ~ 'b') }}": r"\+ on texts or lists",
-    "{{ [1] + options }}": r"\+ on texts or lists",
-    "{{ options[::2] }}": "a slice with a step",
-    # filters and tests that are not listed
-    "{{ '' | attr('__class__') }}": "the filter attr",
-    "{{ 'a' | indent(1000000000, true) }}": "the filter indent",
-    "{{ 'a' | center(1000000000) }}": "the filter center",
-    "{{ options | tojson(indent=1000) | tojson(indent=1000) }}": "the filter tojson",
-    "{{ '%s' | format(game) }}": "the filter format",
-    "{{ options | groupby('x') }}": "the filter groupby",
-    "{{ options | map('upper') | batch(2) }}": "the filter batch",
-    "{{ options | random }}": "the filter random",
-    "{{ options | jion(', ') }}": "did you mean join",
-    "{{ 'f' is in(options) }}": "the test in",
-    "{{ x is divisibleby(3) }}": "the test divisibleby",
-    # statements that are not listed
-    "{% extends 'goals/total.txt' %}": "extends",
-    "{% block a %}{% endblock %}": "block",
-    "{% set a %}x{% endset %}": "a set block",
-    "{% set a, b = 1, 2 %}": "assign",
-    "{% set ns.x = 1 %}": "assign",
-    "{% filter upper %}x{% endfilter %}": "a filter block",
-    "{% macro m() %}{% endmacro %}{% call m() %}x{% endcall %}": "a call block",
-    "{% with a = 1 %}{% endwith %}": "with",
-    "{% for a in options recursive %}{% endfor %}": "for",
-    "{% include options[0] %}": "a file name that is computed",
-    "{% include ['goals/a.txt', 'goals/b.txt'] %}": "a file name that is computed",
-    "{% include 'goals/none.txt' ignore missing %}": "include",
-    # literals and files without end
     "{{ '" + "x" * 20_000 + "' }}": "a text of more than 10,000 characters",
-    "{{ 9999999999999999999999 }}": "a number above",
     "{{ " + "9" * 6000 + " }}": "a number of more than 40 digits",
     "{{ 0x" + "f" * 900_000 + " }}": "a number of more than 40 digits",
     "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}": "nested too deeply",
@@ -175,164 +109,6 @@ STOPPED = {
 }
 """What is stopped while the file is filled in, by a part of the complaint."""
 
-ESCAPES = """
-{{ cycler.__init__.__globals__.os.popen('id').read() }}
-{{ joiner.__init__.__globals__ }}
-{{ namespace.__init__.__globals__ }}
-{{ lipsum.__globals__['os'] }}
-{{ cycler('a', 'b').next() }}
-{{ joiner(', ')() }}
-{{ dict(a=1) }}
-{{ lipsum(n=100000) }}
-{{ namespace(a=1).a }}
-{{ config.items() }}
-{{ request['application']['__globals__'] }}
-{{ context.environment }}
-{{ environment.globals }}
-{{ self._TemplateReference__context }}
-{{ self['__init__'] }}
-{{ self.__init__.__globals__ }}
-{{ ''['\x5f\x5fclass\x5f\x5f'] }}
-{% set x = '__cl' ~ 'ass__' %}{{ ''[x] }}
-{% set x = '_' ~ '_class__' %}{{ words[x] }}
-{% set x = ['__', 'class', '__'] | join %}{{ game[x] }}
-{{ ''.__class__.__mro__[1].__subclasses__() }}
-{{ [].__class__.__base__ }}
-{{ (1).__class__ }}
-{{ game.__class__ }}
-{{ game.__init__.__globals__ }}
-{{ game['__class__'] }}
-{{ amount.__self__ }}
-{{ amount.__func__ }}
-{{ amount['__self__'] }}
-{{ amount.im_func }}
-{{ words.__getitem__('a') }}
-{{ words.pop('a') }}
-{{ words.setdefault('b', 1) }}
-{{ words.clear() }}
-{{ options.append(1) }}
-{{ options.extend(options) }}
-{{ units.format() }}
-{{ units.join(options) }}
-{{ units.encode() }}
-{{ units.translate(words) }}
-{{ '{0.__class__}' | format(game) }}
-{{ '%(a)s' % words }}
-{{ '' | attr('\x5f\x5fclass\x5f\x5f') }}
-{{ [game] | map(attribute='payoffs.__class__') | list }}
-{{ [game] | map(attribute='__class__') | list }}
-{{ [game] | map('attr', '__class__') | list }}
-{{ [''] | map('upper') | list }}
-{{ [game] | sort(attribute='__class__') }}
-{{ [game] | groupby('__class__') }}
-{{ [game] | groupby(attribute='__class__') }}
-{{ [game] | min(attribute='__class__') }}
-{{ [game] | sum(attribute='__class__') }}
-{{ [game] | unique(attribute='__class__') }}
-{{ [game] | join(attribute='__class__') }}
-{{ [game] | selectattr('__class__') | list }}
-{{ [game] | selectattr('__class__', 'equalto', 1) | list }}
-{{ [game] | rejectattr('__class__') | list }}
-{{ [game] | select('callable') | list }}
-{{ words | xmlattr }}
-{{ words | tojson }}
-{{ words | pprint }}
-{{ units | urlize }}
-{{ units | wordwrap(1) }}
-{{ units | indent(9) }}
-{{ units | center(9) }}
-{{ options | batch(3, 'x') | list }}
-{{ options | slice(3) | list }}
-{{ units | safe }}
-{{ units | e }}
-{{ units | filesizeformat }}
-{{ units | string }}
-{{ game.payoffs.tofile('stolen') }}
-{{ game.payoffs.dump('stolen') }}
-{{ game.payoffs.base }}
-{{ game.payoffs.dtype }}
-{{ game.payoffs.__array_interface__ }}
-{{ game.payoffs }}
-{{ game }}
-{{ amount }}
-{{ own }}
-{{ range }}
-{{ range.__class__ }}
-{{ range(3).count(1) }}
-{{ range(1, 2, 3, 4) }}
-{{ range(99999) }}
-{% for a in options %}{{ loop }}{% endfor %}
-{% for a in options %}{{ loop._iterator }}{% endfor %}
-{% for a in options %}{{ loop.cycle('a', 'b') }}{% endfor %}
-{% for a in options %}{{ loop.changed(a) }}{% endfor %}
-{% for a in options %}{{ loop.depth }}{% endfor %}
-{% for a in options %}{{ loop(options) }}{% endfor %}
-{% for a in options recursive %}{{ loop(options) }}{% endfor %}
-{% for a.b in options %}{% endfor %}
-{% for words.a in options %}{{ words.a.b }}{% endfor %}
-{% macro m() %}{{ m._func }}{% endmacro %}{{ m() }}
-{% macro m() %}{% endmacro %}{{ m['_environment'] }}
-{% macro m() %}{% endmacro %}{{ m }}
-{% macro m() %}{{ caller() }}{% endmacro %}{{ m(caller=amount) }}
-{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}x{% endcall %}
-{% macro m() %}{{ kwargs.__class__ }}{% endmacro %}{{ m(a=1) }}
-{% macro m(a) %}{% endmacro %}{{ m(*options) }}
-{% macro m(a) %}{% endmacro %}{{ m(**words) }}
-{% macro __m(a) %}{% endmacro %}
-{% macro m(_a) %}{% endmacro %}
-{% import 'goals/y.txt' as y %}{{ y }}
-{% import 'goals/y.txt' as y %}{{ y._body_stream }}
-{% import 'goals/y.txt' as y %}{{ y['__dict__'] }}
-{% import 'goals/y.txt' as y %}{{ y.__name__ }}
-{% import 'goals/y.txt' as y %}{{ y.none() }}
-{% import 'goals/y.txt' as _y %}
-{% from 'goals/y.txt' import __name__ %}
-{% from 'goals/y.txt' import m as _m %}
-{% import units as y %}
-{% from units import m %}
-{% include units %}
-{% include 'goals/' ~ units %}
-{% include ['a', 'b'] %}
-{% extends 'goals/y.txt' %}
-{% extends units %}
-{% block a %}{% endblock %}
-{{ super() }}
-{% set ns = namespace() %}{% set ns.__class__ = 1 %}
-{% set words.a = 1 %}
-{% set a, b = 1, 2 %}
-{% set a %}{{ 1 }}{% endset %}
-{% set a | upper %}x{% endset %}
-{% filter upper %}x{% endfilter %}
-{% with a = 1 %}{{ a }}{% endwith %}
-{% do words.clear() %}
-{% debug %}
-{% trans %}x{% endtrans %}
-{% autoescape true %}x{% endautoescape %}
-{{ 1 is callable }}
-{{ 1 is sameas(1) }}
-{{ 1 is divisibleby(1) }}
-{{ options[0:1:1] }}
-{{ options[0:1, 2] }}
-{{ 2 ** 9 }}
-{{ -9999 | spend(-9999) }}
-{{ -9999 | passes(-9999, 1) }}
-{{ words | weigh }}
-""".strip().splitlines()
-"""Ways out of a sandbox of Jinja, and syntax that is not listed."""
-
-
-@pytest.mark.sample(60)
-@pytest.mark.parametrize("text", ESCAPES)
-def test_no_way_out_is_open(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "goals").mkdir()
-    (tmp_path / "goals" / "y.txt").write_text("{% macro m() %}x{% endmacro %}", encoding="utf-8")
-    values = _values()
-    with pytest.raises(StudyError) as caught:
-        _filled(tmp_path, text, **values)
-    assert "\n" not in str(caught.value) and "0x" not in str(caught.value)
-    assert not (tmp_path / "stolen").exists() and values["words"] == {"a": "b"} and values["options"] == ["a"]
-
 
 PASSES = 90
 
@@ -374,19 +150,6 @@ def test_texts_count_against_one_bound(text: str) -> None:
     assert 200 <= characters <= 1000
 
 
-def _values() -> dict[str, Any]:
-    game = build_game("prisoners_dilemma")
-    return {
-        "game": game,
-        "own": OwnPayoffs(game, 0, (0, 1), game.actions, ("You", "P2")),
-        "amount": HistoryRenderer(Framing(), Library(), {}).amount,
-        "options": ["a"],
-        "words": {"a": "b"},
-        "units": "points",
-    }
-
-
-@pytest.mark.sample(49)
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "goals").mkdir()
@@ -402,7 +165,7 @@ def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, te
 @pytest.mark.parametrize("text", STOPPED)
 def test_what_goes_too_far_is_stopped_soon(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    values = _values()
+    values = template_values()
     with pytest.raises(StudyError, match=STOPPED[text]) as caught:
         _filled(tmp_path, text, **values)
     assert "\n" not in str(caught.value)

@@ -1,7 +1,5 @@
 """Prompt files that want to take time or memory, filled in under bounds of the system on both."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

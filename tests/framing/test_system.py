@@ -1,7 +1,5 @@
 """A system prompt is a factor like any other; a persona lives there or in the user's turn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """No test asserts a time: a busy machine must not fail a property that holds."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 settings.register_profile("ostrom_games", deadline=None)

@@ -1,7 +1,5 @@
 """Trust, gift exchange, centipede, Blotto, volunteers and minimum effort: what they pay, and what theory says."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The catalog holds the games of the papers, payoff by payoff, and every entry conforms."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The conformance check finds the faults it is there for."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from typing import Any

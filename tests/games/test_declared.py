@@ -1,7 +1,5 @@
 """Games from a table with parameters: formulas, defaults, presets and rules; and numbers as people write them."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

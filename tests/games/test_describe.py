@@ -1,7 +1,5 @@
 """What a seat is told is what is scored, for every game, seat and outcome."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

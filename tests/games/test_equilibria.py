@@ -1,7 +1,5 @@
 """Solution concepts agree with their definitions and with nashpy, ties and degenerate games included."""
 
-from __future__ import annotations
-
 import warnings
 from fractions import Fraction
 from itertools import permutations, product

@@ -1,7 +1,5 @@
 """Payoffs as a formula: what it says is what is scored, and it grows with the players, not with their combinations."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import product

@@ -79,7 +79,7 @@ def test_what_a_game_says_of_its_actions() -> None:
     game = TensorGame("g", (AB, AB), paid, (0, None), told=told, formerly=("c", "d"))
     assert [game.cooperates(0, 0), game.cooperates(0, 1), game.cooperates(1, 0)] == [True, False, None]
     assert (game.defective, game.best_total) == ((1, None), 6)
-    assert (game.payoff_told(0, (0, 1)), game.payoff_told(1, (0, 1))) == ((0, 9), (0, 5))
+    assert (game.stated_payoff(0, (0, 1)), game.stated_payoff(1, (0, 1))) == ((0, 9), (0, 5))
     assert [game.index(1, name) for name in ("a", "b", "c", "d")] == [0, 1, 0, 1]
     assert [game.has_action(0, name) for name in ("a", "d", "e")] == [True, True, False]
     with pytest.raises(GameError, match=r"^game g: seat 2 has no action 'e' \(allowed: a, b\)$"):

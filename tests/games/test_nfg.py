@@ -1,7 +1,5 @@
 """Gambit's .nfg files: both forms are read, games survive the round trip, nothing crashes the parser."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The 144 ordinal games: generated, counted, named, and compared with tables from outside."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables, words and texts of games that cannot be read are refused in one line that says what was found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

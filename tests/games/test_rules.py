@@ -1,7 +1,5 @@
 """Games by a rule: closed forms, recurrences and best responses that theory gives, and no limit of profiles."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from collections import Counter

@@ -1,7 +1,5 @@
 """Own games from YAML: read back exactly, refused in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -5,8 +5,6 @@ A case is one command, or several that follow each other in one folder; ``cat PA
 """
 
 # ruff: noqa: E501
-from __future__ import annotations
-
 from ostrom.ground.commands import GROUPED
 
 MORE = "more"

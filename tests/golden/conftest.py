@@ -1,7 +1,5 @@
 """Where golden outputs lie, and the kept runs over which they are made."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 Each normaliser says why it is there; `test_normalisers.py` holds each against a change that it must not hide.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """A page as text: its elements as an outline, its words and numbers in their place, one row of a table a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from html.parser import HTMLParser

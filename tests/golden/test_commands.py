@@ -1,7 +1,5 @@
 """What every command prints over kept runs: as text at 80 columns, as JSON and as CSV, with its exit code."""
 
-from __future__ import annotations
-
 import pytest
 from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SLOW, SUBCOMMANDS, TEXT, commands
 from tests.golden.conftest import Golden, Shell, with_slow

@@ -1,7 +1,5 @@
 """Nothing that a user meets is without a golden output: commands, JSON, lists, pages, export formats."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

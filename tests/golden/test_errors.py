@@ -1,7 +1,5 @@
 """Every mistake that README and docs promise an answer to: the line, where it is written and the exit code."""
 
-from __future__ import annotations
-
 import pytest
 from tests.golden.cases import ERRORS
 from tests.golden.conftest import Golden, Shell

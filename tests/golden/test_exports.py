@@ -1,7 +1,5 @@
 """Every export format: the names of the files, and what is in them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every measure over every kind of kept run: how many values, their mean and range, or why there are none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

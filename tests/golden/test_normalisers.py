@@ -1,7 +1,5 @@
 """Each normaliser takes away what differs between machines, and hides no change that a reader must see."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages that commands write: their words, numbers and structure, and the tables beside them."""
 
-from __future__ import annotations
-
 import pytest
 from tests.golden.conftest import Golden, Shell, with_slow
 

@@ -1,7 +1,5 @@
 """Pages of participants and of the researcher, in the order in which somebody meets them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -19,7 +19,7 @@ from ostrom.engine.folder import Folder
 from ostrom.ground.errors import OstromError
 from ostrom.view.figures import answered
 from ostrom.view.index_writer import update
-from ostrom.view.shelf import Shelf
+from ostrom.view.shelf import RunsFolder
 from ostrom.view.viewer import Viewer
 from ostrom.web.security import Gatekeeper
 
@@ -82,7 +82,7 @@ class Pages:
         self.app = self.viewer.app()
 
     async def _viewer(self) -> Viewer:
-        viewer = Viewer(Shelf(self.home / "runs"), Gatekeeper(None, {PORT}))
+        viewer = Viewer(RunsFolder(self.home / "runs"), Gatekeeper(None, {PORT}))
         viewer.figures.ask = self._figures  # type: ignore[method-assign]
         viewer.indexers.start = self._index  # type: ignore[method-assign]
         viewer.watching.look()

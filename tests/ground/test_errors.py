@@ -1,7 +1,5 @@
 """What errors say in their one line, which of them are worth another try, and what a command exits with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that people write hold plain data: whatever else YAML can say is one line with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

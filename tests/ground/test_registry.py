@@ -1,7 +1,5 @@
 """Parts found by name: what is found must be of the kind that is asked for, and fit what is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

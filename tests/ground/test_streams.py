@@ -1,7 +1,5 @@
 """Randomness: keyed by what is drawn, alike in arrays, and evenly spread."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

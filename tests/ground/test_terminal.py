@@ -1,7 +1,5 @@
 """What strangers wrote is shown on a terminal, never obeyed by it."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """One line for what a person wrote wrongly: the first problem, what it may be, and the word that is nearest."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Words in messages that count and list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The failure suite lies beside the package, not in it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The files of the package and their syntax trees, read once for all tests of the house."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A command returns what is to be printed: it neither writes a result nor ends the process by itself."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from pathlib import Path

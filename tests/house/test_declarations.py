@@ -1,7 +1,5 @@
 """YAML declarations: every expression compiles, every name is known (`make lint`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A feature can be deleted: in a copy without it, only what its README names is broken."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """No option without a test: every option of every command is named in some test, by its flag or its name in Python."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The failure suite itself: a thin slice of it, so that it cannot rot between its full runs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

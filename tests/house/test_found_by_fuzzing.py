@@ -1,7 +1,5 @@
 """Inputs that once crashed a reader or kept it busy: each is read, or refused in one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

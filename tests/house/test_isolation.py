@@ -1,7 +1,5 @@
 """What a test registers or installs is unknown to the tests after it; these run in their order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

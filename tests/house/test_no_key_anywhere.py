@@ -1,7 +1,5 @@
 """A server that repeats the key in every form and place: no output of any command holds it."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import io

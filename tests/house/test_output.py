@@ -1,7 +1,5 @@
 """One module writes to the terminal; the rest of the package goes through it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What the package says about itself, and whether its wheel works where nothing else is."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

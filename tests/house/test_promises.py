@@ -1,7 +1,5 @@
 """Every promise of the security pages is held by tests that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

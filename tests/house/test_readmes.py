@@ -1,7 +1,5 @@
 """The README of a folder is true: what it names exists, and it names every file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

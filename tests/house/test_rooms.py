@@ -1,7 +1,5 @@
 """The house: lower rooms never import higher ones, features stay apart, and the command line starts lightly."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -4,8 +4,6 @@ Statements are those of the syntax tree without docstrings, so that neither form
 anything. Raise a number only with its reason in the commit; lower it when a change makes a room smaller.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

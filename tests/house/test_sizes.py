@@ -1,7 +1,5 @@
 """A quick run tries less, and says so in one place: nothing is left out of a whole run."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Advisers recommend and clients act; copies of one program play what one of them decided."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

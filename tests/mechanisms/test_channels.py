@@ -1,7 +1,5 @@
 """Channels: what is written on one reaches its members and nobody else, whoever looks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every registered mechanism keeps the contract in every kind of game; the check finds those that do not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Transfers sum to zero to the last bit, and contracts neither create nor destroy points."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 from math import fsum, ulp

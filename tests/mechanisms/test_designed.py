@@ -54,7 +54,7 @@ def tournament(mechanism: str, types: Sequence[str], game: Game) -> Outcome:
         preparation = rules.preparation(game, seat)
         assert preparation is not None
         facts.append(match(preparation, [spec], game).facts)
-    return match(rules.given(facts), types, game)
+    return match(rules.with_preparations(facts), types, game)
 
 
 def match(rules: Mechanism, types: Sequence[str], game: Game) -> Outcome:

@@ -156,7 +156,7 @@ def test_an_observer_paraphrases_and_a_second_parent_gives_the_rest() -> None:
     rules = Evolution(
         ["A one. A two.", "B one. B two."], population=6, generations=2,
         mutation={"by": "observer", "crossover": 1.0, "share": 0.5},
-    ).sized(7)  # fmt: skip
+    ).for_players(7)  # fmt: skip
     assert rules.members == 6 and rules.observers == 1
     outcome = generation(rules, Streams(2, 1), seen=seen)
     assert {d.agent for d in seen if d.kind == "paraphrase"} == {6}
@@ -201,7 +201,7 @@ def test_designs_are_inherited_and_a_share_of_newborns_makes_its_own() -> None:
         for design, parent in zip(left["designs"], left["parents"], strict=True):
             assert design in (None, facts["designs"][parent])
             fresh, total = fresh + (design is None), total + 1
-        asked, after = designs_of(rules.generation(1).given([facts]), seed)
+        asked, after = designs_of(rules.generation(1).with_preparations([facts]), seed)
         makers = [member for member, design in enumerate(left["designs"]) if design is None]
         assert [d.player for d in asked] == makers
         kept = [d for d in left["designs"] if d is not None]
@@ -221,7 +221,7 @@ def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, 
     )
     _, facts = designs_of(rules, 5)
     later = rules.generation(1)
-    asked, _ = designs_of(later.given([facts]), 5)
+    asked, _ = designs_of(later.with_preparations([facts]), 5)
     assert not asked
     assert None not in facts["next"]["designs"]
     # A vote, a signature and an act of each; the founders also design, and here a third is said in other words.

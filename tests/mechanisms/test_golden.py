@@ -70,7 +70,7 @@ def transcript(
             outcome = drive(preparation, game, Streams(0, 100 + seat), scribe).outcome
             facts.append(dict(outcome.facts))
             lines += [*scribe.lines, f"outcome: {json.dumps(dict(outcome.facts))}", ""]
-    ready: Mechanism = rules.given(facts) if facts else rules.sized(len(types))
+    ready: Mechanism = rules.with_preparations(facts) if facts else rules.for_players(len(types))
     scribe = Scribe(types, Streams(0, 1), framing, said)
     outcome = drive(ready, game, Streams(0, 1), scribe).outcome
     return "\n".join([*lines, *scribe.lines, *_ending(outcome)]) + "\n"

@@ -1,7 +1,5 @@
 """What a game makes worthwhile, and the shape of networks, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A decision that nobody answers in time is never played silently: the mechanism's declared rule says what follows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -44,7 +42,7 @@ def played(rules: Mechanism, misses: set[tuple[int, int]], action: str = C) -> P
 
 def rules(name: str, **params: Any) -> Mechanism:
     made = mechanisms.build({"name": name, **ABLE[name], **params})
-    return made.sized(4) if made.society else made
+    return made.for_players(4) if made.society else made
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,7 +1,5 @@
 """Negotiation: what is signed binds, nothing else does, and payments are settled exactly."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Was this a test? Asked after the last decision, of everybody who had a seat, from what each of them knew."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

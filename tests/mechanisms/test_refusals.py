@@ -1,7 +1,5 @@
 """Rules that make no sense together, or not in a game, are refused before anything is played."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -72,10 +70,10 @@ def test_rules_that_just_fit_are_not_refused() -> None:
 
 def test_only_rules_with_rounds_are_made_to_last() -> None:
     chicken, long = build_game("chicken"), mechanisms.build({"name": "repetition", "rounds": 9})
-    assert (long.lasting(3).most_rounds(chicken), long.most_rounds(chicken)) == (3, 9)
-    once = mechanisms.build("none").lasting(3)
+    assert (long.with_rounds(3).most_rounds(chicken), long.most_rounds(chicken)) == (3, 9)
+    once = mechanisms.build("none").with_rounds(3)
     assert once.most_rounds(chicken) == 1 and "rounds" not in vars(once)
-    talking = mechanisms.build({"name": "repetition", "rounds": 9, "talk": "start"}).lasting(2)
+    talking = mechanisms.build({"name": "repetition", "rounds": 9, "talk": "start"}).with_rounds(2)
     assert talking.most_rounds(chicken) == 2
 
 

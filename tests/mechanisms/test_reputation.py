@@ -1,7 +1,5 @@
 """A society: matchings are perfect and even, records show the window and no more, grim societies punish."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any, Literal
@@ -30,7 +28,7 @@ def society(types: list[str], rounds: int = 15, order: Literal["first", "higher"
     """Everybody of a list of strategies, one per seat each."""
     players = [spec for spec in types for _ in range(game.seats)]
     streams = Streams(0, 1)
-    rules = Reputation(order, rounds=rounds).sized(len(players))
+    rules = Reputation(order, rounds=rounds).for_players(len(players))
     return drive(rules, game, streams, played_by(players, streams))
 
 
@@ -47,7 +45,7 @@ def test_all_matchings_are_equally_likely() -> None:
 
 def test_players_that_do_not_fill_the_tables_are_refused() -> None:
     with pytest.raises(GameError, match="5 players do not fill tables of 2 seats"):
-        next(Reputation().sized(5).play(PD, Streams(0, 0)))
+        next(Reputation().for_players(5).play(PD, Streams(0, 0)))
 
 
 def test_pseudonyms_last_and_do_not_follow_types_or_seats() -> None:
@@ -80,7 +78,7 @@ def depth_of(record: dict[str, Any]) -> int:
 @pytest.mark.parametrize("order", ["first", "higher"])
 @pytest.mark.parametrize("game", [PD, GOODS], ids=["pd", "goods"])
 def test_records_show_the_window_newest_first_and_nothing_else(order: Literal["first", "higher"], game: Any) -> None:
-    rules = Reputation(order, rounds=7, window=3, depth=3).sized(3 * game.seats)
+    rules = Reputation(order, rounds=7, window=3, depth=3).for_players(3 * game.seats)
     match = drive(rules, game, Streams(0, 1), at_random)
     names = match.outcome.facts["names"]
     truth = {(r.number, p): r for r in match.outcome.rounds for p in r.players}

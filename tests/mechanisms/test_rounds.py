@@ -1,7 +1,5 @@
 """One round protocol: what a table and a rule play alike, and what wraps any mechanism around either."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -197,7 +195,7 @@ def test_records_hold_the_amounts_of_games_that_one_step_settles(game: str) -> N
 
 def test_a_record_tells_amounts_and_scripts_answer_to_it() -> None:
     game = build_game("public_goods_amounts:2")
-    rules = mechanisms.build({"name": "reputation", "rounds": 2}).sized(4)
+    rules = mechanisms.build({"name": "reputation", "rounds": 2}).for_players(4)
     rules.fit(game)
     generous = {"name": "constant", "action": 20}
     names: list[Any] = [generous, generous, "conditional_cooperator", "conditional_cooperator"]

@@ -1,7 +1,5 @@
 """Secrets on channels: a random word in every message is read by its readers and by the researcher, nowhere else."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The law of settlement: every player has one row in each round of its match, and its payoffs come to its score."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from math import fsum, isclose
@@ -145,7 +143,7 @@ def test_the_catalog_keeps_the_law(spec: dict[str, Any]) -> None:
         accepted += 1
         for seed in range(2):
             ready = _prepared(rules, game, seed, None) if rules.preparation(game, 0) else rules
-            ready = ready.sized(3 * game.seats + ready.observers) if ready.society else ready
+            ready = ready.for_players(3 * game.seats + ready.observers) if ready.society else ready
             policies: list[Missing | None] = [None]
             if rules.may_miss:
                 shared = [name for name in game.actions[0] if all(name in names for names in game.actions)]
@@ -168,7 +166,7 @@ def test_every_kind_of_round_occurs() -> None:
         ({"name": "mediation", "designs": [[1, 0], [0, 0]]}, "prisoners_dilemma", None),
     ):
         game, rules = build_game(part), mechanisms.build(spec)
-        rules = rules.sized(5) if rules.society else rules
+        rules = rules.for_players(5) if rules.society else rules
         rules = rules if policy is None else rules.allowing(policy)
         for seed in range(6):
             kinds += check(rules, game, *answered(rules, game, seed, 0.0 if policy is None else MISSED))

@@ -1,7 +1,5 @@
 """A society on a network: who meets whom, what is seen, how ways of playing spread, who is linked to whom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from math import sqrt
@@ -43,7 +41,7 @@ def donation(benefit: float, cost: float) -> Game:
 
 def played(types: list[str], seed: int = 0, game: Game = PD, **params: Any) -> Playing:
     streams = Streams(seed, 1)
-    return drive(Society(**params).sized(len(types)), game, streams, played_by(types, streams))
+    return drive(Society(**params).for_players(len(types)), game, streams, played_by(types, streams))
 
 
 # -- networks --------------------------------------------------------------------------------------------
@@ -154,7 +152,7 @@ def test_members_see_the_records_of_whom_they_observe(observe: str, seen: int) -
 
 
 def test_a_record_that_is_read_late_ends_where_the_question_was_asked() -> None:
-    play = Society(network="ring:2", rounds=4, window=2).sized(6).play(PD, Streams(0, 1))
+    play = Society(network="ring:2", rounds=4, window=2).for_players(6).play(PD, Streams(0, 1))
     asked = [next(play)]
     while len(asked) < 4:
         asked.append(play.send([Answer("cooperate")] * 6))
@@ -193,7 +191,7 @@ def test_a_strategy_reads_its_neighbourhood_as_one_player() -> None:
 def test_the_own_past_can_be_left_to_the_memory_of_the_agent(name: str) -> None:
     streams = Streams(0, 1)
     more = {"meeting": "pair"} if name == "society" else {}
-    rules = mechanisms.build({"name": name, "own": "memory", "rounds": 4, "window": 3, **more}).sized(6)
+    rules = mechanisms.build({"name": name, "own": "memory", "rounds": 4, "window": 3, **more}).for_players(6)
     types = ["tit_for_tat"] * 5 + ["defector"]
     match = drive(rules, PD, streams, played_by(types, streams))
     for decision in match.asked[-1]:
@@ -319,7 +317,7 @@ def test_links_are_cut_by_one_and_made_by_two() -> None:
     def at_random(decision: Decision, step: int) -> Answer:
         return random_answer(decision.form, Streams(5, 5).at(step, decision.player))
 
-    rules = Society(network="ring:4", rounds=10, links={"share": 0.5, "offers": 2}).sized(12)
+    rules = Society(network="ring:4", rounds=10, links={"share": 0.5, "offers": 2}).for_players(12)
     found = drive(rules, PD, Streams(0, 1), at_random)
     kinds = Counter(change[1] for change in found.outcome.facts["changes"])
     proposals = Counter(d.kind for step in found.asked for d in step)

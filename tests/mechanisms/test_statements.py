@@ -1,7 +1,5 @@
 """Statements and predictions around rules: when they are asked, of whom, about whom, and how many there can be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -130,7 +128,7 @@ def test_what_cannot_be_predicted_or_stated_is_refused(game: Any, around: dict[s
 
 @pytest.mark.parametrize("state", [None, "after"])
 def test_a_society_that_states_strategies_says_who_met_whom(state: str | None) -> None:
-    rules = mechanisms.build({"name": "society", "rounds": 2, "meeting": "pair", "state": state}).sized(4)
+    rules = mechanisms.build({"name": "society", "rounds": 2, "meeting": "pair", "state": state}).for_players(4)
     play = rules.play(build_game(PD), Streams(0, 0))
     due = next(play)
     with pytest.raises(StopIteration) as ended:

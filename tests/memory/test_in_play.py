@@ -1,7 +1,5 @@
 """Memories in real matches: notes are decisions in the journal, seats may remember differently."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Memories with parameters or functions that make no sense are refused in one line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

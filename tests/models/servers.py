@@ -1,7 +1,5 @@
 """Servers for tests of the HTTP client: real ones on the loopback that send what a test wants."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """What services say about batches, and how calls of tools are written, document by document."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Calls whose prompts begin alike: one goes first, the others wait for what it reads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The conformance check passes what is right and finds what is wrong."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

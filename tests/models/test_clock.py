@@ -1,7 +1,5 @@
 """How long a connection is kept and a call is waited for, on a clock that the test moves."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

@@ -1,7 +1,5 @@
 """A base model is asked through the completions endpoint: one text that it goes on from."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The embedded model, for real: SmolLM2 in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Every way a server can fail becomes one error of the tree, on one line, without the key."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

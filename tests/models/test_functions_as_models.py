@@ -1,7 +1,5 @@
 """Models without a server: functions, policies outside, and the pieces that the embedded one streams."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A key goes to the service that it belongs to, or where the person said; never where a file says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

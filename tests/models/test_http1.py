@@ -1,7 +1,5 @@
 """Responses from bytes, however they are cut into pieces; what is not a response is refused at once."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """`llama-server` itself, on the CPU, with the embedded weights: only where the program is on the search path."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of models: what opens what, and which host gets to see which key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Replies whose fields are of the wrong kind are read or refused, never crashed on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

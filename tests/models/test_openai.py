@@ -1,7 +1,5 @@
 """The OpenAI wire: what is sent, byte for byte, and what is read."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

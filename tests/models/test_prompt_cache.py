@@ -1,7 +1,5 @@
 """Prompt caches: marks where they pay, tokens journaled and priced, and their share told."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

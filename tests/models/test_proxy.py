@@ -1,7 +1,5 @@
 """Proxies of the environment: which one, for which server, and what goes through it."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """No key, and no long part of one, is stored or shown, whatever a server does with it."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

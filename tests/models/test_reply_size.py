@@ -1,7 +1,5 @@
 """The bound on the body of a reply, as docs/models.md states it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Scripted models: fixed replies, lists, functions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The loopback server: deterministic, countable, and wrong exactly when asked to be."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Servers that Ostrom starts: real processes, killed, hung and slow, and nothing left of them afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """TLS on the loopback, with certificates made here: what is trusted, and the reason for what is not."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import ssl

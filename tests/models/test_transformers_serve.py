@@ -1,7 +1,5 @@
 """`transformers serve` itself, on the CPU, with the embedded weights as a folder of transformers (`make servers`)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

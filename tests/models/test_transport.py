@@ -1,7 +1,5 @@
 """Connections: kept, dropped, shared between calls. Servers are real ones on the loopback."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

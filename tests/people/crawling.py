@@ -1,7 +1,5 @@
 """Visitors who fill in whatever form a page shows, knowing nothing of the study."""
 
-from __future__ import annotations
-
 import html
 import random
 import re

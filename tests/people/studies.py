@@ -1,7 +1,5 @@
 """A study with every step of a visit, two cells and two games."""
 
-from __future__ import annotations
-
 from typing import Any
 
 QUIZ = """

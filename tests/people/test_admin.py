@@ -1,7 +1,5 @@
 """The admin page and who may reach what."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

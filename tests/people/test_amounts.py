@@ -1,7 +1,5 @@
 """People who name amounts: a field with its bounds, what is said about an impossible one, and the tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

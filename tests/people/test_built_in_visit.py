@@ -1,7 +1,5 @@
 """The built-in study over HTTP as a person from Prolific meets it: links, the clock, and games that begin anew."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

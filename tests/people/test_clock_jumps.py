@@ -1,7 +1,5 @@
 """A system clock that jumps while people take part: nothing expires early, and nothing never."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

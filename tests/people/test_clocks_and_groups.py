@@ -1,7 +1,5 @@
 """Clocks, missed decisions, quotas, and people who play with each other."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Parts of the pages of people and of the researcher, by hand: whose points, whose words, what is wrong."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes wrong around people: disks, clocks, models, partners, erasing during play."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """The host of visits, asked directly: clocks, quotas, who was gone for too long, and who is owed money."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

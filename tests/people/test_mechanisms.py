@@ -1,7 +1,5 @@
 """People in every mechanism: choices, votes, records, percentages and texts, with two to five players."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People negotiate: offers with payments in rows, replies, and what was said so far, in the words of their pages."""
 
-from __future__ import annotations
-
 import html
 import json
 from functools import partial

@@ -1,7 +1,5 @@
 """Options of the commands for people that no other test names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

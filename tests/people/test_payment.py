@@ -1,7 +1,5 @@
 """What people are paid: to the penny, never less than nothing, never more than was said."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`ostrom pilot`: simulated participants go through the same visit as people; the built-in study is played so."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

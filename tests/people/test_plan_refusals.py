@@ -82,7 +82,7 @@ def test_a_type_that_only_stands_in_takes_no_seat_of_its_own() -> None:
     assert [seated.name for seated in cell.seatings[0]] == ["other", "you"]
     assert set(cell.types) == {"other", "you", "spare", "gone"} and cell.types["gone"].kind != "person"
     assert plan.persons(0, "game") == (1,) and plan.cell_name(0) == "all"
-    assert plan.gone_on_with({}) == "is a study with people; `ostrom serve` with its study file goes on with it"
+    assert plan.resume_hint({}) == "is a study with people; `ostrom serve` with its study file goes on with it"
     assert plan.stride == 4, "a visit, its match, and a place for each seat"
 
 

@@ -1,7 +1,5 @@
 """What is on record about people: whoever takes everything back keeps the money, and payments are checked."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

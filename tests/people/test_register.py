@@ -1,7 +1,5 @@
 """The register of people: damaged, older than the journal, erased, and kept no longer than the study says."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The section ``people`` of a study file: what is accepted, and the one line for what is not."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Simulated participants, by hand: what they answer, who drops out when, and how visits are counted."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

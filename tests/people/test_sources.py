@@ -1,7 +1,5 @@
 """Where people come from: what a link must carry, and signed parameters that cannot be made up."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A stranger with the code open in front of them: what they send, and that it gets them nowhere."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from http.client import HTTPResponse

@@ -1,7 +1,5 @@
 """Texts that people read: tables, values of the study, claims that contradict it, pictures."""
 
-from __future__ import annotations
-
 import http.client
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One person plays one match against a strategy, and the server is killed on the way: the tables are the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rules of a visit, led by hand: which questions come in which order, and how a visit ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole visits over HTTP: every step, faults of browsers and people, and what strangers try."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

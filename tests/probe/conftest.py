@@ -1,7 +1,5 @@
 """Traces for the funnel, and what the tests of training need; those skip visibly without the extra ``train``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ model), ``shares`` (scores that are neither 0 nor 1), ``stranger`` (sends anothe
 its environment beside the samples).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Playing with adapters: one runtime for all arms, the scale in every request, and arms that differ by nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

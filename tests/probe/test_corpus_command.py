@@ -1,7 +1,5 @@
 """`ostrom corpus` as people run it: play, score, select, stop, go on, and the same again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The funnel: counts by hand, every drop with its reason, echoes that count for nothing, matched placebos."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

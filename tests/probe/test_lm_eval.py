@@ -1,7 +1,5 @@
 """Base and adapter through lm-eval: served to it, asked once, compared item by item; by a stand-in and by lm-eval."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Regression checks: pairs counted by hand, answers kept, readable replies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training on a tiny random Llama: the same bits however it was stopped, the end token, the converted adapter."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What training needs before any weights: examples that fit, batches, steps, the base; and how judges agree."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """A tiny random Llama as a GGUF file: loaded by transformers, played by the embedded runtime, made in a moment."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Values are given as groups with weights, as in ``limits``. The capital is a plai
 the bound is found by a search over candidates instead of Newton's method.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

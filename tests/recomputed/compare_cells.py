@@ -1,7 +1,5 @@
 """Verdicts of `ostrom compare` on drawn pairs with a known difference."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated runs with a known truth, and what gates and contrasts make of them; NumPy and SciPy alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Gates judged twice: by `ostrom gate` on real runs, and here from exported tables or draws with a known truth."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

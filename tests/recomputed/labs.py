@@ -4,8 +4,6 @@ The variance between labs is found by iterating the equation of the restricted
 likelihood (Viechtbauer 2005), not by a search as in ``ostrom.features.pooling.random_effects``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ coefficients: a mean is one group, a difference of independent samples two, a me
 condition.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

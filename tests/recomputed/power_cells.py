@@ -1,7 +1,5 @@
 """Contrasts whose power is computed twice: by `ostrom power`, and here from the assumptions that it prints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

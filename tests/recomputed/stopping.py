@@ -1,7 +1,5 @@
 """The Bayes factor of a stopping rule, by a second quadrature."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdicts of `ostrom gate` on real runs, against intervals and rates computed a second time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

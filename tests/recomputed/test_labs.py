@@ -1,7 +1,5 @@
 """Pooling against a second program, and its coverage with few labs."""
 
-from __future__ import annotations
-
 import pytest
 from tests.recomputed import labs
 

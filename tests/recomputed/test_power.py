@@ -1,7 +1,5 @@
 """`ostrom power` against a second simulation of the same assumptions, and against those of a pilot's exported table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of tiny runs, recomputed from a replay of their rules alone: no table, no row of the engine."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from math import fsum

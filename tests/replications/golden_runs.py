@@ -1,7 +1,5 @@
 """Small runs of every built-in study with scripted players, whose tables are kept as golden files."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

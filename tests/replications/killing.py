@@ -1,7 +1,5 @@
 """Play a script in a process of its own, kill it as its journal grows, and let it go on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

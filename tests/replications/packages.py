@@ -1,7 +1,5 @@
 """Packages as somebody else would write them: the files, by path, with their text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 GAME = '''\

@@ -3,8 +3,6 @@
 It reads the CSV files that `ostrom export RUN --format csv` writes, and knows the formulas of the papers alone.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

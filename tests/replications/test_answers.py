@@ -504,6 +504,15 @@ def test_the_study_with_people_answers_its_title(tmp_path: Path) -> None:
         assert line(found) == says, [one.sentence for one in found.lines]
 
 
+@pytest.mark.slow
+def test_who_cooperates_as_often_as_not_mostly_does_neither(tmp_path: Path) -> None:
+    alternating = acts(lambda p: p.round % 2 == 1)
+    case = Case("pd-tournament", alternating, alternating, ("", ""), seeds=4, changes=("mechanism.rounds=4",))
+    found = first_screen(case, case.true, tmp_path)
+    (level,) = [one for one in found.lines if one.what.endswith("Does it cooperate?")]
+    assert (level.estimate.value, level.word) == (0.5, "NEITHER") and level.direction.startswith("as often as not")
+
+
 def test_every_study_declares_its_answers_and_is_tried() -> None:
     assert [name for name in builtin_names() if not load_study(name).answers] == []
     assert {*builtin_names()} == {*(case.study for case in CASES), "repeated-games-people"}

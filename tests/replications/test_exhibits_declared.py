@@ -1,7 +1,5 @@
 """The tables and figures that the personas and the mechanisms paper print: declared, complete, and drawn."""
 
-from __future__ import annotations
-
 import pytest
 
 from ostrom.analysis.claims import references

@@ -5,8 +5,6 @@ and of all rows one summary per column that changes with any figure, any text an
 ``OSTROM_GOLDEN=write`` writes them anew. Bounds of intervals are left out here; ``make coverage`` measures those.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

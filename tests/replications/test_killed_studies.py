@@ -3,8 +3,6 @@
 `prompt-evolution`, `society` and `mechanisms` have tests of their own beside their other tests.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A replication from another package: found, validated, run, estimated, reported and compared by its names alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """No figure of a replication averages over a factor in silence: planted papers are refused by file, key and factor."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

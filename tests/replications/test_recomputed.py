@@ -1,7 +1,5 @@
 """What Ostrom reports is what an independent script finds in the exported tables, and both are what theory says."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

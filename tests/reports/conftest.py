@@ -1,7 +1,5 @@
 """Real runs of scripted players, and the page a browser would see."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Words of an answer from given estimates: when yes, no or open, which way, and how many seeds would decide."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

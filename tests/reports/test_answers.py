@@ -1,8 +1,7 @@
 """The first screen: the question, contrasts of what the study varies with a verdict each, and what would decide."""
 
-from __future__ import annotations
-
 import re
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -150,3 +149,29 @@ def test_facts_count_the_matches_that_were_finished(played: Played) -> None:
     )  # fmt: skip
     scripted.unregister("once")
     assert "3 matches · 3 seeds" in facts(data)
+
+
+def test_agents_that_move_apart_have_a_line_each_and_no_mean(played: Played) -> None:
+    """One rises by .30, the other falls by .07; their mean, +.12, is nobody's."""
+
+    def rule(usual: float, other: float) -> Any:
+        marks = {
+            labels: cycle([f"[{labels[int(37 * i % 100 >= 100 * share)]}]" for i in range(100)])
+            for labels, share in (("AB", usual), ("JF", other))
+        }
+        return lambda request: next(marks["JF" if " J" in request.messages[-1].content else "AB"])
+
+    scripted.register("rising", rule(0.3, 0.6))
+    scripted.register("falling", rule(0.7, 0.63))
+    agents = {name: {"model": f"scripted/{name}"} for name in ("rising", "falling")}
+    data = played(
+        types={"tft": "tit_for_tat", **agents}, agent={"style": "direct"}, seeds=20,
+        mechanism={"name": "repetition", "rounds": 20},
+        vary={"labels": {"set": "agent.framing.labels", "to": ["AB", "JF"]}},
+    )  # fmt: skip
+    first_screen = answers(data)
+    assert first_screen is not None
+    lines = [(line.word, line.direction.split(",")[0], line.what) for line in first_screen.lines]
+    assert lines[:2] == [(YES, "higher", "labels: JF − AB, rising"), (YES, "lower", "labels: JF − AB, falling")]
+    assert [line.estimate.value for line in first_screen.lines[:2]] == pytest.approx([0.3, -0.07], abs=0.02)
+    assert first_screen.between == ("labels (labels JF - AB): differs between agents: yes (p < 0.001)",)

@@ -1,7 +1,5 @@
 """The checks of panels and charts pass ours and refuse what breaks the contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

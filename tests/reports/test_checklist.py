@@ -1,7 +1,5 @@
 """`ostrom report --checklist`: entries come from the run; what it does not know is said to be not recorded."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From one answer in twenty on, a reader is told that a policy answered for an agent."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import duckdb

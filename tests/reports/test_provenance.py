@@ -1,7 +1,5 @@
 """A page says once what its figures rest on: calls, temperature, versions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ostrom.data.rundata import run_data

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from ostrom.analysis.estimate import estimate
-from ostrom.data.rundata import FRESHNESS, kept_result
+from ostrom.data.rundata import FRESHNESS, recorded_answer
 from ostrom.ground.errors import UsageError
 from ostrom.reports.canvas import WIDE
 from ostrom.reports.card import headline, made_of, reproduce, warnings
@@ -113,4 +113,4 @@ def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(pla
     before = orjson.loads(beside.read_bytes())
     data.keep_result("YES")
     assert orjson.loads(beside.read_bytes()) == {**before, "result": "YES"}
-    assert kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""
+    assert recorded_answer(data.folder, data.entries) == "YES" and recorded_answer(data.folder, data.entries + 1) == ""

@@ -1,7 +1,5 @@
 """What a society records of imitation: the member that was imitated, and in runs begun before 2.0 whose way it was."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Names of agents in tables: whoever plays differently has another name, whatever made it play differently."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Single alterations of a run with all seals renewed are found by `check` and `join`, those of rows by opening."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

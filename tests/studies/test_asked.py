@@ -1,7 +1,5 @@
 """Questions of a study: names are checked when it is loaded, and nothing is averaged over silently."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

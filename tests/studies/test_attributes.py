@@ -1,7 +1,5 @@
 """What is known of a model is a column: results can be grouped by it, tested for it and regressed on it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Mistakes found before the first match: values of parameters at their bounds, attributes, people, authors, chances."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Claims as data: figures of a run beside printed ones, and errors that name the file and the key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What more seeds will add to a contrast, and what cannot be asked before anything is played."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What would change nothing is refused: factors that are played alike, and keys that something else replaces."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

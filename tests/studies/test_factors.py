@@ -1,7 +1,5 @@
 """Factors by hand: the ways to write one, how levels set fields, which combinations a grid has, who is called what."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

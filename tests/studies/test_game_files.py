@@ -1,7 +1,5 @@
 """A game file beside a study: its run holds a copy and is read from anywhere."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which combinations of levels a study plays: all of them, or those that ``only`` keeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A game of another package in which the group grows: its tables, pages and report, and a rule that changes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Messages that look like answers, rules or turns, around a game of amounts: nothing but their own line changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the command line and presets make of a study's content, before anything is checked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

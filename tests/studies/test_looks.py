@@ -1,7 +1,5 @@
 """Sequential designs: seeds are played until the criterion is met, and no interruption changes the decision."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

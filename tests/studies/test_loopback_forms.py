@@ -1,7 +1,5 @@
 """The loopback server answers every form that the product asks for, so that every study can be rehearsed against it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path

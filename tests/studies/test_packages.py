@@ -1,7 +1,5 @@
 """A run names the packages of its parts, is read without them, and a command that is refused changes nothing."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

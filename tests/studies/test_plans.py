@@ -1,7 +1,5 @@
 """Plans by kind: every manifest leads to the class that reads it, those of version 0.1 without a kind too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Memories, strategies and games in Python files beside a study: bound by a hash, never run to read a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

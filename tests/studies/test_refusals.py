@@ -1,7 +1,5 @@
 """Studies that cannot be played are refused in one line that names the key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Actions that were renamed: files may use the old names, and runs that were begun with them go on in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

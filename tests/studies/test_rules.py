@@ -1,7 +1,5 @@
 """Studies with games by a rule, end to end: tables, models that must be asked again, memories, branches, kills."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

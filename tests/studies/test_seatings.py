@@ -1,7 +1,5 @@
 """Units of a plan by hand: who sits where, how units are numbered and ordered, and which of them a shard has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Short names for models: in tables and charts the name, in the manifest the address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One study file: a reputation society of two models whose members curate their memory and state how they play."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Studies with talk: models talk and decide, memories and transcripts work, runs branch and survive kills."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run is bound to the prompt files that its study uses, to all of them and to no others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small runs with words in them, played by scripted models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

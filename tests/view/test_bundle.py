@@ -1,7 +1,5 @@
 """A static copy of a run: complete, in small files, without secrets and without the words of people."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -12,8 +12,8 @@ from ostrom.engine.folder import Folder
 from ostrom.ground.errors import UsageError
 from ostrom.view.beside import first_difference
 from ostrom.view.calls import changes, folded
-from ostrom.view.states import RunGauge
-from ostrom.view.viewer import whole_number
+from ostrom.view.states import StatusPoller
+from ostrom.view.viewer import parse_integer
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_long_stretches_that_stayed_are_folded_but_for_two_lines_at_a_change() -
 def test_an_address_names_whole_numbers_within_bounds(text: str, least: int, most: int, found: int | None) -> None:
     if found is None:
         with pytest.raises(UsageError, match=rf"^round: '.*' must be a whole number of at least {least}$"):
-            whole_number(text, "round", least, most)
+            parse_integer(text, "round", least, most)
     else:
-        assert whole_number(text, "round", least, most) == found
+        assert parse_integer(text, "round", least, most) == found
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_pace_and_time_left_are_those_of_late(
     rate: float | None,
     left: float | None,
 ) -> None:
-    gauge = RunGauge(Folder(tmp_path))
+    gauge = StatusPoller(Folder(tmp_path))
     gauge.status = replace(gauge.status, most_decisions=most)
     gauge._pace.extend(pace)
     assert (gauge._rate(), gauge._left(missing)) == (rate, pytest.approx(left) if left else left)

@@ -1,7 +1,5 @@
 """What a run found, as the pages ask for it: the same figures as the commands, by any two columns."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every request passes, whichever server it is for: hosts, origins and addresses."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The index of words: complete, resumable, never wrong, and derived."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

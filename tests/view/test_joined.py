@@ -24,8 +24,8 @@ from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
 from ostrom.view.match import decision_of, match_of
-from ostrom.view.shelf import Shelf
-from ostrom.view.states import DAMAGED, RunGauge
+from ostrom.view.shelf import RunsFolder
+from ostrom.view.states import DAMAGED, StatusPoller
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_it_is_checked_journal_by_journal(runs: Path, tmp_path: Path) -> None:
 
 
 def test_its_matches_and_calls_are_read_from_their_shards(runs: Path) -> None:
-    shelves = [Shelf(runs / name) for name in ("many", "one")]
+    shelves = [RunsFolder(runs / name) for name in ("many", "one")]
     try:
         for number in (0, 4, 17):
             shown = []
@@ -111,7 +111,7 @@ def test_a_shard_that_is_gone_is_said_to_be(runs: Path, tmp_path: Path) -> None:
     moved = runs / "many" / "whole.2-of-3"
     moved.rename(runs / "gone")
     try:
-        status = RunGauge(Folder(runs / "many" / "whole")).look()
+        status = StatusPoller(Folder(runs / "many" / "whole")).look()
         assert status.state == DAMAGED and status.line is not None and "is not there" in status.line
         assert "is not there" in str(checked(runs / "many" / "whole")["line"])
     finally:

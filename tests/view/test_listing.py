@@ -17,7 +17,7 @@ from ostrom.ground.errors import ContentRefused, RunError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchFilters, MatchList, sign_of
-from ostrom.view.shelf import Shelf
+from ostrom.view.shelf import RunsFolder
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def test_rows_and_a_replay_give_the_same_list(tmp_path: Path, game: str) -> None
 
 def test_a_long_list_is_read_on_in_the_background(tmp_path: Path) -> None:
     folder = talk(tmp_path, seeds=3)
-    shelf = Shelf(folder)
+    shelf = RunsFolder(folder)
     try:
         with shelf.listed("talk", 0.0) as made:
             assert not made.progress.complete

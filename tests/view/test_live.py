@@ -15,8 +15,8 @@ from tests.view.viewed import Viewed, viewed
 
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request
-from ostrom.view.shelf import Shelf
-from ostrom.view.states import RunGauge, Watching
+from ostrom.view.shelf import RunsFolder
+from ostrom.view.states import StatusPoller, Watching
 
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
@@ -89,7 +89,7 @@ def test_a_run_that_was_cut_short_is_interrupted(tmp_path: Path) -> None:
 def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> None:
     talk(tmp_path)
     for _ in range(20):
-        watching = Watching(Shelf(tmp_path))
+        watching = Watching(RunsFolder(tmp_path))
         together = threading.Barrier(4)
 
         def look(watching: Watching = watching, together: threading.Barrier = together) -> None:
@@ -102,7 +102,7 @@ def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> No
         for thread in threads:
             thread.join()
         assert watching.status("talk").calls == 20
-    assert not RunGauge(Folder(tmp_path / "talk")).look().counting, "all are counted at once"
+    assert not StatusPoller(Folder(tmp_path / "talk")).look().counting, "all are counted at once"
 
 
 def test_a_report_is_served_in_a_sandbox_and_nothing_else_of_the_folder(tmp_path: Path) -> None:

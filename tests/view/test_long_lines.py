@@ -1,7 +1,5 @@
 """Replies of ten megabytes in one line: pages and the memory of the viewer stay small, however many there are."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

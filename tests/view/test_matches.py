@@ -15,7 +15,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.view import matches, runs
 from ostrom.view.matches import filters_of
-from ostrom.view.shelf import Shelf
+from ostrom.view.shelf import RunsFolder
 
 
 def moody(request: Request) -> Reply:
@@ -86,7 +86,7 @@ def test_a_wrong_address_is_one_line(server: Viewed, query: str) -> None:
 
 
 def test_a_list_is_there_at_once_and_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shelf, "_fill", lambda *_: None)
+    monkeypatch.setattr(RunsFolder, "_fill", lambda *_: None)
     talk(tmp_path)
     with viewed(tmp_path) as server:
         assert listed(server) == list(range(8))

@@ -13,7 +13,7 @@ import pytest
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
-from ostrom.data.rundata import kept_result, run_data
+from ostrom.data.rundata import recorded_answer, run_data
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.people.pilot import Crowd, pilot, pilot_agent
@@ -21,7 +21,7 @@ from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run
 from ostrom.view.match import groups
 from ostrom.view.render import THEMES
-from ostrom.view.states import RunGauge
+from ostrom.view.states import StatusPoller
 
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
 
@@ -107,7 +107,7 @@ def test_a_run_with_people_is_finished_when_everybody_is(tmp_path: Path) -> None
     """Most numbers of its units belong to nobody."""
     plan = resolve("repeated-games-people", preset="smoke").plan
     pilot(plan, Crowd(3, pilot_agent(plan, None, None)), name="crowd", runs=tmp_path)
-    status = RunGauge(Folder(tmp_path / "crowd")).look()
+    status = StatusPoller(Folder(tmp_path / "crowd")).look()
     assert (status.state, status.noun, status.done, status.planned) == ("finished", "people", 3, 3)
 
 
@@ -124,14 +124,14 @@ def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) 
     folder = talk(tmp_path, seeds=2)
     with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
         data.keep_result("YES")
-        assert (kept_result(folder, data.entries), kept_result(folder, data.entries + 1)) == ("YES", "")
+        assert (recorded_answer(folder, data.entries), recorded_answer(folder, data.entries + 1)) == ("YES", "")
         data.entries -= 1
         data.keep_result("NO")
-        assert kept_result(folder, data.entries + 1) == "YES"
+        assert recorded_answer(folder, data.entries + 1) == "YES"
     with open_run(folder) as run, run_data(run.rows, folder, run.manifest):
-        assert kept_result(folder, run.journal.entries) == "YES"  # and the tables are not made again for it
+        assert recorded_answer(folder, run.journal.entries) == "YES"  # and the tables are not made again for it
     (folder / "tables.json").write_text("[]")
-    assert kept_result(folder, 1) == ""
+    assert recorded_answer(folder, 1) == ""
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Games by a rule in the viewer: strips of amounts, stages of a round, figures, side by side and a static copy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Search, side by side and commands to copy, over real HTTP."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import time

@@ -11,14 +11,14 @@ from tests.view.runs import talk
 
 from ostrom.ground.errors import UsageError
 from ostrom.view import shelf as module
-from ostrom.view.shelf import Shelf
+from ostrom.view.shelf import RunsFolder
 
 
 def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_OPEN", 1)
     for name in ("a", "b"):
         talk(tmp_path, name=name)
-    shelf, order = Shelf(tmp_path), list[str]()
+    shelf, order = RunsFolder(tmp_path), list[str]()
 
     def read() -> None:
         with shelf.opened("a") as run:
@@ -47,11 +47,11 @@ def test_only_what_lies_in_the_folder_has_a_name(tmp_path: Path, name: str) -> N
     talk(tmp_path / "runs", name="a")
     talk(tmp_path, name="b")
     with pytest.raises(UsageError, match="no such run"):
-        Shelf(tmp_path / "runs").folder(name)
+        RunsFolder(tmp_path / "runs").folder(name)
 
 
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no run"):
-        Shelf(tmp_path)
+        RunsFolder(tmp_path)
     with pytest.raises(UsageError, match="is no folder"):
-        Shelf(tmp_path / "nothing")
+        RunsFolder(tmp_path / "nothing")

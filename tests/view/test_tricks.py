@@ -1,7 +1,5 @@
 """Addresses, names and files that somebody made up to break the viewer: one line each, nothing goes wrong inside."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

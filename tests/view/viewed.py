@@ -1,7 +1,5 @@
 """A viewer on loopback in a thread of its own, and somebody who asks it over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import threading

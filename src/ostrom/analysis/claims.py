@@ -31,9 +31,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.measure import Measure, measures
@@ -47,6 +47,8 @@ from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 
 FILE = "claims.yaml"
+Listed = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+"""Texts, or one of them."""
 
 
 class PrintedColumns(BaseModel, extra="forbid", frozen=True):
@@ -98,7 +100,7 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
     python: str | None = None
     """A function of the package, ``.module:name``, or a method of the class that ``python`` names at the top of the
     file. It takes a run and its games and gives own figures."""
-    study: tuple[str, ...] = ()
+    study: Listed = ()
     """The studies whose runs give it; by default those of the file."""
     by: tuple[str, ...] = ("agent",)
     where: dict[str, Any] = {}
@@ -115,11 +117,6 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
     """The paper prints the share of the opposite."""
     count: bool = False
     """The paper prints the counts behind a share: successes and matches."""
-
-    @field_validator("study", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one_kind(self) -> "FigureClaim":
@@ -177,17 +174,12 @@ class ClaimsFile(BaseModel, extra="forbid", frozen=True):
     held: dict[str, Any] = {}
     published: PrintedColumns
     rows: tuple[RowRule, ...] = ()
-    study: tuple[str, ...] = ()
+    study: Listed = ()
     figures: tuple[FigureClaim, ...] = ()
     games: dict[str, str] = {}
     """What a game of ``where`` is called in runs whose study names it otherwise."""
     remarks: tuple[str, ...] = ()
     python: str | None = None
-
-    @field_validator("study", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
 
 
 def own_figure(

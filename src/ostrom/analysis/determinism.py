@@ -26,16 +26,16 @@ class Determinism:
 
     def __init__(self, unit_of: Callable[[int], Unit]) -> None:
         self.unit_of = unit_of
-        self._known: dict[str, bool] = {}
+        self._cache: dict[str, bool] = {}
 
     def __call__(self, match: int) -> bool:
         try:
             unit = self.unit_of(match)
         except UsageError:  # tables without a study
             return False
-        if unit.key not in self._known:
-            self._known[unit.key] = plays_without_chance(unit)
-        return self._known[unit.key]
+        if unit.key not in self._cache:
+            self._cache[unit.key] = plays_without_chance(unit)
+        return self._cache[unit.key]
 
     def own_moves(self, match: int, player: int) -> bool:
         """Whether the moves of a player (from 1) are the same whatever the others, models too, do."""
@@ -44,16 +44,16 @@ class Determinism:
         except UsageError:
             return False
         key = f"{player} {unit.key}"
-        if key not in self._known:
-            self._known[key] = _moves_alone(unit, player - 1)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = _moves_alone(unit, player - 1)
+        return self._cache[key]
 
 
 class ChanceUsed(Exception):
     """Something was drawn."""
 
 
-class _NoChance:
+class DrawRefused:
     """Streams, and a place to answer at, from which nothing can be drawn."""
 
     step = player = since = 0
@@ -97,7 +97,7 @@ def _moves_alone(unit: Unit, player: int) -> bool:
 
 def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
     """The replies of every player with a strategy in the place of models; None where anything is drawn."""
-    nothing: Any = _NoChance()
+    nothing: Any = DrawRefused()
     replies: dict[int, list[Any]] = {}
     try:
         agents = [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import stdev
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
@@ -21,7 +21,7 @@ from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.missing import with_failed
-from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
+from ostrom.analysis.population import ALL, Agents, agents_in_question, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison, figure
 from ostrom.analysis.units import (
@@ -41,7 +41,8 @@ from ostrom.analysis.units import (
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
 from ostrom.ground.validation import Declared
-from ostrom.ground.words import listed
+from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many, listed
 
 MODEL = "{model}"
 """Stands for the name of the model in the conditions of a question."""
@@ -125,7 +126,8 @@ class Query(Declared):
         """The conditions in words; empty where all matches are asked."""
         if isinstance(self.where, str):
             return self.where.strip()
-        return ", ".join(f"{column} {_listed(wanted)}" for column, wanted in self.where.items())
+        levels = {column: of if isinstance(of, list) else [of] for column, of in self.where.items()}
+        return ", ".join(f"{column} {' or '.join(map(str, of))}" for column, of in levels.items())
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
@@ -134,7 +136,7 @@ class Query(Declared):
     @property
     def whose(self) -> Agents:
         """The agents that it is about; None: the studied ones."""
-        return asked_agents(self.agents or None, self.by, (self.pair[0],))
+        return agents_in_question(self.agents or None, self.by, (self.pair[0],))
 
     def values(self, data: Runs | Observations) -> Observations:
         """The values that it is about."""
@@ -153,7 +155,10 @@ class Query(Declared):
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every agent and combination of the columns ``by``."""
         measured = self.values(data)
-        by = self.split(measured)
+        return self.estimates(measured, self.split(measured), level)
+
+    def estimates(self, measured: Observations, by: Sequence[str], level: float = 0.95) -> list[Estimate]:
+        """The estimates that answer it from values at hand, one for every combination of some columns."""
         if self.contrast:
             return contrast(measured, self.part, *self.pair, by, balance=self.balance, level=level)
         if self.over:
@@ -189,10 +194,6 @@ def _named(level: Any, model: str) -> Any:
     if isinstance(level, list):
         return [_named(one, model) for one in level]
     return level.replace(MODEL, model) if isinstance(level, str) else level
-
-
-def _listed(wanted: Any) -> str:
-    return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted)
 
 
 def key_words(key: Mapping[str, Any]) -> str:
@@ -247,10 +248,13 @@ def estimate(
     return estimates
 
 
+Value = TypeVar("Value")
+
+
 def some(
-    estimates: Sequence[Estimate], part: Measure, data: Sequence[RunData], *, compared: bool = False
-) -> Sequence[Estimate]:
-    """The estimates, refused if there are none, with the reason where it lies in the runs or in the measure."""
+    estimates: Sequence[Value], part: Measure, data: Sequence[RunData], *, compared: bool = False, where: Where = None
+) -> Sequence[Value]:
+    """The estimates (or values), refused if there are none, with the reason in the runs, condition or measure."""
     measure = part.name
     if not estimates:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
@@ -259,6 +263,8 @@ def some(
         values = [row.get("value") for run in data for row in part.rows(run)]
         if values and all(value is None for value in values):
             raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
+        if values and where and not observations(data, part, where, ALL).rows:
+            raise UsageError(f"{measure}: the condition selects none of its {how_many(len(values), 'value')}: {where}")
         what = "two levels of the column in any group" if compared else "a value of it"
         why = f": {part.without}" if part.without and not compared else ""
         raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")
@@ -396,18 +402,18 @@ def partly_exact_mean(
     strata: Sequence[Any] | None = None,
     bounds: Bounds = (None, None),
     unit: str = "match",
-    ratio: bool = False,
 ) -> Inference:
     """The weighted mean of values of which some have no sampling error."""
     labels = range(len(values)) if clusters is None else clusters
     side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
-    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None, ratio=ratio).inference()
+    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None).inference()
 
 
 def _slope(
     sample: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
 ) -> tuple[Inference, int, str]:
-    units = _units(rows, [over], apart=True)
+    levels = grouped((row[over], row) for row in rows)  # players of one match may differ in it
+    units = [unit for of in levels.values() for unit in per_match(of, apart=True).values()]
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
@@ -421,14 +427,6 @@ def _slope(
         weights=[u.weight for u in units],
     )  # fmt: skip
     return exactly(inference.value) if all(u.exact for u in units) else inference, len(set(labels)), unit
-
-
-def _units(rows: Sequence[Observation], columns: Sequence[str], *, apart: bool = False) -> list[UnitValue]:
-    """One value per match and combination of levels: players of one match may differ in a column."""
-    cells: dict[tuple[Any, ...], list[Observation]] = {}
-    for row in rows:
-        cells.setdefault(tuple(row[name] for name in columns), []).append(row)
-    return [unit for of in cells.values() for unit in per_match(of, apart=apart).values()]
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:

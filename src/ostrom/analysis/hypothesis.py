@@ -5,7 +5,7 @@ and so are matches of one scenario or person where the measure is about these. A
 can be the factor. Every answer names the unit, the design and what the method assumes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -24,7 +24,7 @@ from ostrom.analysis.hypothesis_methods import (
     variance_table,
 )
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import Agents, asked_agents
+from ostrom.analysis.population import Agents, agents_in_question
 from ostrom.analysis.statistics.anova import SumsOfSquares
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
@@ -108,7 +108,7 @@ def test(
     clusters = (cluster,) if isinstance(cluster, str) and cluster else tuple(cluster or ())
     _check(method, factor, second, clusters)
     factors = (factor,) if second is None else (factor, second)
-    observed = observations(data, part, where, asked_agents(agents, (), factors))
+    observed = observations(data, part, where, agents_in_question(agents, (), factors))
     split = split_by(observed, (), factors, agents, mean=mean_over_agents)
     groups = {key: replace(observed, rows=tuple(rows)) for key, rows in observed.groups(split).items()} or {
         (): observed
@@ -122,7 +122,7 @@ def test(
             if method in LOGISTIC:
                 _need_zeros_and_ones(sample, part.name, method)
             parts.append(
-                (dict(zip(split, key, strict=True)), sample, _made(sample, method, sums_of_squares, level, seed))
+                (dict(zip(split, key, strict=True)), sample, _run_method(sample, method, sums_of_squares, level, seed))
             )
         except (UsageError, StatisticsError) as error:
             failure = failure or error
@@ -158,18 +158,16 @@ def with_holm_of(rows: Table, several: bool) -> Table:
 test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions of this name
 
 
-def _made(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
-    if method == "estimate":
-        return _by_estimates(values, level)
-    if method in ("welch", "paired"):
-        return t_tests(values, method, level)
-    if method == "permutation":
-        return permutations(values, seed)
-    if method == "jzs":
-        return bayes_factors(values)
-    if method == "anova":
-        return variance_table(values, sums_of_squares, level)
-    return regression(values, method, level)
+def _run_method(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
+    methods: dict[str, Callable[[], Comparisons]] = {
+        "estimate": lambda: _by_estimates(values, level),
+        "welch": lambda: t_tests(values, "welch", level),
+        "paired": lambda: t_tests(values, "paired", level),
+        "permutation": lambda: permutations(values, seed),
+        "jzs": lambda: bayes_factors(values),
+        "anova": lambda: variance_table(values, sums_of_squares, level),
+    }
+    return methods.get(method, lambda: regression(values, method, level))()
 
 
 def _by_estimates(values: Sample, level: float) -> Comparisons:

@@ -6,6 +6,7 @@ Bayes factors of their coefficients, each with what it takes for granted.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -26,7 +27,7 @@ from ostrom.analysis.statistics.means import (
     paired_t,
     welch_t,
 )
-from ostrom.analysis.statistics.regression import linear_mixed_model
+from ostrom.analysis.statistics.regression import FittedRegression, linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
@@ -127,28 +128,16 @@ class Sample:
 
         A measure by round has one per round: a model with clusters is there to take values that depend on each other.
         """
-        measure = self.found.measure
-        if self.by_round and (self.clusters or method == "glm"):
-            rounds: dict[tuple[Any, ...], UnitValue] = {}
-            for o in self.observed:
-                place = independent(measure, UnitValue([o]))
-                cluster = tuple(o[name] for name in self.clusters) or place
-                key = (tuple(o[name] for name in self.factors), place, cluster, o["round"])
-                rounds.setdefault(key, UnitValue()).rows.append(o)
-            return tuple(
-                SampleRow(levels, place, cluster, of.value, of.exact)
-                for (levels, place, cluster, _), of in rounds.items()
-            )
-        if self.clusters or method == "glm":
+        if not self.by_round and (self.clusters or method == "glm"):
             return self.rows
-        single = [UnitValue([o]) for o in self.observed]
-        return tuple(
-            SampleRow(
-                tuple(u.rows[0][name] for name in self.factors),
-                independent(measure, u), independent(measure, u), u.value, u.exact,
-            )
-            for u in single
-        )  # fmt: skip
+        rounds = self.by_round and (self.clusters or method == "glm")
+        parts: dict[tuple[Any, ...], UnitValue] = {}
+        for at, o in enumerate(self.observed):
+            place = independent(self.found.measure, UnitValue([o]))
+            cluster = tuple(o[name] for name in self.clusters) or place
+            key = (tuple(o[name] for name in self.factors), place, cluster, o["round"] if rounds else at)
+            parts.setdefault(key, UnitValue()).rows.append(o)
+        return tuple(SampleRow(*key[:3], of.value, of.exact) for key, of in parts.items())
 
     def groups(self) -> list[dict[str, Any]]:
         """Number of units, mean (that of `ostrom estimate`) and standard deviation of every combination of levels."""
@@ -203,73 +192,49 @@ def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[An
 
 LOGISTIC_SD = math.pi / math.sqrt(3)
 """The standard deviation of the logistic distribution, in log odds."""
+STANDARDISED = ("standardised", "standardised_low", "standardised_high")
 
 
-@dataclass(frozen=True)
-class OutcomeScale:
-    """What an estimate is divided by to be in standard deviations of the outcome."""
+def standardised(method: str, fit: FittedRegression) -> tuple[float, str]:
+    """What an estimate is divided by to be in standard deviations of the outcome, and the sentence that says so.
 
-    sd: float
-    said: str
-
-    def of(self, line: Estimate) -> dict[str, float | None]:
-        """The standardised estimate with its ends; the intercept has none."""
-        usable = line.key["term"] != "intercept" and self.sd > 0
-        ends = {"standardised": line.value, "standardised_low": line.low, "standardised_high": line.high}
-        return {name: end / self.sd if usable and end is not None else None for name, end in ends.items()}
+    The scale is that of a mixed model (total variance) or of a logistic one (log odds; Hasselblad & Hedges 1995).
+    """
+    if method != "mixed":
+        return LOGISTIC_SD, "standardised: log odds over pi / sqrt 3, as if a logistic variable had been cut in two"
+    total = float(fit.details["variance_between"]) + float(fit.details["variance_within"])
+    return math.sqrt(total), "standardised: in standard deviations of the outcome, between and within groups together"
 
 
-def standard_scale(method: str, details: Mapping[str, Any]) -> OutcomeScale:
-    """The scale of a mixed model (total variance) or of a logistic one (log odds; Hasselblad & Hedges 1995)."""
-    if method == "mixed":
-        total = float(details["variance_between"]) + float(details["variance_within"])
-        return OutcomeScale(
-            math.sqrt(total), "standardised: in standard deviations of the outcome, between and within groups together"
-        )
-    return OutcomeScale(
-        LOGISTIC_SD, "standardised: log odds over pi / sqrt 3, as if a logistic variable had been cut in two"
-    )
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How many clusters stand behind each term."""
-
-    clusters: Mapping[str, tuple[int, ...]]
-    unit: str
-    said: str
-
-    def of(self, term: str, statistic: float | None) -> float | None:
-        """The JZS Bayes factor of a main effect; None for the intercept, interactions and too few clusters."""
-        sizes = self.clusters.get(term)
-        if sizes is None or statistic is None or not math.isfinite(statistic):
-            return None
-        try:
-            return jzs_from_t(statistic, *sizes, unit=self.unit).bf10
-        except StatisticsError:
-            return None
-
-
-def evidence_of(reference: Mapping[str, str], rows: Sequence[SampleRow], unit: str, clustered: bool) -> Evidence:
-    """How many clusters each term rests on, and what its Bayes factor assumes.
+def clusters_behind(
+    reference: Mapping[str, str], rows: Sequence[SampleRow], clustered: bool
+) -> dict[str, tuple[int, ...]]:
+    """How many clusters each term rests on; ``reference`` gives the first level of each factor.
 
     Two numbers for a term whose levels lie in different clusters, one where every cluster has both levels.
-    ``reference`` gives the first level of each factor.
     """
     clusters: dict[str, tuple[int, ...]] = {}
     for i, (name, first) in enumerate(reference.items()):
-        members: dict[str, set[Any]] = {}
-        for row in rows:
-            members.setdefault(str(row.levels[i]), set()).add(row.cluster if clustered else row.unit)
+        members = {
+            level: set(of)
+            for level, of in grouped(
+                (str(row.levels[i]), row.cluster if clustered else row.unit) for row in rows
+            ).items()
+        }
         base = members.pop(first, set())
         for level, of in members.items():
             both = len(base & of)
             clusters[f"{name}[{level}]"] = (both,) if both == len(base | of) else (len(base), len(of))
-    sentence = (
-        f"bf10: JZS, two-sided, r = {MEDIUM:.3f}, from the statistic as if it were a t of one value per {unit}; "
-        "one above 1 speaks for a difference"
-    )
-    return Evidence(clusters, unit, sentence)
+    return clusters
+
+
+def bayes_factor(line: Estimate, sizes: tuple[int, ...] | None, unit: str) -> float | None:
+    """The JZS Bayes factor of a main effect; None for the intercept, interactions and too few clusters."""
+    if sizes is None or line.statistic is None or not math.isfinite(line.statistic):
+        return None
+    with suppress(StatisticsError):
+        return jzs_from_t(line.statistic, *sizes, unit=unit).bf10
+    return None
 
 
 Table: TypeAlias = list[dict[str, Any]]
@@ -489,14 +454,20 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         if few:
             design += f", errors corrected for few clusters ({len(set(clusters))})"
         assumed.append("clusters are independent of each other")
-    evidence = evidence_of(reference, rows, unit_name, clustered)
-    scale = standard_scale(method, fit.details)
-    assumed += [evidence.said, scale.said]
+    sizes, (sd, scale) = clusters_behind(reference, rows, clustered), standardised(method, fit)
+    assumed += [
+        f"bf10: JZS, two-sided, r = {MEDIUM:.3f}, from the statistic as if it were a t of one value per {unit_name}; "
+        "one above 1 speaks for a difference", scale,
+    ]  # fmt: skip
     lines = [
         {
             **line.key, "estimate": line.value, "se": line.se, "statistic": line.statistic,
             "df": line.df, "p": line.p, "low": line.low, "high": line.high,
-            **scale.of(line), "bf10": evidence.of(line.key["term"], line.statistic),
+            **{
+                name: end / sd if line.key["term"] != "intercept" and sd > 0 and end is not None else None
+                for name, end in zip(STANDARDISED, (line.value, line.low, line.high), strict=True)
+            },
+            "bf10": bayes_factor(line, sizes.get(line.key["term"]), unit_name),
             **({"odds_ratio": math.exp(line.value)} if method != "mixed" else {}), "note": line.note or None,
         }
         for line in fit.coefficients

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from ostrom.data.manifests import made_before_2
+from ostrom.data.manifests import is_before_2
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.values import grouped
@@ -84,7 +84,7 @@ def names_agents(where: Any, *columns: str) -> bool:
     return any(name in NAMING for name in (*(where or ()), *columns))
 
 
-def asked_agents(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
+def agents_in_question(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
     """Whom a question is about: who compares agents, or splits by strategies, asks for all of them."""
     naming = [*compared, *(name for name in by if name == "strategy")]
     return ALL if agents is None and names_agents(None, *naming) else agents
@@ -99,7 +99,7 @@ def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any 
         return "all agents (registered)"
     if names_agents(where):
         return "agents as asked for"
-    return EARLIER if gates or any(made_before_2(run.manifest) for run in runs) else "studied agents"
+    return EARLIER if gates or any(is_before_2(run.manifest) for run in runs) else "studied agents"
 
 
 def averaged_over(

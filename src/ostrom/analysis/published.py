@@ -14,6 +14,9 @@ from ostrom.ground.errors import UnknownName
 from ostrom.ground.validation import Declared
 from ostrom.ground.values import grouped
 
+POOLED = "mean of the paper's models"
+"""The name of a figure that the paper prints for all of its models together."""
+
 
 class PublishedPick(Declared):
     """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
@@ -31,7 +34,18 @@ class PublishedPick(Declared):
     names: dict[str, str] = Field(
         default_factory=dict, description="levels of the figure's groups that the reference calls otherwise"
     )
+    levels: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="of an order: the columns of the cell of each level"
+    )
+    spread: bool = Field(default=False, description="what is printed after the ± is the figure")
     scale: float = Field(default=1.0, allow_inf_nan=False)
+
+    def between(self, first: str, second: str) -> "PublishedPick | None":
+        """The difference of two levels of an order; None where one of them is not printed."""
+        if not {first, second} <= {*self.levels}:
+            return None
+        where = {**self.where, **self.levels[first]}
+        return self.model_copy(update={"where": where, "minus": self.levels[second]})
 
 
 @dataclass(frozen=True)
@@ -52,20 +66,27 @@ def published_beside(
     levels: Collection[float] | None = None,
     *,
     doubted: bool = False,
+    pooled: bool = False,
 ) -> list[Other]:
     """The published figures of every group; one in doubt is left out, or marked with ``doubted``.
 
-    The paper's mean over its own models is none of them: it stands alone where the paper prints nothing else.
+    The paper's mean over its own models is none of them: it stands alone where the paper prints nothing else, and where
+    it is what is compared (``pooled``).
 
     A slope is taken over ``levels``, those of the run: papers have others too, and a slope depends on which.
     """
     if pick.reference not in references:
         raise UnknownName("reference", pick.reference, references)
     paper = references.build(pick.reference)
-    for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
+    cells_of_levels = [column for of in pick.levels.values() for column in of]
+    over = [pick.over] if pick.over else []
+    for column in (*pick.where, *pick.minus, *pick.by.values(), *cells_of_levels, *over):
         if column not in paper.columns:
             raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
-    cells = _once([one for one in paper.published() if not one.word and (doubted or not one.doubts)])
+    printed = [one for one in paper.published() if not one.word and (doubted or not one.doubts)]
+    if pick.spread:
+        printed = [replace(one, value=one.spread) for one in printed if one.spread is not None]
+    cells = _once(printed)
     others = []
     for group in groups or [{}]:
         named = {own: pick.names.get(level, level) for own, level in group.items()}
@@ -75,11 +96,11 @@ def published_beside(
             of = [one for one in cells if one.model == model]
             value = _value(pick, paper.columns, of, wanted, levels)
             if value is not None:
-                who, place = model or "mean of the paper's models", tuple(group.values())
+                who, place = model or POOLED, tuple(group.values())
                 doubts = "; ".join(dict.fromkeys(d for one in _picked(paper.columns, of, wanted) for d in one.doubts))
                 beside.append((model, Other(who, value * pick.scale, paper.citation, place, doubts)))
-        single = [other for model, other in beside if model is not None]
-        others += single or [other for _, other in beside]
+        preferred = [other for model, other in beside if (model is None) == pooled]
+        others += preferred or [other for _, other in beside]
     return others
 
 

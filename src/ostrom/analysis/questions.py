@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs, trend
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, estimate, estimated, level_pairs
 from ostrom.analysis.intervals import exactly
 from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents, studied_agents
 from ostrom.analysis.statistics.result import holm
@@ -33,7 +33,7 @@ MOST = 20
 """Questions of a study."""
 MOST_LEVELS = 30
 """Combinations of levels in a range; each pair of them is compared."""
-YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
+YES, NO, OPEN, EVEN = "YES", "NO", "NOT DECIDED", "NEITHER"
 SMALL = "smaller than matters"
 BOUNDS = ("above", "below", "near")
 
@@ -55,6 +55,9 @@ class StudyQuestion(Query):
     pools: tuple[str, ...] = Field(default=(), description="factors that the answer averages over")
     if_yes: str = Field(default="", max_length=100, description="what yes means")
     if_no: str = Field(default="", max_length=100, description="what no means")
+    if_even: str = Field(
+        default="", max_length=100, description="what it means to lie surely within d of the bound, where that is no no"
+    )
 
     @model_validator(mode="after")
     def _one_answer(self) -> StudyQuestion:
@@ -68,6 +71,8 @@ class StudyQuestion(Query):
             raise ValueError(f"{bounds[0]} is for a level, a contrast or a slope, not for {kinds[0]}")
         if self.balance and (self.range or self.order):
             raise ValueError(f"balance is for a level or a contrast, not for {kinds[0]}")
+        if self.if_even and (bounds not in (["above"], ["below"]) or not self.margin):
+            raise ValueError("if_even needs above or below, and d")
         return self
 
     @property
@@ -217,18 +222,12 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
         for key, rows in values.groups(question.by).items():
             figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
             collected += [] if figure is None else [figure]
-        return [_shown(question, values, agent, figure) for figure in collected]
-    part, by, balance = question.part, question.by, question.balance
-    if question.contrast:
-        estimates = contrast(values, part, *question.pair, by, balance=balance)
-    elif question.over:
-        estimates = trend(values, part, question.over, by, log=question.log)
-    else:
-        estimates = estimate(values, part, by, balance=balance)
-    return [_shown(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
+        return [_labelled(question, values, agent, figure) for figure in collected]
+    estimates = question.estimates(values, question.by)
+    return [_labelled(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
 
 
-def _shown(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
+def _labelled(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
     """A figure with the agent that it is about, and what it averages over."""
     apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
     rows = _behind(question, values, figure.estimate)
@@ -322,7 +321,7 @@ class QuestionVerdict:
     """The answer to a question about one agent."""
 
     word: str
-    """YES, NO, NOT DECIDED, or nothing where the question has no such answer."""
+    """YES, NO, NEITHER, NOT DECIDED, or nothing where the question has no such answer."""
     meaning: str
     """What the word means, as the study declares it."""
     adjusted: float
@@ -363,7 +362,7 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
         parts = one.parts or (one.estimate,)
         met = decided and value > 0 if question.order else all(_surely(part, t - d, t + d, level) for part in parts)
         word = YES if met else NO if decided and not (question.order and value > 0) else OPEN
-        return _said(question, word, adjusted, guaranteed=met and not question.order)
+        return _worded_verdict(question, word, adjusted, guaranteed=met and not question.order)
     bounds = None if one.estimate.inference is None else one.estimate.inference.bounds(level)
     sure = bounds is not None and (bounds[0] > t or bounds[1] < t)
     high = value > t
@@ -374,12 +373,15 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
     small = d > 0 and _surely(one.estimate, least, most, level)
     if decided or sure:
         wanted = high if question.above is not None else not high if question.below is not None else True
-        verdict = _said(question, YES if wanted else NO, adjusted, guaranteed=sure)
+        verdict = _worded_verdict(question, YES if wanted else NO, adjusted, guaranteed=sure)
         if question.above is None and question.below is None:
             meaning = ", ".join(filter(None, (_way(question, high), verdict.meaning)))
             verdict = replace(verdict, meaning=meaning)
         return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
-    return _said(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
+    if question.if_even:
+        small = _surely(one.estimate, t - d, t + d, level)
+    word = OPEN if not small else EVEN if question.if_even else NO
+    return _worded_verdict(question, word, adjusted, guaranteed=small and bounds is not None)
 
 
 def _way(question: StudyQuestion, high: bool) -> str:
@@ -388,8 +390,8 @@ def _way(question: StudyQuestion, high: bool) -> str:
     return "higher" if high else "lower"
 
 
-def _said(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
-    meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
+def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
+    meaning = {YES: question.if_yes, NO: question.if_no, EVEN: question.if_even}.get(word, "")
     return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
 
 

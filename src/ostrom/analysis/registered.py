@@ -39,7 +39,7 @@ LIMITS = (
 )
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
-MOST_SHOWN = 5
+MOST_LISTED = 5
 MOST_RUNS = 1000
 """So many folders beside a run are looked into for runs that are bound to the same registration."""
 
@@ -181,10 +181,10 @@ def registered_run(data: RunData) -> RegisteredRun | None:
     content = data.manifest.get("registered")
     if content is None:
         return None
-    return held_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
+    return checked_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
 
 
-def held_against(data: RunData, registration: Registration) -> RegisteredRun:
+def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     """A run beside a registration, which need not be the one that it is bound to."""
     bound = data.manifest.get("registered") or {}
     deviations = tuple(find_deviations(data, registration))
@@ -311,8 +311,8 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:
     if counted := counted_looks(data.folder, data.manifest, data.entries):
-        seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
-        more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
+        seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_LISTED])
+        more = f" and {len(counted) - MOST_LISTED} more" if len(counted) > MOST_LISTED else ""
         yield RunDeviation("looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})")
 
 
@@ -368,17 +368,17 @@ class AskedContrast:
     level: float
 
 
-def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> Standing:
+def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
-        return Standing()
+        return RegistrationStatus()
     label = bound[0].label(runs[0], question) if len(runs) == 1 and question is not None else "exploratory"
-    return Standing(tuple(bound), label)
+    return RegistrationStatus(tuple(bound), label)
 
 
 @dataclass(frozen=True)
-class Standing:
+class RegistrationStatus:
     """What an answer says of the registrations of its runs; nothing where none is bound to one."""
 
     bound: tuple[RegisteredRun, ...] = ()
@@ -403,10 +403,10 @@ class Standing:
 
 
 def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
-    for line in lines[:MOST_SHOWN]:
+    for line in lines[:MOST_LISTED]:
         yield RunDeviation(kind, line)
-    if len(lines) > MOST_SHOWN:
-        yield RunDeviation(kind, f"and {len(lines) - MOST_SHOWN} more")
+    if len(lines) > MOST_LISTED:
+        yield RunDeviation(kind, f"and {len(lines) - MOST_LISTED} more")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -234,7 +234,7 @@ def observations(
         factors.update(dict.fromkeys(run.factors))
         for name, of in run.levels.items():
             levels.setdefault(name, {}).update(dict.fromkeys(of))
-        mark = str(number) if _twice(runs, run) else None
+        mark = str(number) if sum(other.name == run.name for other in runs) > 1 else None
         rows = _of_run(run, measure, where, mark)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
@@ -273,10 +273,6 @@ def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
         condition = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
         rows = [row for row in rows if _meets(row, condition)]
     return [{**row, "run": f"{row['run']} ({mark})"} for row in rows] if mark is not None else rows
-
-
-def _twice(runs: Sequence[RunData], run: RunData) -> bool:
-    return sum(other.name == run.name for other in runs) > 1
 
 
 def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[Observation]:
@@ -407,25 +403,27 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     equal = [EQUAL.fullmatch(text) for text in written]
     if not all(equal):
         return " AND ".join(f"({text})" for text in written)
-    observed = observations(data, measures.named(measure), agents=ALL)
-    wanted: dict[str, list[Any]] = {}
+    wanted: dict[str, str] = {}
     for match in equal:
         assert match is not None
-        column, text = match.groups()
+        column, wanted_levels = match.groups()
         if column in wanted:
             raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        if says_what_counts(observed.measure, column):
-            parts = [part.strip() for part in text.split(",") if part.strip()]
-            wanted[column] = [_level(counted_levels(column), column, part) for part in parts]
-        else:
-            wanted[column] = _levels(observed, column, text)
-    return wanted
+        wanted[column] = wanted_levels
+    return select(data, measure, wanted, commas=True)
 
 
 def select(
-    data: Runs | Observations, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]
+    data: Runs | Observations,
+    measure: str | Mapping[str, Any] | Measure,
+    where: str | Mapping[str, Any],
+    *,
+    commas: bool = False,
 ) -> Where:
-    """The condition that a file states: SQL, or columns with a level or a list of levels."""
+    """The condition that a file states: SQL, or columns with a level or a list of levels.
+
+    ``commas``: a text that is no level itself lists several.
+    """
     if isinstance(where, str):
         return where.strip() or None
     if not where:
@@ -435,21 +433,16 @@ def select(
     wanted: dict[str, list[Any]] = {}
     for column, stated in where.items():
         parts = stated if isinstance(stated, list | tuple) else [stated]
-        allowed = counted_levels(column) if says_what_counts(observed.measure, column) else _known(observed, column)
+        allowed = (
+            counted_levels(column) if says_what_counts(observed.measure, column) else _levels_by_text(observed, column)
+        )
+        if commas and stated not in allowed:
+            parts = [part.strip() for part in stated.split(",") if part.strip()]
         wanted[column] = [_level(allowed, column, as_text(part)) for part in parts]
     return wanted
 
 
-def _levels(observed: Observations, column: str, text: str) -> list[Any]:
-    observed.need([column])
-    levels = _known(observed, column)
-    if text in levels:  # a level may itself contain a comma
-        return [levels[text]]
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
-    return [_level(levels, column, part) for part in wanted]
-
-
-def _known(sample: Observations, column: str) -> dict[str, Any]:
+def _levels_by_text(sample: Observations, column: str) -> dict[str, Any]:
     """The levels of a column by the text that tables print."""
     return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 

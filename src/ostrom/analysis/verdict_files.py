@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_atomically
 from ostrom.ground.terminal import escaped
@@ -48,7 +48,7 @@ class VerdictFile:
     decision: str
     control: str
     lines: Sequence[VerdictLine]
-    registered: Standing
+    registered: RegistrationStatus
 
     def markdown(self) -> bytes:
         """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""

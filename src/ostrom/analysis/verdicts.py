@@ -1,26 +1,20 @@
 """Yes, no, or undecided at this size: what estimates say about a claim, with the error control named.
 
 A verdict rests on the p-value that inverts the classical interval. Where several comparisons are made at once they
-are corrected, by Holm's method unless another is asked for, so that the chance of any wrong yes or no stays at most
-1 - level. Two units never decide. It is *guaranteed* where the bounds, which hold for every distribution, say the same.
+are corrected by Holm's method, so that the chance of any wrong yes or no stays at most 1 - level. Two units never
+decide. It is *guaranteed* where the bounds, which hold for every distribution, say the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, minus
 from ostrom.analysis.statistics.result import holm, overlap
-from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
 Answer = Literal["yes", "no", "undecided"]
-Control = Literal["holm", "bonferroni", "none"]
-NAMES: Mapping[str, str] = {
-    "holm": "family-wise error controlled by Holm's method",
-    "bonferroni": "family-wise error controlled by Bonferroni's method",
-    "none": "each at its own level, not corrected for the number of comparisons",
-}
+HOLM = "family-wise error controlled by Holm's method"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +57,11 @@ class Verdicts:
         return len(self.verdicts)
 
 
-def above(
-    estimates: Sequence[Estimate], threshold: float = 0.0, *, control: Control = "holm", level: float = 0.95
-) -> Verdicts:
+def above(estimates: Sequence[Estimate], threshold: float = 0.0, *, level: float = 0.95) -> Verdicts:
     """Is the true value above a threshold? No means that it is below."""
-    if control not in NAMES:
-        raise UsageError(f"error control {control!r} (allowed: {', '.join(NAMES)})")
     many = len(estimates)
     ps = [p_value(estimate, threshold) for estimate in estimates]
-    if control == "holm" and ps:
-        adjusted = list(holm(ps))
-    else:
-        adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
+    adjusted = holm(ps) if ps else ()
     answers = []
     for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
         answer: Answer = "undecided"
@@ -84,7 +71,7 @@ def above(
             answer = "yes" if estimate.value > threshold else "no"
         answers.append(Verdict(answer, estimate, p, corrected, sure))
     comparisons = how_many(many, "comparison")
-    words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
+    words = f"{comparisons} at {level:.0%}" + (f", {HOLM}" if many > 1 else "")
     return Verdicts(threshold, tuple(answers), words)
 
 

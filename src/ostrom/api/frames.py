@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.measure import Measure
-    from ostrom.analysis.registered import Standing
+    from ostrom.analysis.registered import RegistrationStatus
     from ostrom.analysis.units import Observations
     from ostrom.data.rundata import RunData
 
@@ -27,15 +27,20 @@ def values_of(
     """The values of the agents that are asked for, and the columns that split them."""
     from ostrom.analysis.estimate import split_by
     from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import asked_agents
+    from ostrom.analysis.population import agents_in_question
     from ostrom.analysis.units import observations
 
-    values = observations(data, measures.named(measure), where, asked_agents(agents, by, [compared]))
+    values = observations(data, measures.named(measure), where, agents_in_question(agents, by, [compared]))
     return values, split_by(values, by, [compared], agents, mean=mean)
 
 
 def frame_of(
-    estimates: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
+    estimates: Sequence[Estimate],
+    measure: Any,
+    data: RunData,
+    registered: RegistrationStatus,
+    *,
+    compared: bool = False,
 ) -> pl.DataFrame:
     """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
 

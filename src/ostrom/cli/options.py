@@ -18,7 +18,7 @@ from ostrom.engine.play_options import PlayOptions as PlayOptions  # commands ta
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Query
-    from ostrom.analysis.registered import AskedContrast, Standing
+    from ostrom.analysis.registered import AskedContrast, RegistrationStatus
     from ostrom.data.rundata import RunData
     from ostrom.studies.run import Run
 
@@ -194,14 +194,14 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
         yield opened_data
 
 
-def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> Standing:
+def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:
     """What an answer from these tables says of the registrations of their runs; this is a look at them."""
     from ostrom.analysis.registered import standing as standing_of_data
 
     return standing_of_data(data, question)
 
 
-def standing_of(*opened: Run) -> Standing:
+def standing_of(*opened: Run) -> RegistrationStatus:
     """The same of runs whose rows were read."""
     from ostrom.data.rundata import run_data
 

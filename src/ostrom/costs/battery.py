@@ -226,7 +226,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
     return sums["usd"] + tally.assumed_usd, int(sums["calls"])
 
 
-def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
+def recorded_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
     """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
     out = record.parent
     counts = dict(seeds)

@@ -67,7 +67,7 @@ class _Preview(RehearsedMatch):
 
     def __init__(self, plan: Plan, unit: Unit, number: int | None) -> None:
         super().__init__(plan, unit, Lengths(), longest=False)
-        self.rules = prepared(plan, unit).lasting(self.rounds)  # told in full; chance does not end it before
+        self.rules = prepared(plan, unit).with_rounds(self.rounds)  # told in full; chance does not end it before
         self.number, self.rounds_asked = number, dict[int, set[int]]()
         self.sent: dict[int, list[dict[str, Any]]] = {}
         factory = AgentFactory({}, plan.library, Invalidity())

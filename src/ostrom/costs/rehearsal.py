@@ -95,7 +95,7 @@ class _Context:
     """What an agent may use while it rehearses one decision."""
 
     def __init__(self, streams: Streams, step: int, place: int, rehearsed: _Player) -> None:
-        self._streams, self.step, self.player, self._known = streams, step, place, rehearsed
+        self._streams, self.step, self.player, self._rehearsed = streams, step, place, rehearsed
         self.unit = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
@@ -106,19 +106,19 @@ class _Context:
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         answer = await work()
-        self._known.parts[part].append(answer)
+        self._rehearsed.parts[part].append(answer)
         self.keep(answer)
         return answer
 
     def keep(self, answer: Answer) -> None:
         if turn_of(answer) is not None:
-            self._known.turns.append(answer)
+            self._rehearsed.turns.append(answer)
 
     def earlier_answers(self, part: str) -> list[Answer]:
-        return self._known.parts[part]
+        return self._rehearsed.parts[part]
 
     def earlier_turns(self) -> list[Answer]:
-        return list(self._known.turns)
+        return list(self._rehearsed.turns)
 
     def count_invalid(self, reason: str) -> None:
         raise AssertionError(f"a drawn answer was refused: {reason}")
@@ -144,7 +144,7 @@ class RehearsedMatch:
         self.rounds = rules.most_rounds(game)
         per_round = max(1, rules.most_decisions(game) // self.rounds)
         self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
-        self.rules = rules.lasting(self.played)
+        self.rules = rules.with_rounds(self.played)
         self.asked: list[list[tuple[int, _Key, int]]] = []
         """For each rehearsal its decisions: the player, what is asked alike, the round."""
         self.samples: dict[_Key, list[_Sample]] = defaultdict(list)

@@ -70,7 +70,7 @@ def seed_price(run: str | Path, runs: str | Path = "runs", prices: Mapping[str, 
 
 def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
     manifest = run.manifest
-    elsewhere = plan_class(kind_of(manifest), str(run.folder.path)).gone_on_with(manifest)
+    elsewhere = plan_class(kind_of(manifest), str(run.folder.path)).resume_hint(manifest)
     if elsewhere is not None or manifest.get("shared") is not None:
         return None
     study = run.plan.study

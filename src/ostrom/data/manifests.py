@@ -13,7 +13,7 @@ import orjson
 from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW
 from ostrom.ground.values import flat
 
-MOST_SHOWN = 60
+MOST_CHARACTERS = 60
 """Characters of a value that is shown."""
 OTHER_LABS = (*FREE_TO_CHANGE, *MAY_GROW, "name", "seed", "stop")
 """Parts of a study that runs of several labs may have otherwise: they change nothing that a match is."""
@@ -56,7 +56,7 @@ def models_of(manifest: Mapping[str, Any]) -> list[str]:
     return list(manifest.get("models") or {})
 
 
-def made_before_2(manifest: Mapping[str, Any]) -> bool:
+def is_before_2(manifest: Mapping[str, Any]) -> bool:
     """Whether a run was begun by a version before 2.0."""
     return str((manifest.get("versions") or {}).get("ostrom", "")).startswith(("0.", "1."))
 
@@ -111,4 +111,4 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 def shown(value: Any) -> str:
     """A value in a table: one line of bounded length."""
     text = str(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."

@@ -439,7 +439,7 @@ def run_data(
         _record(folder, {**state, "rows": {}})
     states, playing = rows.journal.states(), Folder(folder).being_played
     return RunData(
-        folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
+        folder, manifest, levels=levels, types=types, rows=RowCounts(rows, folder, tables, state),
         planned=rows.plan.played(states).planned if more else rows.plan.planned,
         units=rows.plan.unit, more=more, entries=state["entries"],
         so_far=rows.plan.so_far(states, playing=playing), playing=playing,
@@ -456,7 +456,7 @@ def _as_type(label: Any, kind: type) -> Any:
     return None if label is None else kind(label)
 
 
-class Heights(Mapping[str, int]):
+class RowCounts(Mapping[str, int]):
     """The number of rows of each table of a run; a table is made when its number is first asked for."""
 
     def __init__(self, rows: Rows, folder: Path, tables: Sequence[str], state: Mapping[str, Any]) -> None:
@@ -516,7 +516,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) and isinstance(data.get("rows"), dict) else {}
 
 
-def kept_result(folder: Path, entries: int) -> str:
+def recorded_answer(folder: Path, entries: int) -> str:
     """The main result as it was recorded; empty where none was, or the journal has grown since."""
     data = _recorded(folder)
     return str(data.get("result") or "") if data.get("entries") == entries else ""

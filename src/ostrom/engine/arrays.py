@@ -34,7 +34,7 @@ MOST_MOVES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class BatchMatch:
+class ArrayMatch:
     """One match as it came out of a batch."""
 
     unit: Unit
@@ -69,7 +69,7 @@ class ArrayPlayer:
             self._automata[key] = machine if machine is None or len(machine.cooperate) <= MOST_STATES // 2 else None
         return self._automata[key]
 
-    def play(self, units: Sequence[Unit]) -> Iterator[BatchMatch]:
+    def play(self, units: Sequence[Unit]) -> Iterator[ArrayMatch]:
         """Play units that were taken, game by game and rule by rule."""
         groups: dict[tuple[int, ArrayRules], list[Unit]] = {}
         for unit in units:
@@ -81,7 +81,7 @@ class ArrayPlayer:
             for start in range(0, len(group), size):
                 yield from self._batch(group[start : start + size], rules)
 
-    def _batch(self, units: Sequence[Unit], rules: ArrayRules) -> Iterator[BatchMatch]:
+    def _batch(self, units: Sequence[Unit], rules: ArrayRules) -> Iterator[ArrayMatch]:
         game = units[0].game
         numbers: dict[Automaton, int] = {}
         seats = np.empty((2, len(units)), dtype=np.intp)
@@ -104,7 +104,7 @@ class ArrayPlayer:
         for m, unit in enumerate(units):
             length = int(moves.lengths[m])
             packed = np.packbits(moves.intended[:length, :, m]).tobytes()
-            yield BatchMatch(unit, length, packed, (scores[0][m], scores[1][m]))
+            yield ArrayMatch(unit, length, packed, (scores[0][m], scores[1][m]))
 
     def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
         """The answers behind packed moves, as the journal of a match played by itself would hold them."""

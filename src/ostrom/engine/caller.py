@@ -19,7 +19,7 @@ import orjson
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.engine.entries import CallRecord, dump, load
-from ostrom.engine.gate import Gate, Stopped, believed, may_be_billed, schema_bytes
+from ostrom.engine.gate import Gate, Stopped, may_be_billed, plausible_usage, schema_bytes
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
@@ -200,6 +200,7 @@ class Caller:
         for attempt in range(1, self.retry.tries + 1):
             pending = self._pending(unit, model, request, key, attempt)
             pending.measure(size)
+            pending.rank = unit.index
             try:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()
@@ -255,7 +256,7 @@ class Caller:
                 raise
             text = reply.text if reply.reasoning is None else reply.text + reply.reasoning
             written = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-            usage = believed(reply.usage, size.prompt, written)
+            usage = plausible_usage(reply.usage, size.prompt, written)
             if usage is not reply.usage:
                 reply = replace(reply, usage=usage)
             usd = self._price(name, reply.usage)

@@ -80,7 +80,7 @@ class Chain:
             return False
         mechanism = unit.mechanism
         if unit.needs:
-            mechanism = mechanism.given([(self.journal.ended(index) or end)[3] for index in unit.needs])
+            mechanism = mechanism.with_preparations([(self.journal.ended(index) or end)[3] for index in unit.needs])
         answers = self.rows.answers(unit)
         journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(

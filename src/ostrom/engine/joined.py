@@ -86,9 +86,9 @@ class JoinedJournal(Journal):
         raise RunError(f"{self.path.parent}: is joined from shards; these are gone on with")
 
     @property
-    def doubtful(self) -> bool:  # type: ignore[override]
+    def lazily_verified(self) -> bool:  # type: ignore[override]
         """Whether the seals of some journal are checked only as it is read."""
-        return any(part.doubtful for part in self.parts)
+        return any(part.lazily_verified for part in self.parts)
 
     def check_seals(self) -> int:
         """Check every seal; how many entries all journals hold."""

@@ -105,7 +105,7 @@ class Journal:
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
-            self.doubtful = False
+            self.lazily_verified = False
             """Whether the seals of entries are checked when they are read: all at once would take too long."""
             self._entries = self._checked(create, identity) if checked else self._counted(identity)
             self._questions: dict[str, int] = {text: number for number, text, _ in self._entries_of("questions")}
@@ -114,7 +114,7 @@ class Journal:
             if isinstance(error, DAMAGE):
                 raise RunError(explain(path, error)) from None
             raise
-        self._asked = {number: text for text, number in self._questions.items()}
+        self._question_texts = {number: text for text, number in self._questions.items()}
         self.closed = False
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
@@ -189,7 +189,7 @@ class Journal:
             )
             self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
         entries, every = check(self._read, self.path, self.tally_path, most=MOST_AT_ONCE)
-        self.doubtful = not every
+        self.lazily_verified = not every
         self._check_identity(identity)
         return entries
 
@@ -229,7 +229,7 @@ class Journal:
 
     def _question(self, text: str) -> int:
         number = self._questions[text] = len(self._questions) + 1
-        self._asked[number] = text
+        self._question_texts[number] = text
         self._put(QUESTION, (number, text))
         return number
 
@@ -348,7 +348,7 @@ class Journal:
     def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
         """Rows of a table: all columns that its seal covers, then the seal, which is checked where need be."""
         rows = self._rows(f"SELECT {COLUMNS[table]}, seal FROM {table} {rest}", *values)
-        return self._sealed(table, rows) if self.doubtful else rows
+        return self._sealed(table, rows) if self.lazily_verified else rows
 
     def _sealed(self, table: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         seals = Seals(table)
@@ -359,7 +359,7 @@ class Journal:
     def check_seals(self) -> int:
         """Check every seal; how many entries the journal holds."""
         entries, _ = check(self._read, self.path, self.tally_path)
-        self.doubtful = False
+        self.lazily_verified = False
         return entries
 
     @property
@@ -426,7 +426,7 @@ class Journal:
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """All answers of a unit with the number of complaints before each and what was asked."""
-        question_text = self._asked.get
+        question_text = self._question_texts.get
         return {
             (step, player, part): (
                 Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),
@@ -511,7 +511,7 @@ class Journal:
         which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         names = ", ".join(CALL_NAMES).replace("match", "unit AS match")
         order = f"FROM calls {which}ORDER BY unit, step, player, id"
-        if not self.doubtful:
+        if not self.lazily_verified:
             yield from self._rows(f"SELECT {names} {order}", *values)
             return
         seals, width = Seals("calls"), len(CALL_NAMES)

@@ -240,10 +240,10 @@ class Plan(ABC):
     @classmethod
     def read(cls, source: PlanSource) -> Plan:
         """The plan that a run on disk was played by; refused where runs of this kind are not opened as studies."""
-        raise UsageError(f"{source.folder}: {cls.gone_on_with(source.manifest)}")
+        raise UsageError(f"{source.folder}: {cls.resume_hint(source.manifest)}")
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
         """Why `ostrom resume` does not go on with such a run, and what does; None: it does."""
         return None
 
@@ -388,6 +388,8 @@ class Tally:
     failed: int = 0
     resumed: int = 0
     decisions: int = 0
+    replayed: int = 0
+    """Of the decisions, those that matches which go on take from the journal."""
     calls: int = 0
     in_flight: int = 0
     tokens_in: int = 0

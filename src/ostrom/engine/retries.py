@@ -14,7 +14,7 @@ class RetryPolicy:
     tries: int = 8
     first: float = 0.5
     longest: float = 60.0
-    most_asked: float = 3600.0
+    longest_wait: float = 3600.0
     """A server that asks for more seconds than this is not waited for."""
 
     def allows(self, retry_after: float | None) -> bool:
@@ -23,7 +23,7 @@ class RetryPolicy:
         >>> RetryPolicy().allows(30.0), RetryPolicy().allows(None), RetryPolicy().allows(1e8)
         (True, True, False)
         """
-        return retry_after is None or retry_after <= self.most_asked
+        return retry_after is None or retry_after <= self.longest_wait
 
     def wait(self, failures: int, retry_after: float | None = None) -> float:
         """Seconds to wait after so many failures in a row: what the server asks for, never less than the back-off.

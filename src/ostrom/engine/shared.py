@@ -14,7 +14,7 @@ from ostrom.ground.files import digest, read_plain
 class SharedJournal:
     """Stands where the journal of a run is: readers of tables ask nothing of it."""
 
-    entries, doubtful, closed = 0, False, False
+    entries, lazily_verified, closed = 0, False, False
     questions: tuple[str, ...] = ()
 
     def __init__(self, path: Path, versions: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostrom.framing.prompt_renderer import PromptRenderer
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 
 class DialogueRenderer:
@@ -18,12 +18,12 @@ class DialogueRenderer:
         self,
         renderer: PromptRenderer,
         decision: Decision,
-        shown: Shown,
+        shown: MemoryView,
         rng: np.random.Generator | None,
         extra: Mapping[str, Any],
     ) -> None:
         self.renderer, self.shown = renderer, shown
-        self.decision = decision = renderer.titled(decision)
+        self.decision = decision = renderer.with_titles(decision)
         view, fill = decision.view, renderer.library.fill
         order = renderer.labelling.order_of(decision, rng)
         live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}

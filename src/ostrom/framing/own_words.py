@@ -213,10 +213,10 @@ def lacks_story(framing: Framing, library: Library) -> str | None:
     """A story that only games by a rule are told in."""
     if library.has(f"stories/{framing.story}.txt"):
         return None
-    return f"there is no story {framing.story!r} of it; told in it: {', '.join(told_by_rule(framing.story, library))}"
+    return f"there is no story {framing.story!r} of it; told in it: {', '.join(games_in_story(framing.story, library))}"
 
 
-def told_by_rule(story: str, library: Library) -> list[str]:
+def games_in_story(story: str, library: Library) -> list[str]:
     """The games by a rule that are told in a story."""
     ending = f".{story}"
     return [name.removesuffix(ending) for name in library.names("games") if name.endswith(ending)]

@@ -35,7 +35,7 @@ def cells(
     """
     rows = []
     for profile in _profiles(game, seat, orders):
-        pay = game.payoff_told(seat, profile)
+        pay = game.stated_payoff(seat, profile)
         players = [
             {"name": names[s], "label": labels[s][profile[s]], **words(game, s, pay[s])} for s in range(game.seats)
         ]

@@ -32,7 +32,7 @@ from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 _MOST_SHARED = 2000
 """Bytes of facts up to which a page is kept for other matches; longer ones, as records of a society, never recur."""
@@ -73,16 +73,16 @@ class PromptRenderer:
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
         """The last page of every kind of decision, with the decision and what else it depends on."""
-        self._asked: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
+        self._last_questions: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
         """The last page of every kind of decision that is put as it is, with its note and what else is told."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
     def prompt(
-        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
-        last = self._asked.get(decision.kind)
+        last = self._last_questions.get(decision.kind)
         if last is not None and rng is None and self._puts_alike(last, decision, shown, extra):
             page = last[3]
         elif decision.view.facts.get("alone"):
@@ -102,7 +102,7 @@ class PromptRenderer:
         self,
         last: tuple[Decision, str | None, Mapping[str, Any], CachedPrompt],
         decision: Decision,
-        shown: Shown,
+        shown: MemoryView,
         extra: Mapping[str, Any],
     ) -> bool:
         """Whether the last page of this kind serves again: in most rounds nothing but the past has changed."""
@@ -115,10 +115,10 @@ class PromptRenderer:
         )
 
     def _page_for(
-        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
         """The decision with the titles and the round that it is put with, and its page."""
-        original, decision = decision, self.titled(shifted(decision, shown.before))
+        original, decision = decision, self.with_titles(shifted(decision, shown.before))
         order = self.labelling.order_of(decision, rng)
         manner = (order, shown.note, extra)
         last = self._pages.get(decision.kind)
@@ -127,14 +127,16 @@ class PromptRenderer:
             last = self._pages[decision.kind] = (decision, manner, page)
         page = last[2]
         if decision is original and rng is None and decision.view.game.has_table:
-            self._asked[decision.kind] = (decision, shown.note, extra, page)
+            self._last_questions[decision.kind] = (decision, shown.note, extra, page)
         return decision, page
 
-    def rules(self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]) -> str:
+    def rules(
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
+    ) -> str:
         """What a prompt says before the past and the question: the system's words and the rules."""
         if decision.view.facts.get("alone"):
             return ""
-        decision = self.titled(shifted(decision, shown.before))
+        decision = self.with_titles(shifted(decision, shown.before))
         page = self.page_of(decision, self.labelling.order_of(decision, rng), shown.note, extra)
         live = {"round": decision.view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         values = self.live_values(page, decision, live, None)
@@ -272,7 +274,7 @@ class PromptRenderer:
             return None
         if not page.decision.view.game.has_table:
             return None
-        if "talk" in page.decision.view.facts or self._told_file(page.decision) is not None:
+        if "talk" in page.decision.view.facts or self._talk_file(page.decision) is not None:
             return None
         question = library.marked(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -327,7 +329,7 @@ class PromptRenderer:
 
     def fields(self, decision: Decision) -> str:
         """What the fields of a page have to hold where a person answers a record, in words."""
-        view = self.titled(decision).view
+        view = self.with_titles(decision).view
         values = self._values(view, naming(self.framing, view.game, view.seat), {})
         return self._record(decision.form, values, PAGE)
 
@@ -387,13 +389,13 @@ class PromptRenderer:
             asked = rule_question(self.library, decision, self.framing.story, values)
         else:
             asked = self.library.fill(self._question_file(decision), values)
-        if (file := self._told_file(decision)) is not None:
+        if (file := self._talk_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
         if "talk" not in facts:
             return asked
         return self.library.fill(talk_files(facts)[1], {**values, "question": asked})
 
-    def _told_file(self, decision: Decision) -> str | None:
+    def _talk_file(self, decision: Decision) -> str | None:
         view = decision.view
         return told_file(self.library, view.mechanism, decision.kind, self.framing.wording, view.facts)
 
@@ -426,7 +428,9 @@ class PromptRenderer:
                 "the lower of two claims decides"
             )
         for seat in range(game.seats):
-            view = self.titled(Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))).view
+            view = self.with_titles(
+                Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))
+            ).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
                 self.blocks.opening(values), self.blocks.introduction(values), self._own_system(values)
@@ -436,7 +440,7 @@ class PromptRenderer:
                 return f"{error} (the game carries no such words)"
         return None
 
-    def titled(self, decision: Decision) -> Decision:
+    def with_titles(self, decision: Decision) -> Decision:
         """The decision with seats called by the titles that the game carries, where the framing wants it."""
         view, names = decision.view, self.framing.names
         if view.game is not self._game:

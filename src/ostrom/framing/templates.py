@@ -48,7 +48,7 @@ def text_of(path: Path, within: Path | None = None) -> str:
 
 
 @lru_cache(maxsize=512)
-def taken_in(tree: nodes.Template) -> tuple[str, ...]:
+def included_files(tree: nodes.Template) -> tuple[str, ...]:
     """The files that a template takes in; their names are never computed."""
     kinds = (nodes.Include, nodes.Import, nodes.FromImport)
     named = [getattr(node, "template", None) for node in tree.find_all(kinds)]

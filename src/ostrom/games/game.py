@@ -135,7 +135,7 @@ class Game:
         """What each seat is paid at a profile of action indices."""
         raise NotImplementedError
 
-    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
+    def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
         """What a seat is told that each is paid at a profile; nearly always what is paid."""
         raise NotImplementedError
 

@@ -130,7 +130,7 @@ class AbsentMechanism(Mechanism):
         rules.name, rules.one_shot = name, True  # type: ignore[misc]
         return rules
 
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
         """The same."""
         return self
 

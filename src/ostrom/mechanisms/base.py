@@ -76,7 +76,7 @@ class Mechanism(ABC):
         """The types of a society's players, in order; by default one player per type and seat."""
         return [name for name in names for _ in range(seats)]
 
-    def sized(self, players: int) -> Mechanism:  # noqa: ARG002
+    def for_players(self, players: int) -> Mechanism:  # noqa: ARG002
         """This mechanism for so many players; only societies differ by it."""
         return self
 
@@ -112,7 +112,7 @@ class Mechanism(ABC):
         """An upper bound of what one of so many players of a match is asked; by default an equal share."""
         return -(-self.most_decisions(game) // players)
 
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
         """This mechanism with the facts of the preparations of a match's players, by seat."""
         raise NotImplementedError(f"{self.name} needs no preparations, got {len(outcomes)}")
 
@@ -120,7 +120,7 @@ class Mechanism(ABC):
         """An upper bound of the rounds of a match."""
         return max(1, int(getattr(self, "rounds", 1)), self.longest_history(game) + 1)
 
-    def lasting(self, rounds: int) -> Self:
+    def with_rounds(self, rounds: int) -> Self:
         """These rules for a match of exactly so many rounds, where they have rounds; what players are told stays."""
         changed = copy(self)
         if "rounds" in vars(changed):
@@ -153,7 +153,7 @@ class Mechanism(ABC):
     may_talk: ClassVar[bool] = True
     """Whether players can talk around these rules (``talk: {...}``)."""
 
-    def bystander(self, view: View, seat: int) -> View:
+    def observer_view(self, view: View, seat: int) -> View:
         """What a seat that is not asked now may know when it talks; ``view`` is that of a seat that is asked.
 
         By default the same, without what a game by a rule tells the seat whose turn it is. Rules whose facts hold what
@@ -272,10 +272,10 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
     return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
 
 
-Asked: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
+AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
 
 
-def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
+def relay(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
     """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
     due = next(play)
     while True:
@@ -287,15 +287,15 @@ def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
             return outcome
 
 
-class UnderRules(Mechanism):
+class DelegatingMechanism(Mechanism):
     """A mechanism whose rounds are those of the ``rules`` that it holds."""
 
     rules: Mechanism
 
-    def lasting(self, rounds: int) -> Self:
+    def with_rounds(self, rounds: int) -> Self:
         """This mechanism over rules that last so many rounds."""
         changed = copy(self)
-        changed.rules = self.rules.lasting(rounds)
+        changed.rules = self.rules.with_rounds(rounds)
         return changed
 
     def most_rounds(self, game: Game) -> int:
@@ -315,7 +315,7 @@ class UnderRules(Mechanism):
         return self.rules.weights(rounds)
 
 
-class Around(UnderRules):
+class WrappedMechanism(DelegatingMechanism):
     """A mechanism that leaves everything to the ``rules`` inside but what a subclass adds.
 
     What the rules alone have (``rounds``, ``noise``, ``window``) is read through it, as tables and charts ask for it.
@@ -348,13 +348,13 @@ class Around(UnderRules):
         """Delegates to the wrapped rules."""
         return self.rules.population(names, seats)
 
-    def sized(self, players: int) -> Mechanism:
+    def for_players(self, players: int) -> Mechanism:
         """This wrapper around rules for so many players."""
-        return self.around(self.rules.sized(players))
+        return self.around(self.rules.for_players(players))
 
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
         """This wrapper around rules that have the players' preparations."""
-        return self.around(self.rules.given(outcomes))
+        return self.around(self.rules.with_preparations(outcomes))
 
     def check(self, game: Game) -> None:
         """Delegates to the wrapped rules."""
@@ -364,9 +364,9 @@ class Around(UnderRules):
         """Delegates to the wrapped rules, without the wrapper: a player prepares alone."""
         return self.rules.preparation(game, seat)
 
-    def bystander(self, view: View, seat: int) -> View:
+    def observer_view(self, view: View, seat: int) -> View:
         """Delegates to the wrapped rules."""
-        return self.rules.bystander(view, seat)
+        return self.rules.observer_view(view, seat)
 
     def brief(self) -> Mechanism:
         """This wrapper around brief rules."""

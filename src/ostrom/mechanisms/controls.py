@@ -15,7 +15,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.base import Around, Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.base import Mechanism, WrappedMechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 from ostrom.mechanisms.recognition import Recognised
 
@@ -53,7 +53,7 @@ def induced_game(rules: Mechanism, game: Game) -> Game | None:
 
 def powerless(rules: Mechanism) -> Mechanism | None:
     """The rules without their power, and with all that is around them; None where that has no meaning."""
-    if isinstance(rules, Around):
+    if isinstance(rules, WrappedMechanism):
         inside = powerless(rules.rules)
         return None if inside is None else rules.around(inside)
     return rules.powerless() if isinstance(rules, LosesPower) else None
@@ -99,12 +99,12 @@ class OneShotControl(Mechanism):
         if self.control == "induced":
             self._played(game)
         elif self.control == "length":
-            self._told(game)
+            self._rules_facts(game)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask every seat once."""
         played = self._played(game)
-        facts = self._told(game)
+        facts = self._rules_facts(game)
         answers = yield [act(View(played, seat, self.name, facts=facts)) for seat in range(game.seats)]
         profile = profile_of(played, answers)
         payoffs, expected = played.payoff(profile), expected_payoffs(played, answers)
@@ -127,7 +127,7 @@ class OneShotControl(Mechanism):
             )
         return induced
 
-    def _told(self, game: Game) -> Mapping[str, Any]:
+    def _rules_facts(self, game: Game) -> Mapping[str, Any]:
         """For a text of the same length: whose rules it is as long as, and what those rules would speak of."""
         if self.control != "length":
             return {}

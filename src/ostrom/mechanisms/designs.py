@@ -106,7 +106,7 @@ class Designed(Mechanism):
         """The design that the player at a seat has to make first; None where designs are given."""
         return None if self.fixed else Design(self, seat)
 
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
         """A copy of the mechanism with the designs of a match's players, by seat."""
         ready = copy(self)
         ready.designs = [_plain(facts["design"]) for facts in outcomes]

@@ -294,7 +294,7 @@ def unplayed_rounds(game: Game, last: int, count: int) -> list[Round]:
     return [Round(last + n, (), nothing, what=what) for n in range(1, count + 1)]
 
 
-def asked_at_once(view: View, player: int) -> Decision:
+def act_now(view: View, player: int) -> Decision:
     """The question of a seat in a round that one step settles."""
     game = view.game
     if game.has_table:

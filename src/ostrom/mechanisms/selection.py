@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from ostrom.ground.parameters import Amount, Count, OneOf, Share, options_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.societies import Life
+from ostrom.mechanisms.societies import SocietyState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +150,7 @@ class Imitation:
         stated = given if isinstance(given, str) else given or {}
         return None if given is None else options_of(cls, stated, "imitation", first="rule")
 
-    def step(self, life: Life, number: int) -> None:
+    def step(self, life: SocietyState, number: int) -> None:
         """Draw members after a round, each of which may take over the way of another member."""
         if number % self.every:
             return

@@ -23,7 +23,7 @@ from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import settled
-from ostrom.mechanisms.statements import StatementForm, asked_times, check_stating, statements, times_of
+from ostrom.mechanisms.statements import StatementForm, check_stating, statement_count, statements, times_of
 
 FEW_ROUNDS = 4
 """Rounds of a brief society."""
@@ -68,24 +68,24 @@ def record_of(
 class LazyFacts(Mapping[str, Any]):
     """Facts of which some are computed at first use: few of those who are asked look at a record."""
 
-    __slots__ = ("_computed", "_known")
+    __slots__ = ("_computed", "_facts")
 
     def __init__(self, known: dict[str, Any], computed: Mapping[str, Callable[[], Any]]) -> None:
-        self._known, self._computed = known, computed
+        self._facts, self._computed = known, computed
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._known and key in self._computed:
-            self._known[key] = self._computed[key]()
-        return self._known[key]
+        if key not in self._facts and key in self._computed:
+            self._facts[key] = self._computed[key]()
+        return self._facts[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._known, **self._computed})
+        return iter({**self._facts, **self._computed})
 
     def __len__(self) -> int:
-        return len({**self._known, **self._computed})
+        return len({**self._facts, **self._computed})
 
     def __contains__(self, key: object) -> bool:
-        return key in self._known or key in self._computed
+        return key in self._facts or key in self._computed
 
 
 def called(player: int, names: Sequence[str], reader: int) -> str:
@@ -104,7 +104,7 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 
 
 @dataclass(slots=True)
-class Life:
+class SocietyState:
     """A society under way."""
 
     game: Game
@@ -167,7 +167,7 @@ class SocietyRules(Mechanism):
         if own == "memory":
             self.told |= {"own": own, "repeated": True}
 
-    def sized(self, players: int) -> Self:
+    def for_players(self, players: int) -> Self:
         """The society of so many players."""
         grown = copy(self)
         grown.players = players
@@ -178,29 +178,29 @@ class SocietyRules(Mechanism):
 
     def brief(self) -> Self:
         """So many rounds that records are full and that something was asked between them."""
-        return self.lasting(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
+        return self.with_rounds(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
     def members(self, game: Game) -> int:
         """How many players there are; without a study, one per seat."""
         return game.seats if self.players is None else self.players
 
-    def begin(self, game: Game, streams: Streams) -> Life:
+    def begin(self, game: Game, streams: Streams) -> SocietyState:
         """The society before its first round."""
         count = self.members(game)
         names = pseudonyms(count, streams)
-        life = Life(game, streams, count, names, list(range(count)), own=[[] for _ in range(count)])
+        life = SocietyState(game, streams, count, names, list(range(count)), own=[[] for _ in range(count)])
         life.facts["names"] = list(names)
         return life
 
     @abstractmethod
-    def tables(self, life: Life, number: int) -> list[Table]:
+    def tables(self, life: SocietyState, number: int) -> list[Table]:
         """Who meets whom in a round: a player per seat, or one player who meets all of its neighbours at once."""
 
     @abstractmethod
-    def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
+    def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
         """What a member is asked at its table."""
 
-    def between(self, life: Life, number: int) -> Steps:  # noqa: ARG002
+    def between(self, life: SocietyState, number: int) -> Steps:  # noqa: ARG002
         """What happens after a round, before the next one."""
         yield from ()
 
@@ -250,7 +250,7 @@ class SocietyRules(Mechanism):
         """The seat from which a member sees the game."""
         return 0
 
-    def _statements(self, life: Life, number: int, when: str) -> Steps:
+    def _statements(self, life: SocietyState, number: int, when: str) -> Steps:
         """What every member states at the same time."""
         game, who = life.game, []
         for player in range(life.count):
@@ -261,7 +261,12 @@ class SocietyRules(Mechanism):
         return statements(who, self.state_as, when)
 
     def settle(
-        self, life: Life, tables: Sequence[Table], given: dict[int, Answer], number: int, missing: Missing | None
+        self,
+        life: SocietyState,
+        tables: Sequence[Table],
+        given: dict[int, Answer],
+        number: int,
+        missing: Missing | None,
     ) -> list[Round]:
         """What the answers come to, table by table."""
         game, rounds = life.game, []
@@ -281,21 +286,21 @@ class SocietyRules(Mechanism):
                 rounds.append(replace(played, players=table))
         return rounds
 
-    def seen(self, life: Life, player: int, played: Round) -> Round:
+    def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """A round as a member sees it in its memory: its co-players by the names that they have."""
         names = [called(who, life.names, player) for who in played.players]
         return Round(
             played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
         )
 
-    def _remember(self, life: Life, played: ByPlayer) -> None:
+    def _remember(self, life: SocietyState, played: ByPlayer) -> None:
         if self.own == "memory":
             for player, round_ in played.items():
                 life.own[player].append(self.seen(life, player, round_))
 
     def most_decisions(self, game: Game) -> int:
         """Everybody decides in every round, and states its strategy as often as it is asked to."""
-        return (self.rounds + asked_times(self.state, self.state_as)) * self.members(game)
+        return (self.rounds + statement_count(self.state, self.state_as)) * self.members(game)
 
     def check(self, game: Game) -> None:
         """Strategies are stated for two seats with two actions."""
@@ -341,7 +346,7 @@ class Rewiring:
         """Everybody who is asked may propose, and every proposal may be somebody else's to accept."""
         return 2 * self.asked(count) * ((rounds - 1) // self.every)
 
-    def steps(self, life: Life, number: int, name: str, told: Mapping[str, Any]) -> Steps:
+    def steps(self, life: SocietyState, number: int, name: str, told: Mapping[str, Any]) -> Steps:
         """Ask for cuts and proposals, then for acceptances; then change the links."""
         if number % self.every:
             return
@@ -383,7 +388,7 @@ class Rewiring:
             life.facts["changes"] += [[number, kind, one, other] for one, other in unique]
 
     def _question(
-        self, kind: str, life: Life, player: int, number: int, name: str, told: Mapping[str, Any],
+        self, kind: str, life: SocietyState, player: int, number: int, name: str, told: Mapping[str, Any],
         near: list[int], far: list[int],
     ) -> Decision:  # fmt: skip
         window = int(told["window"])

@@ -19,7 +19,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
 from ostrom.ground.words import listed
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 from ostrom.mechanisms.rounds import form_of
 
@@ -106,12 +106,12 @@ def statements(
         yield words
 
 
-def asked_times(times: Sequence[str], how: str) -> int:
+def statement_count(times: Sequence[str], how: str) -> int:
     """How many questions about its strategy a player is asked in a match at most."""
     return len(times) * (2 if how == "words" else 1)
 
 
-class Stated(Around):
+class Stated(WrappedMechanism):
     """The same rules, with statements of strategies that nobody else is told: ``mechanism: {name: ..., state: after}``.
 
     Every player is asked ``before`` the first round, ``during`` the match (in the middle) or ``after`` it, or at
@@ -135,7 +135,7 @@ class Stated(Around):
         """Let the rules ask; statements come before the first question of a round, and at the end."""
         reached, middle, views = 0, max(2, self.most_rounds(game) // 2 + 1), list[View]()
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             nonlocal reached, views
             views = [decision.view for decision in due]
             number = max(view.round for view in views)
@@ -159,13 +159,14 @@ class Stated(Around):
         views = [unpredicting(view) for view in views]
         by_seat = {view.seat: view for view in views}
         seats = [
-            (seat, self.rules.bystander(by_seat.get(seat, views[0]), seat), None) for seat in range(views[0].game.seats)
+            (seat, self.rules.observer_view(by_seat.get(seat, views[0]), seat), None)
+            for seat in range(views[0].game.seats)
         ]
         return statements(seats, self.state_as, when)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its statements if it has a seat."""
-        stated = asked_times(self.state, self.state_as) if player < game.seats else 0
+        stated = statement_count(self.state, self.state_as) if player < game.seats else 0
         return super().decisions_of(game, player, players) + stated
 
 
@@ -173,7 +174,7 @@ Predictors = Annotated[Literal["players", "observer"] | None, InWords("players, 
 Watched = Annotated[Annotated[int, Ge(1)] | None, InWords("the number of a seat")]
 
 
-class Predicted(Around):
+class Predicted(WrappedMechanism):
     """The same rules, with predictions of what seats are about to do: nobody is told one, and no history holds one.
 
     ``predict: players`` lets each seat predict the others, ``observer`` adds a player who has no seat and predicts all
@@ -208,7 +209,7 @@ class Predicted(Around):
         """Let the rules ask; predictions come before the actions that they are about."""
         reached = 0
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             nonlocal reached
             first = due[0]
             if first.kind == "act" and (not game.has_table or first.view.round > reached):
@@ -224,7 +225,7 @@ class Predicted(Around):
         if game.has_table and len(due) < game.seats:
             by_seat = {decision.view.seat: decision for decision in due}
             acting = [
-                by_seat.get(seat) or replace(due[0], player=seat, view=self.rules.bystander(due[0].view, seat))
+                by_seat.get(seat) or replace(due[0], player=seat, view=self.rules.observer_view(due[0].view, seat))
                 for seat in range(game.seats)
             ]
         if self.predict == "players":

@@ -15,7 +15,7 @@ from ostrom.ground.errors import GameError, ParameterError, brief
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, seat_key, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, seat_key, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -208,7 +208,7 @@ SILENT = ("state", "code")
 """Questions about a player's own strategy: no round begins with them, so nobody talks before them."""
 
 
-class Talking(Around):
+class Talking(WrappedMechanism):
     """The same rules with talk; what their questions tell a player grows by the messages that it has heard.
 
     A missed message is an empty one: only what the rules themselves ask for can void a round. In a society
@@ -239,7 +239,7 @@ class Talking(Around):
         """Let the rules ask; talk comes before the first question of a round."""
         floor = _Floor(self, game, streams)
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             if floor.opens(due):
                 yield from floor.talk(due)
             return (yield [replace(d, view=floor.heard(d.player, d.view)) for d in due])
@@ -357,7 +357,7 @@ class _Floor:
         speakers = []
         for player in players if self.sender is None else [self.sender]:
             decision = by_player.get(player)
-            view = self.rules.bystander(first, player) if decision is None else decision.view
+            view = self.rules.observer_view(first, player) if decision is None else decision.view
             others = [other for other in players if other != player] if self.rules_of_talk.private else []
             receivers: dict[str, Message] = {self._key(other): {"to": other} for other in others}
             receivers |= {name: {"channel": name} for name in self._channels_of(player)}

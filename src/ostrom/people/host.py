@@ -103,13 +103,13 @@ class Host:
         for who in self.register.participants():
             self.known[who.source, who.external] = who
             if self.plan.book.visits.get(who.visit) is None or who.visit not in self.live_visits:
-                self._welcome(who.visit, who.code, who.test, who.language, who.joined)
+                self._add_live_visit(who.visit, who.code, who.test, who.language, who.joined)
         tombs = self.register.tombstones()
         left = {code: kind for code, _, kind, _ in self.register.events() if kind in LEAVING}
         for visit, visitor in self.plan.book.visits.items():
             if visit not in self.live_visits:  # the register is older than the journal, or was erased from
                 self.strangers += visitor.code not in tombs
-                self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
+                self._add_live_visit(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
         for visit, live in self.live_visits.items():
             booking = self.plan.book.visits.get(visit)
             if booking is not None and booking.code != live.code:
@@ -133,7 +133,7 @@ class Host:
         await self.register.flush()
         self.ready.set()
 
-    def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> LiveVisit:
+    def _add_live_visit(self, visit: int, code: str, test: bool, language: str, began: float) -> LiveVisit:
         now = asyncio.get_running_loop().time()
         live = LiveVisit(visit, code, test, language, began, now, max(0.0, time.time() - began), seen=now)
         self.live_visits[visit] = self.codes[code] = live
@@ -179,7 +179,7 @@ class Host:
         visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
         who = Participant(new_code(), visit, source, external, session, test or self.test, language, time.time())
         self.known[source, external] = who
-        live = self._welcome(visit, who.code, who.test, language, who.joined)
+        live = self._add_live_visit(visit, who.code, who.test, language, who.joined)
         self.register.join(who)
         await self.register.flush()
         self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
@@ -270,7 +270,7 @@ class Host:
         live.table, live.player = seat.unit, seat.player
         time_, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
         over = self._over.setdefault(seat.unit, loop.create_future())
-        begun = self._gather(seat.unit, seat.player)
+        begun = self._start_when_complete(seat.unit, seat.player)
         while not over.done():
             left = asyncio.ensure_future(live.left.wait())
             waiting: set[asyncio.Future[Any]] = {over} if begun else {over, left}
@@ -290,7 +290,7 @@ class Host:
         live.table = live.player = live.answered = None
         return {"points": result.points, "missed": result.missed, "ended": live.leaving or result.ended}
 
-    def _gather(self, table: int, player: int) -> bool:
+    def _start_when_complete(self, table: int, player: int) -> bool:
         """Start a match as soon as all its people sit at the table; one that is over is not played again."""
         if self.journal.ended(table) is not None:
             self._over[table].set_result(None)
@@ -388,9 +388,9 @@ class Host:
         return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
 
     def _missed(self, entry: Open) -> Answer:
-        return Answer(None, "missed", facts=self._kept(self.visit_at(entry.unit, entry.player), entry))
+        return Answer(None, "missed", facts=self._timing_facts(self.visit_at(entry.unit, entry.player), entry))
 
-    def _kept(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
+    def _timing_facts(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
         seen_at = None if entry.shown is None else live.offset(entry.shown)
         facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
@@ -413,7 +413,7 @@ class Host:
                 await self.register.flush()
             finally:
                 entry.claimed = False
-        answer = Answer(value, "person", facts={**self._kept(live, entry), **facts})
+        answer = Answer(value, "person", facts={**self._timing_facts(live, entry), **facts})
         if not self.inbox.settle(entry, answer):
             return False
         live.resumed, live.result = False, None if entry.unit % self.plan.stride == 0 else live.result

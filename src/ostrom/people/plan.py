@@ -69,7 +69,7 @@ class PeoplePlan(StudyPlan):
         return plan
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
         """Why `ostrom resume` does not go on with a run with people, and that `ostrom serve` does."""
         return "is a study with people; `ostrom serve` with its study file goes on with it"
 
@@ -237,7 +237,7 @@ class PeoplePlan(StudyPlan):
             if seat != self.persons(cell, key)[0]
         )
         values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
-        return Values({name: _said(value) for name, value in values.items() if value is not None}, kinds)
+        return Values({name: _as_words(value) for name, value in values.items() if value is not None}, kinds)
 
     def check_texts(self) -> None:
         """Refuse texts that ask for values which are not there, or claim what is so in no cell."""
@@ -387,22 +387,22 @@ class PeoplePlan(StudyPlan):
         needs: tuple[int, ...] = ()
         if cell.preparations:
             needs = tuple(index + 1 + seat for seat in range(cell.game.seats))
-        mechanism = cell.mechanism.sized(len(players))
+        mechanism = cell.mechanism.for_players(len(players))
         return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """One match of every game in every cell, and what its players prepare."""
-        return ((unit, configs) for number in range(self.cells) for unit, configs in self._asked_in(number))
+        return ((unit, configs) for number in range(self.cells) for unit, configs in self._units_in(number))
 
     def matches_in(self, number: int) -> Iterator[Unit]:
         """One match of every game in a cell."""
-        return (unit for unit, _ in self._asked_in(number) if unit.kind == "match")
+        return (unit for unit, _ in self._units_in(number) if unit.kind == "match")
 
-    def _asked_in(self, number: int) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def _units_in(self, number: int) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         for key in self.people_of(number).order:
             cell = self.variant(number, key)
             players = cell.seatings[0]
-            rules, label, facts = cell.mechanism.sized(len(players)), unit_key(cell.labels, [key]), []
+            rules, label, facts = cell.mechanism.for_players(len(players)), unit_key(cell.labels, [key]), []
             for seat in range(cell.game.seats if cell.preparations else 0):
                 design = rules.preparation(cell.game, seat)
                 assert design is not None
@@ -412,12 +412,12 @@ class PeoplePlan(StudyPlan):
                 )  # fmt: skip
                 facts.append(rehearsed_facts(unit))
                 yield unit, [players[seat].config]
-            rules = rules.given(facts) if facts else rules
+            rules = rules.with_preparations(facts) if facts else rules
             unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
             yield unit, [seated.config for seated in players]
 
 
-def _said(value: Any) -> str:
+def _as_words(value: Any) -> str:
     """A value as a text says it: money as it is written, numbers without a tail of zeros."""
     if isinstance(value, Decimal):
         return f"{value:.2f}" if value == round(value, 2) else f"{value.normalize():f}"

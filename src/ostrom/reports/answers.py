@@ -228,7 +228,7 @@ def settings(data: RunData) -> list[str]:
     return setting_names
 
 
-def asked_factors(data: RunData) -> list[str]:
+def answer_factors(data: RunData) -> list[str]:
     """What the answer is about, in the order of its lines: factors, then who, then where was played."""
     where = settings(data)
     who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
@@ -263,7 +263,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
     if name is None:
         return None
     measure = measures.named(name)
-    where, factors = settings(data), asked_factors(data)
+    where, factors = settings(data), answer_factors(data)
     own = [line for factor in factors if factor not in where for line in _lines(data, measure, factor)]
     # Differences between games are no part of the question: they must not make its intervals wider.
     families = [

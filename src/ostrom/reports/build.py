@@ -14,7 +14,7 @@ import yaml
 from markupsafe import Markup
 
 from ostrom.analysis.population import EARLIER, population_words
-from ostrom.analysis.registered import Standing, standing
+from ostrom.analysis.registered import RegistrationStatus, standing
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
@@ -24,10 +24,10 @@ from ostrom.reports.answers import ReportAnswers, answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
-from ostrom.reports.declared import panel_name, panel_of, panels
+from ostrom.reports.declared import panel_name, panel_of, shown_with
 from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
-from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
+from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.renderer import MANY, Renderer
 from ostrom.reports.words import pretty
@@ -41,7 +41,7 @@ class Report:
     failures: tuple[str, ...] = ()
     so_far: str = ""
     """How far its runs are that are not at their end."""
-    standing: Standing = field(default_factory=Standing)
+    standing: RegistrationStatus = field(default_factory=RegistrationStatus)
     """What it says of registrations."""
     answers: ReportAnswers | None = None
     """The first screen."""
@@ -72,11 +72,14 @@ def build_report(
     ``intervals`` they show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
     """
     need_extras()
+    if not data.rows.get("matches") and not data.rows.get("visits"):
+        raise UsageError(
+            f"{data.name}: no match has ended, so there is nothing to report ({data.so_far or 'none is planned'})"
+        )
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-        if data.rows.get("visits"):  # who took part stands on the page, whether or not the study names it
-            named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
-            wanted = [*(name for name in panels.names() if name.startswith("people_") and name not in named), *wanted]
+        named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
+        wanted = [*(name for name in shown_with(data.rows) if name not in named), *wanted]
     before = INTERVALS.set(intervals)
     try:
         with ReportFiles(data, safe=safe, home=home) as context:
@@ -102,7 +105,9 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
     return replace(report_of(context.write(page), [first, *sections], [data], registered), answers=summary)
 
 
-def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing) -> Report:
+def report_of(
+    path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: RegistrationStatus
+) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
     failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
     whose = population_words(runs)
@@ -242,7 +247,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
         self.files[f"tables/{file}.md"] = as_markdown(table)
         self.files[f"tables/{file}.tex"] = as_latex(table)
-        return shown_table(table, file, always_open=always_open)
+        return page_table(table, file, always_open=always_open)
 
     def _name(self, kind: str, wish: str) -> str:
         return file_name(wish, self._names[kind])
@@ -354,7 +359,7 @@ def write_chart_file(
         section = Section("figure", heading)
         markup = both_widths(figure.chart, "f", figure.canvas)
         section.figures.append(ShownFigure(markup, figure.caption, figure.alt, ""))
-        section.tables.append(shown_table(table, "", always_open=True))
+        section.tables.append(page_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()
     try:
         write_atomically(path, data)

@@ -12,7 +12,7 @@ from ostrom.games import is_game_file
 from ostrom.ground.errors import OstromError
 from ostrom.ground.python_files import references
 from ostrom.ground.words import how_many
-from ostrom.reports.answers import answers, asked_factors, headline_measure, keep_result, settings
+from ostrom.reports.answers import answer_factors, answers, headline_measure, keep_result, settings
 from ostrom.reports.cells import DONE, levels, policy_warnings, varied
 from ostrom.reports.chart import Chart
 from ostrom.reports.charts.curve import Curve
@@ -83,9 +83,9 @@ def warnings(data: RunData) -> list[str]:
     """What must be seen before any figure."""
     by_state = states(data)
     done, rest = by_state.get("done", 0), {k: v for k, v in by_state.items() if k != "done"}
-    doubtful = policy_warnings(data)
+    lazily_verified = policy_warnings(data)
     if done == data.planned:
-        return doubtful
+        return lazily_verified
     waiting = data.planned - sum(by_state.values())
     parts = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
     if waiting:
@@ -93,7 +93,7 @@ def warnings(data: RunData) -> list[str]:
     return [
         f"The run is not complete: {number(done)} of {number(data.planned)} matches are done "
         f"({', '.join(parts)}). Results cover finished matches only.",
-        *doubtful,
+        *lazily_verified,
     ]
 
 
@@ -217,7 +217,7 @@ def first_chart(data: RunData) -> Chart | None:
     if name is None:
         return None
     many = {f: len(levels(data, f)) for f in [*varied(data), "agent"]}
-    factors = [f for f in [*asked_factors(data), *many] if many.get(f, 0) > 1]
+    factors = [f for f in [*answer_factors(data), *many] if many.get(f, 0) > 1]
     if not factors:
         return Dots(name, "agent")
     # A course along numbers tells more than rows of them: of the first two factors it is the one along x.

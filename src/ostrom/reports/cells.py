@@ -31,7 +31,7 @@ def shows_bounds(e: Estimate) -> bool:
     return e.cautious and e.low is not None and e.bound_low is not None
 
 
-def marks_told(estimates: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
+def legend_note(estimates: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
     """What the marks of a chart are, in one sentence."""
     few = [e for e in estimates if drawn_values(e)["points"]]
     rings = "rings are single matches and ticks their means"
@@ -99,7 +99,7 @@ def varied(data: RunData) -> list[str]:
     return [name for name in data.factors if len(levels(data, name)) > 1]
 
 
-def agents_are_told_by_factors(data: RunData) -> bool:
+def factors_identify_agents(data: RunData) -> bool:
     """Whether every cell has one agent, so that the factors alone say who played."""
     cells = "".join(f", {quoted(name)}" for name in data.factors)
     rows = data.records(

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Literal, Self
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, split_by, trend
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import ALL, asked_agents, averaged_words
+from ostrom.analysis.population import ALL, agents_in_question, averaged_words
 from ostrom.analysis.units import Observations, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.words import PLURALS, how_many
 from ostrom.reports.canvas import WIDE, Canvas
-from ostrom.reports.cells import drawn_values, levels_met, marks_told, why_nothing
+from ostrom.reports.cells import drawn_values, legend_note, levels_met, why_nothing
 from ostrom.reports.files import file_name
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -168,7 +168,7 @@ class Chart(Panel):
 
     def values(self, data: RunData, measure: Measure | None = None) -> Observations:
         """The values that the chart shows."""
-        agents = asked_agents(self.agents, self.used, self.compared)
+        agents = agents_in_question(self.agents, self.used, self.compared)
         return observations(data, measure or self.measure, self.where, agents)
 
     def estimates(self, data: RunData) -> list[Estimate]:
@@ -218,7 +218,7 @@ class Chart(Panel):
         name = self.file_name
         figures = []
         if (chart := self.chart(data, cells)) is not None:
-            caption = " ".join(filter(None, (self.drawn_as(cells), rests_on(cells), averages(cells))))
+            caption = " ".join(filter(None, (self.drawn_as(cells), sample_sizes_text(cells), averages(cells))))
             values = [e.value for e in cells]
             alt = f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt, self.canvas))
@@ -245,13 +245,9 @@ class Chart(Panel):
     def headline(self, cells: Sequence[Estimate]) -> str:
         """What the chart shows, in one sentence."""
         if self.contrast is not None or self.trend is not None:
-            clear = sum(e.low is not None and e.high is not None and 0 not in e for e in cells)
-            what = "differences" if self.contrast else "slopes"
-            chance = (
-                f"; where nothing differs, chance alone would turn about {len(cells) / 20:.2g}"
-                if len(cells) > 1
-                else ""
-            )
+            tested = [e for e in cells if e.low is not None]
+            clear, what = sum(0 not in e for e in tested), "differences" if self.contrast else "slopes"
+            chance = f"; if there were none, chance would show about {len(tested) / 20:.2g}" if len(tested) > 1 else ""
             return f"{clear} of {len(cells)} {what} are clear, each at 95 %{chance}."
         if len(cells) == 1:
             return f"{self.measure.title}: {cells[0]}."
@@ -266,7 +262,7 @@ class Chart(Panel):
         """How value and interval are drawn, in one sentence."""
         if self.bands == "sd":
             return "Marks are means, bands and whiskers one standard deviation over matches."
-        return marks_told(cells)
+        return legend_note(cells)
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """What a reader must know: what is measured, and what estimates say of themselves."""
@@ -312,7 +308,7 @@ def averages(estimates: Sequence[Estimate]) -> str:
     return f"{upper(words)}." if words else ""
 
 
-def rests_on(estimates: Sequence[Estimate]) -> str:
+def sample_sizes_text(estimates: Sequence[Estimate]) -> str:
     """The n and unit of a chart's estimates, with exact estimates apart."""
     sizes = sorted({e.n for e in estimates})
     unit = estimates[0].unit if sizes == [1] else PLURALS.get(estimates[0].unit, f"{estimates[0].unit}s")

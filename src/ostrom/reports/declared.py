@@ -34,8 +34,8 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
 from ostrom.ground.yaml import read_yaml
-from ostrom.reports.cells import agents, drawn_values, levels, marks_told, varied
-from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
+from ostrom.reports.cells import agents, drawn_values, legend_note, levels, varied
+from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, sample_sizes_text
 from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -95,11 +95,11 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "cell_label": cell_label,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": marks_told, "must_be": _must_be,
+    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": legend_note, "must_be": _must_be,
     "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
-    "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
+    "rests_on": sample_sizes_text, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
     "upper": upper, "varied": varied, "written": written,
@@ -413,7 +413,7 @@ class PanelRegistry(Registry[Panel]):
     @cached_property
     def _files(self) -> dict[str, str]:
         places = super()._files
-        for package in ("ostrom.reports", *own_holders(), *replications().values()):
+        for package in _holders():
             for name in declared_panels(package):
                 place = f"{package}/{FILE}"
                 if name != "use" and places.setdefault(name, place) != place:
@@ -453,6 +453,21 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
             return {}
         raise error if isinstance(error, StudyError) else StudyError(str(error), file=place) from error
     return entries
+
+
+def _holders() -> list[str]:
+    """The packages that may declare panels."""
+    return ["ostrom.reports", *own_holders(), *replications().values()]
+
+
+def shown_with(rows: Mapping[str, int]) -> list[str]:
+    """The panels that every report has whose run has rows in their table (``shown_with: TABLE``)."""
+    return sorted(
+        name
+        for package in _holders()
+        for name, spec in declared_panels(package).items()
+        if rows.get(spec.get("shown_with", ""))
+    )
 
 
 panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")

@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.reports.canvas import Drawing
-from ostrom.reports.cells import agents, agents_are_told_by_factors, drawn_values, varied
+from ostrom.reports.cells import agents, drawn_values, factors_identify_agents, varied
 from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.theme import MAIN, MOST_COLOURS, PALETTE
 from ostrom.reports.words import is_bare, labels, pretty, written
@@ -39,7 +39,7 @@ def lay_out(data: RunData, block: str | None = None, own: Mapping[str, str] | No
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
     rest = [name for name in factors if name != chosen]
     coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
-    distinct = coloured or len(who) == 1 or agents_are_told_by_factors(data)
+    distinct = coloured or len(who) == 1 or factors_identify_agents(data)
     rows = rest if rest and distinct else [*rest, "agent"]
     return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who, own=own))
 

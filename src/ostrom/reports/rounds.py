@@ -16,7 +16,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
-from ostrom.reports.cells import INTERVALS, agents, agents_are_told_by_factors, levels, varied, why_nothing
+from ostrom.reports.cells import INTERVALS, agents, factors_identify_agents, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label, tones
 from ostrom.reports.marks import MOST_PANELS, curves, heat
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -134,7 +134,7 @@ class CooperationOverRounds(Panel):
         unit = "round" if width == 1 else f"round (bins of {width})"
         columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
         rows = [
-            [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
+            [*c.key.values(), c.matches, int(start), float(mean), _none_if_nan(low), _none_if_nan(high)]
             for c in curves
             for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
         ]
@@ -142,7 +142,7 @@ class CooperationOverRounds(Panel):
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) > MOST_PANELS:
-            by_factors = agents_are_told_by_factors(data)
+            by_factors = factors_identify_agents(data)
             figure = self._map(curves, data.factors if by_factors else by, width, unit, notes)
         else:
             figure = self._curves(data, curves, colour, facets, width, unit)
@@ -151,7 +151,7 @@ class CooperationOverRounds(Panel):
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """What makes colours and what makes small multiples."""
         factors, who = varied(data), agents(data)
-        distinct = len(who) == 1 or agents_are_told_by_factors(data)
+        distinct = len(who) == 1 or factors_identify_agents(data)
         if not distinct and len(who) <= MOST_COLOURS:
             return "agent", factors
         rest = factors if distinct else [*factors, "agent"]
@@ -206,8 +206,8 @@ def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]
     """The ends of a band; none where matches are too few to say how far it reaches."""
     if curve.matches < FEW and not INTERVALS.get():
         return {"low": None, "high": None}
-    return {"low": _known(low), "high": _known(high)}
+    return {"low": _none_if_nan(low), "high": _none_if_nan(high)}
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if value != value else float(value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.language import check_told, library_for
+from ostrom.agents.language import check_persona, library_for
 from ostrom.agents.past import Past
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
@@ -16,7 +16,7 @@ from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.own_words import told_by_rule
+from ostrom.framing.own_words import games_in_story
 from ostrom.games.amounts import Amounts
 from ostrom.games.describe import formula_of
 from ostrom.games.game import Game
@@ -60,7 +60,7 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
     for tool in config.tools:
         tools.build(tool, key="agent.tools", file=file)
     for name in config.params:
-        params = _known_params(config.model)
+        params = _model_params(config.model)
         if params is not None and name not in params:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
             text = unknown_key(name, params, f"the parameters of {of}")
@@ -71,7 +71,7 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
             raise StudyError(rule, file=file, key=f"agent.params.{name}", actual=config.params[name])
 
 
-def _known_params(model: str | None) -> Iterable[str] | None:
+def _model_params(model: str | None) -> Iterable[str] | None:
     """The parameters of a model; without one, those that any client takes; None where nobody knows."""
     if model is None:
         return RULES
@@ -178,7 +178,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         "layout": ("layouts", framing.layout),
     }
     for key, (kind, name) in names.items():
-        if name is not None and (key != "story" or not told_by_rule(name, library)):
+        if name is not None and (key != "story" or not games_in_story(name, library)):
             try:
                 library.need(kind, name)
             except UnknownName as error:
@@ -194,7 +194,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
     if framing.story in library.names("stories"):
         library.story(f"stories/{framing.story}.txt")
     try:
-        check_told(config, library)
+        check_persona(config, library)
     except UnknownName as error:
         raise error.at(file, error.key) from None
 

@@ -17,7 +17,7 @@ from ostrom.analysis.population import ALL, chosen_agents, names_agents
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.unit_figures import UnitFigure, comparison, shared_columns
 from ostrom.analysis.units import SETTING, NoSuchLevel, Observation, Observations, as_text, join_players, observations
-from ostrom.data.manifests import made_before_2
+from ostrom.data.manifests import is_before_2
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types
 from ostrom.engine.folder import Folder
@@ -180,8 +180,8 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
     for place, (old, new) in enumerate(zip(read_looks(path), looks, strict=False)):
         if not old.same(new):
             raise RunError(
-                f"{path / FILE}: the look after {old.seeds} seeds is on record with {_said(old)}, and the matches now "
-                f"give {_said(new)}: the run or the rules of its analysis were changed"
+                f"{path / FILE}: the look after {old.seeds} seeds is on record with {_look_text(old)}, and the matches "
+                f"now give {_look_text(new)}: the run or the rules of its analysis were changed"
             )
         if old.version != new.version:  # what was decided by an earlier rule stands
             looks[place] = old
@@ -195,7 +195,7 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:
-        agents = ALL if made_before_2(data.manifest) else rule.whose  # looks on record stand
+        agents = ALL if is_before_2(data.manifest) else rule.whose  # looks on record stand
         observed = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
         observed.need([factor])
         ((one, two),) = level_pairs(observed, factor, levels)
@@ -205,6 +205,6 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     return decide(rule, comparison(observed, sides[0], sides[1], factor, ()), seeds)
 
 
-def _said(look: Look) -> str:
+def _look_text(look: Look) -> str:
     criterion = "no criterion" if look.criterion is None else f"criterion {look.criterion:.6g}"
     return f"{criterion}, {'stop' if look.stop else 'go on'}"

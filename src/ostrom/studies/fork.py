@@ -86,7 +86,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
 
 def rules_of(unit: Unit, outcomes: Sequence[Mapping[str, Any]] | None) -> Mechanism:
     """The mechanism of a unit, with the preparations of its players."""
-    return unit.mechanism if outcomes is None else unit.mechanism.given(outcomes)
+    return unit.mechanism if outcomes is None else unit.mechanism.with_preparations(outcomes)
 
 
 class ForkPlan(StudyPlan):
@@ -107,7 +107,7 @@ class ForkPlan(StudyPlan):
         self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:
         """A line that names the command to continue the fork with."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"

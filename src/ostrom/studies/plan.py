@@ -106,7 +106,7 @@ class StudyPlan(Plan):
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
         self._cell = lru_cache(maxsize=256)(self._build_cell)
-        self._told: set[tuple[int, int]] = set()
+        self._warned: set[tuple[int, int]] = set()
         self._sound: set[int] = set()
         self._starts = self._count()
         self._check()
@@ -251,7 +251,7 @@ class StudyPlan(Plan):
         data, _ = self._data(self._place(index)[1])
         for name, value in changes.items():
             set_path(data, f"mechanism.{name}", value)
-        return self._mechanism(canonical(data["mechanism"])).sized(len(self.unit(index).players))
+        return self._mechanism(canonical(data["mechanism"])).for_players(len(self.unit(index).players))
 
     def _place(self, index: int) -> tuple[int, int, int]:
         """Replicate, cell and place within the cell of a unit."""
@@ -306,7 +306,7 @@ class StudyPlan(Plan):
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
         players, generation = cell.seating(place)
-        mechanism, needs = cell.mechanism.sized(len(players)), tuple[int, ...]()
+        mechanism, needs = cell.mechanism.for_players(len(players)), tuple[int, ...]()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
             needs = tuple(first + places[p.key, seat] for seat, p in enumerate(players))
@@ -543,9 +543,9 @@ class StudyPlan(Plan):
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
         pair = (id(config), id(game))
-        if config.kind == "strategy" or pair in self._told:
+        if config.kind == "strategy" or pair in self._warned:
             return
-        self._told.add(pair)
+        self._warned.add(pair)
         lacking = renderer_of(config, self.library).lacks(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")

@@ -238,7 +238,7 @@ def resolve_run(
     """The plan of a run on disk, as it was begun; options that are stated replace what was kept."""
     home = find_run(run, runs)
     manifest, file = home.manifest(), str(home.path / "run.json")
-    if elsewhere := plan_class(kind_of(manifest), file).gone_on_with(manifest):
+    if elsewhere := plan_class(kind_of(manifest), file).resume_hint(manifest):
         raise UsageError(f"{home.path}: {elsewhere}")
     refuse_missing_packages(home.path, manifest)
     options = load_session(home.path, options)

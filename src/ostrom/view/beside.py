@@ -21,7 +21,7 @@ from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.listing import MatchList
 from ostrom.view.match import chosen_of, marked, match_of
-from ostrom.view.viewer import Routes, Viewer, whole_number
+from ostrom.view.viewer import Routes, Viewer, parse_integer
 
 Setting = tuple[int, str, str, str]
 """Cell, game, mechanism and agents of matches, as the lists keep them."""
@@ -208,7 +208,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 def pair(viewer: Viewer, request: Request) -> Response:
     """Two matches beside each other, decision by decision; the first difference is chosen unless another is named."""
     names = str(request.path_params["run"]), str(request.path_params["other"])
-    numbers = [whole_number(str(request.path_params[key]), key) for key in ("number", "with")]
+    numbers = [parse_integer(str(request.path_params[key]), key) for key in ("number", "with")]
     sides, journals = [], []
     for name, number in zip(names, numbers, strict=True):
         with viewer.shelf.opened(name) as run:

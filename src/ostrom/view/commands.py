@@ -56,10 +56,10 @@ def pages(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise OstromError(f"this needs {error.name}: pip install 'ostrom[web]'") from None
-    from ostrom.view.shelf import Shelf
+    from ostrom.view.shelf import RunsFolder
     from ostrom.view.viewer import address_of, bound, serve_view
 
-    Shelf(runs)
+    RunsFolder(runs)
     listening, password = bound(host, port)
     address = address_of(listening)
 

@@ -16,7 +16,7 @@ import orjson
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.population import ALL, asked_agents, refuse_mixed_people
+from ostrom.analysis.population import ALL, agents_in_question, refuse_mixed_people
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
@@ -26,7 +26,7 @@ from ostrom.reports.answers import headline_measure, tied
 from ostrom.reports.card import card, findings, first_chart, headline, registered_lines, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.chart import averages
-from ostrom.reports.page import shown_table
+from ostrom.reports.page import page_table
 from ostrom.studies.run import open_run
 
 MEMORY = "200MB"
@@ -36,7 +36,7 @@ PATIENT = 30
 MOST_LEVELS = 60
 """Rows or columns of a heat table."""
 
-_made: dict[Path, tuple[float, float]] = {}
+_render_times: dict[Path, tuple[float, float]] = {}
 """When the tables of a run were made last, and how long that took."""
 
 
@@ -52,12 +52,12 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             exploratory = bool(data.manifest.get("registered"))
             answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
             if not stale:  # tables are made when they are asked for, so the answer is part of what it took
-                _made[folder] = (time.monotonic(), time.monotonic() - began)
+                _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
 
 
 def _recently(folder: Path) -> bool:
-    when, took = _made.get(folder, (-1e9, 0.0))
+    when, took = _render_times.get(folder, (-1e9, 0.0))
     return time.monotonic() - when < PATIENT * took
 
 
@@ -66,7 +66,7 @@ def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     table = headline(data)
     return {
         "registered": registered_lines(data), "warnings": warnings(data), "findings": findings(data),
-        "card": card(data), "table": None if table is None else shown_table(table, "", always_open=True),
+        "card": card(data), "table": None if table is None else page_table(table, "", always_open=True),
         "measures": usable(data), "columns": columns(data), "measure": headline_measure(data),
     }  # fmt: skip
 
@@ -136,7 +136,7 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
     # Who met whom is a table of all players, scripts among them.
-    agents = ALL if {"agent", "opponents"} <= {*by} else asked_agents(None, by)
+    agents = ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
     values = observations(data, measure, where or None, agents)
     if "agent" in values.averaged(values.rows, by):
         refuse_mixed_people([data], {row["agent"] for row in values.rows})

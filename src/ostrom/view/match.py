@@ -27,7 +27,7 @@ from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
 from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
-from ostrom.view.viewer import Routes, Viewer, run_and_number, whole_number
+from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
 Marked = list[tuple[str, str]]
 """Parts of a text, each with the group it belongs to, or none."""
@@ -118,7 +118,7 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
         yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
 
 
-SHOWN = (
+COLUMNS = (
     "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "
     "invalid missed complaints note rationale copied"
 ).split()
@@ -155,7 +155,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     learned: dict[int, dict[str, Any]] = {}
     channels = channels_of(unit)
     for row in run.rows.decisions(number):
-        fields = {name: row.get(name) for name in SHOWN}
+        fields = {name: row.get(name) for name in COLUMNS}
         if row.get("facts"):
             learned[row["round"]] = orjson.loads(row["facts"])
         fields["said"] = words_of(row["kind"], row["answer"], row["player"], channels)
@@ -304,7 +304,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 def text(viewer: Viewer, request: Request) -> Response:
     """More of a long text: the next part of it, or all that is left in a plain file."""
     name, call = run_and_number(request)
-    which, start = (str(request.path_params["name"]), whole_number(request.query_params.get("from", "0"), "from"))
+    which, start = (str(request.path_params["name"]), parse_integer(request.query_params.get("from", "0"), "from"))
     journal = holder(call, viewer.shelf.folder(name).parts).journal
     with closing(connect_read_only(journal)) as connection:
         piece = piece_of(connection, call, which, start)

@@ -67,7 +67,7 @@ def _row(viewer: Viewer, name: str) -> dict[str, Any]:
     return {"name": name, "status": viewer.watching.status(name), "check": viewer.watching.check(name)}
 
 
-def _told(viewer: Viewer, name: str, part: str) -> bytes:
+def _message(viewer: Viewer, name: str, part: str) -> bytes:
     """The message about a run that changed, drawn once for all pages that are open."""
     watching = viewer.watching
     version, event = watching.drawn.get((name, part), (None, b""))
@@ -89,7 +89,7 @@ def events(viewer: Viewer, request: Request) -> Response:
         since, seen = seen, watching.version
         changed = [name for name, at in list(watching.changed.items()) if at > since and name in watching.statuses]
         part = "_cells" if only is None else "_pulse"
-        return [_told(viewer, name, part) for name in changed if only is None or name == only]
+        return [_message(viewer, name, part) for name in changed if only is None or name == only]
 
     return stream(viewer, news, 0.25)
 

@@ -22,8 +22,8 @@ from ostrom.engine.integrity import reading
 from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
-from ostrom.view.viewer import Routes, Viewer, whole_number
-from ostrom.view.words import PLACES, PromptNews, beginning, decoded, plain, spaced, words_in
+from ostrom.view.viewer import Routes, Viewer, parse_integer
+from ostrom.view.words import PLACES, NewLines, beginning, decoded, plain, spaced, words_in
 
 WHERE = PLACES
 MOST_TYPED = 500
@@ -118,7 +118,7 @@ def search(
     place = "SELECT unit, step, player FROM calls WHERE id=?"
     for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
         with reading(journal) as connection:
-            news = PromptNews(connection)
+            news = NewLines(connection)
             for call, voice in some:
                 row = connection.execute(place, (call,)).fetchone()
                 if row is not None:
@@ -196,7 +196,7 @@ def _calls(
         return
     for journal, some in groupby(hits, lambda pair: holder(pair[0], journals)):
         with reading(journal) as connection:
-            news = PromptNews(connection)
+            news = NewLines(connection)
             for call, voice in some:
                 if time.monotonic() > until:
                     raise RunError("this search takes too long: name more words, an agent or a cell")
@@ -205,7 +205,7 @@ def _calls(
 
 
 def _says(
-    journal: sqlite3.Connection, call: int, phrases: Sequence[SearchTerm], where: Sequence[str], news: PromptNews
+    journal: sqlite3.Connection, call: int, phrases: Sequence[SearchTerm], where: Sequence[str], news: NewLines
 ) -> bool:
     """Whether a call says all phrases that are wanted, each in one of these texts, and none that must not occur."""
     lines = {name: f" {' '.join(words_in(text))} " for name, text in _texts(journal, call, news)}
@@ -224,7 +224,7 @@ def _says(
 
 
 def _excerpts(
-    journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: PromptNews
+    journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: NewLines
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
     """The texts of a call around the words."""
     for name, text in _texts(journal, call, news):
@@ -232,7 +232,7 @@ def _excerpts(
             yield from ((name, pieces) for pieces in excerpts(text, terms))
 
 
-def _texts(journal: sqlite3.Connection, call: int, news: PromptNews) -> Iterator[tuple[str, str]]:
+def _texts(journal: sqlite3.Connection, call: int, news: NewLines) -> Iterator[tuple[str, str]]:
     """The texts of a call as they are indexed."""
     row = journal.execute(
         f"SELECT {beginning('reply')}, {beginning('reasoning')}, unit, player, prompt, nth FROM calls WHERE id=?",
@@ -333,7 +333,7 @@ def asked_of(request: Request) -> dict[str, Any]:
         "q": values.get("q", "")[:MOST_TYPED],
         "where": where or list(WHERE),
         "agent": values.get("agent") or None,
-        **{name: whole_number(text, name) if (text := values.get(name)) else None for name in ("cell", "after")},
+        **{name: parse_integer(text, name) if (text := values.get(name)) else None for name in ("cell", "after")},
         "count": values.get("count") == "1",
     }
 

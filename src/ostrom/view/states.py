@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.data.rundata import FRESHNESS, kept_result
+from ostrom.data.rundata import FRESHNESS, recorded_answer
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
 from ostrom.engine.shards import CALL_BOUNDS
@@ -25,7 +25,7 @@ from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
 from ostrom.reports.words import question
-from ostrom.view.shelf import Shelf, read_run
+from ostrom.view.shelf import RunsFolder, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
 """``unknown``: it needs a game, a strategy or another part that is not installed here."""
@@ -101,7 +101,7 @@ class RunStatus:
         return self.state == FINISHED and self.bytes > LARGE
 
 
-class RunGauge:
+class StatusPoller:
     """Polls the status of one run; a run whose files have not changed is not read again."""
 
     def __init__(self, folder: Folder) -> None:
@@ -194,7 +194,7 @@ class RunGauge:
         return replace(
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
             state=RUNNING if playing else FINISHED if complete else INTERRUPTED,
-            result=kept_result(self.folder.path, entries) if entries else "",
+            result=recorded_answer(self.folder.path, entries) if entries else "",
             report=(self.folder.path / REPORT).is_file(),
             rate=self._rate() if playing else None,
             left=self._left(before.planned - done - skipped - failed) if playing else None,
@@ -307,7 +307,7 @@ WAITING = CheckResult("waiting")
 class Watching:
     """Keeps the status of all runs up to date and checks their integrity."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: RunsFolder) -> None:
         self.shelf = shelf
         self.version = 0
         self.statuses: dict[str, RunStatus] = {}
@@ -317,7 +317,7 @@ class Watching:
         """The content last sent to open pages, by run and part of the page, with the status version."""
         self.checks: dict[str, CheckResult] = {}
         self.watchers = 0
-        self._gauges: dict[str, RunGauge] = {}
+        self._gauges: dict[str, StatusPoller] = {}
         self._wake = asyncio.Event()
 
     def status(self, name: str) -> RunStatus:
@@ -354,7 +354,7 @@ class Watching:
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:
-                gauge = self._gauges.get(name) or self._gauges.setdefault(name, RunGauge(self.shelf.folder(name)))
+                gauge = self._gauges.get(name) or self._gauges.setdefault(name, StatusPoller(self.shelf.folder(name)))
                 with gauge.alone:
                     self._take(name, gauge.look())
             except UsageError:  # it was removed just now

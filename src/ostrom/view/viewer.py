@@ -23,7 +23,7 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.view.index import Indexers
 from ostrom.view.render import draw
-from ostrom.view.shelf import Shelf
+from ostrom.view.shelf import RunsFolder
 from ostrom.view.states import Watching
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
@@ -33,7 +33,7 @@ WAIT = 1.5
 """Seconds that a page waits for figures before it is shown without them."""
 IDLE = 90.0
 """Seconds after which a process that nobody asks is ended."""
-KEPT = 64
+MOST_CACHED = 64
 """Answers that are kept."""
 LEAN = {"MALLOC_ARENA_MAX": "2"}
 """The database has threads; with an arena for each, the process takes 45 MB more."""
@@ -57,15 +57,15 @@ class FigureProcess:
         key = orjson.dumps([journal, request], option=orjson.OPT_SORT_KEYS)
         task = self._answers.pop(key, None)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
-            task = asyncio.create_task(self._asked(request))
+            task = asyncio.create_task(self._answer(request))
         self._answers[key] = task
-        while len(self._answers) > KEPT:
+        while len(self._answers) > MOST_CACHED:
             _, old = self._answers.popitem(last=False)
             old.cancel()
         done, _ = await asyncio.wait({task}, timeout=WAIT)
         return task.result() if done else None
 
-    async def _asked(self, request: Answer) -> Answer:
+    async def _answer(self, request: Answer) -> Answer:
         async with self._turn:
             if self._idle is not None:
                 self._idle.cancel()
@@ -123,7 +123,7 @@ class Viewer:
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: RunsFolder,
         gatekeeper: Gatekeeper,
         password: str | None = None,
         print_link: Callable[[str], None] = lambda _: None,
@@ -196,7 +196,7 @@ class Viewer:
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
 
 
-def whole_number(text: str, name: str, least: int = 0, most: int = 10**13) -> int:
+def parse_integer(text: str, name: str, least: int = 0, most: int = 10**13) -> int:
     """A whole number that an address or a form names; anything else is refused."""
     if not text.isascii() or not text.isdigit() or len(text) > 14 or not least <= int(text) <= most:
         raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
@@ -205,7 +205,7 @@ def whole_number(text: str, name: str, least: int = 0, most: int = 10**13) -> in
 
 def run_and_number(request: Request) -> tuple[str, int]:
     """The run, and the match or call, that an address names."""
-    return str(request.path_params["run"]), whole_number(str(request.path_params["number"]), "number")
+    return str(request.path_params["run"]), parse_integer(str(request.path_params["number"]), "number")
 
 
 MOST_STREAMS = 100
@@ -273,7 +273,7 @@ async def serve_view(
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until a signal comes; ``names`` are further names under which browsers reach the server."""
-    shelf = Shelf(root)
+    shelf = RunsFolder(root)
     host, port = listening.getsockname()[:2]
     gatekeeper = Gatekeeper(None, {port}, report=say)
     for name in (*names, *(() if host in LOCAL or host in ("0.0.0.0", "::") else (host,))):

@@ -78,7 +78,7 @@ def words_in(text: str) -> list[str]:
     return _ASCII_WORD.findall(indexable(text).lower())
 
 
-class PromptNews:
+class NewLines:
     """What is new in the prompts of a journal, each compared with the prompt of the same player before it."""
 
     def __init__(self, journal: sqlite3.Connection) -> None:
@@ -127,7 +127,7 @@ class Speech:
         self, run: Run, connection: sqlite3.Connection, number: int, journal: sqlite3.Connection, hidden: Container[int]
     ) -> None:  # fmt: skip
         self.run, self.connection, self.number, self.journal, self.hidden = (run, connection, number, journal, hidden)
-        self._news = PromptNews(journal)
+        self._news = NewLines(journal)
         self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
         self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
         self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))

@@ -1,7 +1,5 @@
 """Ours and the Axelrod library's strategies make the same moves; its players can sit in our seats."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Every strategy of the catalog keeps the contract, and plays what its definition says."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """What scripts do where more than a move is asked for, and how they read the past."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Strategies that are functions or classes of a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

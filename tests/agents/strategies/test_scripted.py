@@ -1,7 +1,5 @@
 """The scripted agent turns what a strategy says into answers of the form that was asked for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -235,7 +233,7 @@ def test_a_script_that_has_acted_before_sees_each_new_past_through_its_memory() 
 
 
 def test_in_a_society_a_script_that_has_acted_before_answers_to_the_records_of_those_it_meets() -> None:
-    rules, streams = Reputation("first", rounds=6, window=3).sized(6), Streams(0, 0)
+    rules, streams = Reputation("first", rounds=6, window=3).for_players(6), Streams(0, 0)
     agents = [ScriptedAgent(strategies.build(name)) for name in ("tit_for_tat", "alternator") * 3]
     match, step, values = rules.play(PRISONERS_DILEMMA, streams), 1, set[str]()
     due = next(match)

@@ -1,7 +1,5 @@
 """Bounds that promise an error rate: for every distribution, at every size, and however often one looks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

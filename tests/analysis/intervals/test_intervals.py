@@ -146,13 +146,14 @@ def test_seeds_that_share_something_are_the_units() -> None:
     assert made.bounds() == pytest.approx(mean_of(seeds, bounds=(0, 1)).bounds())
 
 
-def test_weighted_values_are_a_linearised_ratio() -> None:
+def test_weighted_values_are_a_ratio_of_totals_by_the_jackknife() -> None:
     values, weights = np.array([0.2, 0.5, 0.9, 0.4]), np.array([1.0, 2.0, 2.0, 1.0])
     made = mean_of(values, bounds=(0, 1), weights=weights, ratio=True)
     mean = float(weights @ values / weights.sum())
-    pulls = weights * (values - mean) / weights.sum()
-    assert made.value == pytest.approx(mean)
-    assert made.spread() == pytest.approx((math.sqrt(4 / 3 * float(pulls @ pulls)), 3.0))
+    without = [np.average(np.delete(values, i), weights=np.delete(weights, i)) for i in range(4)]
+    variance = 3 / 4 * float(np.sum((np.array(without) - mean) ** 2))
+    assert made.value == pytest.approx(mean) and made.method == "Student's t, jackknife"
+    assert made.spread() == pytest.approx((math.sqrt(variance), weights.sum() ** 2 / (weights @ weights) - 1))
     assert made.bounds() is None and "ratio" in made.why_approximate
 
 

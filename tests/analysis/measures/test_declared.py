@@ -1,7 +1,5 @@
 """Measures that files declare: what they may say, and what is answered where they say something else."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

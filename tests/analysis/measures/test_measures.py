@@ -1,7 +1,5 @@
 """Every measure of the catalogue keeps the contract, and the check notices those that do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

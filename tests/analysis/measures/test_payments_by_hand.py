@@ -1,7 +1,5 @@
 """Measures of payments and negotiations from rows written by hand: sums, shares, bounds and what has no value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Analysis of variance and Tukey's comparisons, against scipy and statsmodels on the same values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

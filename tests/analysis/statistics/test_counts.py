@@ -1,7 +1,5 @@
 """Proportions, agreement, contingency tables, corrections, correlation and slopes."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Regressions by closed forms: every variance, degree of freedom and detail, not only the slope."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 from tests.analysis.statistics.two_samples import permutation_two_sample
 
 from ostrom.analysis.statistics import (
@@ -17,7 +17,6 @@ from ostrom.analysis.statistics import (
     cohens_d,
     cohens_d_paired,
     cohens_kappa,
-    hedges_g,
     holm,
     jzs_from_t,
     jzs_two_sample,
@@ -44,12 +43,8 @@ A, B = [5.0, 6, 7, 9, 4, 6], [3.0, 4, 4, 5, 6, 8]
 # -- tests of means ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_all_fields_of_paired_tests(alternative: Any) -> None:
-    ours, theirs = (
-        paired_t(A, B, unit="p", alternative=alternative, level=0.9),
-        stats.ttest_rel(A, B, alternative=alternative),
-    )
+def test_all_fields_of_paired_tests() -> None:
+    ours, theirs = paired_t(A, B, unit="p", level=0.9), stats.ttest_rel(A, B)
     assert (ours.statistic, ours.p, ours.df) == pytest.approx((theirs.statistic, theirs.pvalue, 5))
     assert (ours.low, ours.high) == pytest.approx(tuple(stats.ttest_rel(A, B).confidence_interval(0.9)))
     assert (ours.method, ours.sizes, ours.level) == ("paired", (6,), 0.9)
@@ -58,9 +53,7 @@ def test_all_fields_of_paired_tests(alternative: Any) -> None:
 
 
 @pytest.mark.parametrize("test", [welch_t, student_t, paired_t])
-def test_a_test_knows_three_alternatives_and_levels_between_0_and_1(test: Any) -> None:
-    with pytest.raises(BadSample, match="unknown alternative 'both'"):
-        test(A, B, unit="m", alternative="both")
+def test_a_test_knows_levels_between_0_and_1(test: Any) -> None:
     for level in (0.0, 1.0, 95):
         with pytest.raises(BadSample, match="level"):
             test(A, B, unit="m", level=level)
@@ -70,17 +63,12 @@ def test_effect_sizes_by_hand() -> None:
     d = cohens_d(A, B, unit="m", level=0.9)
     pooled = math.sqrt((np.var(A, ddof=1) + np.var(B, ddof=1)) / 2)
     assert d.value == pytest.approx((37 / 6 - 5.0) / pooled)
-    # The exact bias correction for 10 degrees of freedom; the usual approximation is 1 - 3 / (4 * 10 - 1).
-    exact = special.gamma(5) / (math.sqrt(5) * special.gamma(4.5))
-    assert hedges_g(d) == pytest.approx(d.value * exact) and exact == pytest.approx(1 - 3 / 39, abs=1e-3)
     assert (d.method, d.sizes, d.level) == ("Cohen's d, pooled", (6, 6), 0.9)
     t = student_t(A, B, unit="m").statistic
     assert stats.nct.cdf(t, 10, d.low * math.sqrt(3)) == pytest.approx(0.95)
     paired = cohens_d_paired(A, B, unit="m")
     difference = np.subtract(A, B)
     assert paired.value == pytest.approx(difference.mean() / difference.std(ddof=1))
-    # Two pairs have one degree of freedom, where no correction exists.
-    assert hedges_g(cohens_d_paired([1.0, 2.0], [0.0, 0.0], unit="m")) == 0.0
 
 
 def test_bayes_factors_need_enough_units_and_keep_what_they_were_made_of() -> None:
@@ -228,21 +216,18 @@ def test_all_rearrangements_are_listed_up_to_fifty_thousand() -> None:
     assert (pairs.exact, pairs.arrangements, pairs.estimate.sizes) == (True, 2**15, (15,))
     wide = permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=99)
     assert (wide.exact, wide.arrangements, wide.estimate.method) == (False, 99, "paired")
-    with pytest.raises(BadSample, match="at least 99"):
-        permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=98)
 
 
-@pytest.mark.parametrize(("alternative", "p"), [("greater", 2 / 8), ("less", 1.0), ("two-sided", 4 / 8)])
-def test_ties_count_as_extreme_though_sums_differ_in_the_last_digit(alternative: Any, p: float) -> None:
+def test_ties_count_as_extreme_though_sums_differ_in_the_last_digit() -> None:
     first, second = [0.3, 0.1, 0.2], [0.1 + 0.2, 0.0, 0.0]  # the first difference is -5.6e-17, not 0
-    found = permutation_paired(first, second, unit="m", rng=rng(), alternative=alternative)
-    assert found.estimate.p == p
+    found = permutation_paired(first, second, unit="m", rng=rng())
+    assert found.estimate.p == 4 / 8
 
 
-def test_mirrored_samples_have_mirrored_one_sided_tests() -> None:
+def test_mirrored_samples_have_one_p() -> None:
     a, b = [0.1, 0.7, 0.3, 0.9], [0.2, 0.2, 0.7, 0.4, 0.1]
-    up = permutation_two_sample(a, b, unit="m", rng=rng(), alternative="greater")
-    down = permutation_two_sample(b, a, unit="m", rng=rng(), alternative="less")
+    up = permutation_two_sample(a, b, unit="m", rng=rng())
+    down = permutation_two_sample(b, a, unit="m", rng=rng())
     assert up.estimate.p == down.estimate.p
     assert up.estimate.value == pytest.approx(-down.estimate.value) == pytest.approx(0.5 - 0.32)
 
@@ -261,9 +246,10 @@ def test_a_random_test_counts_its_own_arrangement() -> None:
 
 def test_random_sign_flips_by_hand() -> None:
     difference = rng(4).normal(0.2, 1, 20)
-    found = permutation_paired(difference, np.zeros(20), unit="m", rng=rng(6), draws=499, alternative="greater")
-    signs = 1 - 2 * rng(6).integers(0, 2, size=(499, 20))
-    hits = sum(float(s @ difference) / 20 >= difference.mean() - 1e-12 for s in signs)
+    found = permutation_paired(difference, np.zeros(20), unit="m", rng=rng(6), draws=499)
+    generator = rng(6)
+    first = [generator.permuted(np.tile([1.0, 0.0], (499, 1)), axis=1)[:, 0] for _ in range(20)]
+    hits = sum(abs(float(s @ difference)) / 20 >= abs(difference.mean()) - 1e-12 for s in 2 * np.array(first).T - 1)
     assert found.estimate.p == pytest.approx((1 + hits) / 500)
 
 
@@ -276,9 +262,8 @@ def test_grouped_tests_name_what_moves() -> None:
         2,
         1.0,
     )
-    for wrong in ({"alternative": "up"}, {"unit": " "}):
-        with pytest.raises(BadSample):
-            permutation_grouped([1, 2, 3], [1, 0, 0], rng=rng(), **({"unit": "m"} | wrong))  # type: ignore[arg-type]
+    with pytest.raises(BadSample):
+        permutation_grouped([1, 2, 3], [1, 0, 0], rng=rng(), unit=" ")
     with pytest.raises(BadSample):
         permutation_grouped([1, 2, 3], [1, 0], unit="m", rng=rng())
     with pytest.raises(BadSample, match="blocks: differs within a cluster"):

@@ -1,7 +1,5 @@
 """No conclusion depends on the last digits of a float: machines and library versions differ there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import asdict

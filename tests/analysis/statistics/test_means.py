@@ -18,7 +18,6 @@ from ostrom.analysis.statistics import (
     Undefined,
     cohens_d,
     cohens_d_paired,
-    hedges_g,
     jzs_from_t,
     jzs_paired,
     jzs_two_sample,
@@ -36,17 +35,17 @@ def varies(*samples: list[float]) -> bool:
 
 
 @settings(max_examples=60, deadline=None)
-@given(numbers, numbers, st.sampled_from(["two-sided", "greater", "less"]))
-def test_two_sample_tests_equal_scipy(a: list[float], b: list[float], alternative: Any) -> None:
+@given(numbers, numbers)
+def test_two_sample_tests_equal_scipy(a: list[float], b: list[float]) -> None:
     if not varies(a, b):
         return
     for ours, equal in ((welch_t, False), (student_t, True)):
-        test = ours(a, b, unit="match", alternative=alternative)
-        theirs = stats.ttest_ind(a, b, equal_var=equal, alternative=alternative)
+        test = ours(a, b, unit="match")
+        theirs = stats.ttest_ind(a, b, equal_var=equal)
         assert test.statistic == pytest.approx(theirs.statistic, rel=1e-8, abs=1e-8)
         assert test.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
         assert test.df == pytest.approx(theirs.df)
-        two_sided = stats.ttest_ind(a, b, equal_var=equal).confidence_interval()
+        two_sided = theirs.confidence_interval()
         assert (test.low, test.high) == pytest.approx((two_sided.low, two_sided.high), rel=1e-6, abs=1e-8)
 
 
@@ -106,7 +105,6 @@ def test_the_interval_of_d_holds_exactly_the_effects_that_do_not_surprise() -> N
     assert d.value == pytest.approx(t / scale)
     assert stats.nct.cdf(t, 9, d.low * scale) == pytest.approx(0.975, abs=1e-8)
     assert stats.nct.cdf(t, 9, d.high * scale) == pytest.approx(0.025, abs=1e-8)
-    assert abs(hedges_g(d)) < abs(d.value)
 
 
 def test_effect_sizes_mirror_when_the_samples_swap() -> None:

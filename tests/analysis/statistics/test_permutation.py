@@ -20,16 +20,12 @@ def mean_difference(x: Any, y: Any, axis: int = -1) -> Any:
     return np.mean(x, axis=axis) - np.mean(y, axis=axis)
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_exact_tests_equal_the_reference(alternative: Any) -> None:
+def test_exact_tests_equal_the_reference() -> None:
     a, b = [3.1, 4.0, 2.2, 5.5, 4.1], [1.0, 2.0, 3.0, 2.5]
-    ours = permutation_two_sample(a, b, unit="m", rng=rng(), alternative=alternative)
-    greater = stats.permutation_test((a, b), mean_difference, alternative="greater").pvalue
-    less = stats.permutation_test((a, b), mean_difference, alternative="less").pvalue
+    ours = permutation_two_sample(a, b, unit="m", rng=rng())
     both = stats.permutation_test((a, b), lambda x, y, axis: np.abs(mean_difference(x, y, axis)), alternative="greater")
-    expected = {"greater": greater, "less": less, "two-sided": both.pvalue}[alternative]
     assert ours.exact and ours.arrangements == 126
-    assert ours.estimate.p == pytest.approx(expected)
+    assert ours.estimate.p == pytest.approx(both.pvalue)
 
 
 def test_random_arrangements_come_close_to_all_of_them() -> None:
@@ -48,8 +44,8 @@ def test_a_random_p_value_is_never_zero() -> None:
 
 
 def test_sign_flips_are_exact_for_few_pairs() -> None:
-    result = permutation_paired([2, 3, 4], [1, 1, 1], unit="m", rng=rng(), alternative="greater")
-    assert result.exact and result.estimate.p == 1 / 8
+    result = permutation_paired([2, 3, 4], [1, 1, 1], unit="m", rng=rng())
+    assert result.exact and result.estimate.p == 2 / 8
 
 
 def test_clusters_move_as_a_whole() -> None:

@@ -1,7 +1,5 @@
 """Mixed and logistic models equal closed forms, and refuse data that cannot carry them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

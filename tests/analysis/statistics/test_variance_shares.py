@@ -1,7 +1,5 @@
 """Variance shares: classical on balanced data, free of order otherwise, honest about chance."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

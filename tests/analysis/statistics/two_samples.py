@@ -1,7 +1,5 @@
 """A permutation test of two samples, as a table of values and labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One cluster for all tests that need Ray; they are skipped where it is not installed."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any

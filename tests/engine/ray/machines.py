@@ -1,7 +1,5 @@
 """A real Ray cluster of several nodes on this machine, and what tests look at."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Machines die, people press Ctrl-C: nothing acknowledged is lost or asked twice, and no key leaves a machine."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A cluster plays what one process plays: the same tables, within the same limits and the same budget."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Memory attribution: which remembered round moved a decision, checked on players whose reasons are known."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

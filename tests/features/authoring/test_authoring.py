@@ -1,7 +1,5 @@
 """Stories by a model: written for a table, read by another model, kept only if it reads what the table says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`--batch` on the command line: playing, resuming, refusals and what a dry run says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Branches: the parent's answers up to a round, then live, as a run that says where it comes from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ostrom branch` and `ostrom attribute` as people run them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

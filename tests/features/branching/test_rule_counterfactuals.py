@@ -1,7 +1,5 @@
 """Attributions and branches of games by a rule: on players whose reasons are known."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from statistics import stdev

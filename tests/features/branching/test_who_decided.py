@@ -1,7 +1,5 @@
 """Who decided each row of a branch, and what figures count with and without what was copied."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

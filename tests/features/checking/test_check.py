@@ -1,7 +1,5 @@
 """`ostrom check`: what is whole passes, rows that say something else are refused, and are made anew."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """``ostrom check`` refuses runs whose rounds do not come to their scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

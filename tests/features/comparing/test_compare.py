@@ -1,7 +1,5 @@
 """Own figures beside published ones: only where both exist, every doubt in view, nothing used in silence."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

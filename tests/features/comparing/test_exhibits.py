@@ -1,7 +1,5 @@
 """A paper's tables and figures: declared as data, written under their names with ours beside them."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

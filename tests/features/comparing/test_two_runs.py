@@ -1,7 +1,5 @@
 """`ostrom compare NEW OLD`: verdicts by guaranteed bounds, what would decide, and pairs across models."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

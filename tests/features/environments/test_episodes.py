@@ -1,7 +1,5 @@
 """Episodes: the questions, the reading and the tables of `ostrom run`, with answers from outside."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path

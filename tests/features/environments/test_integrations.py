@@ -3,8 +3,6 @@
 `make interop` installs each package apart and names the folder of these environments in OSTROM_ENVIRONMENTS.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Small games with known answers, shared by the tests of this room."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Alpha-rank finds dominant types, and treats cycles fairly."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

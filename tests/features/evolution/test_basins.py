@@ -1,7 +1,5 @@
 """Basin sampling finds the attractors that theory names, with honest shares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.features.evolution.games import DILEMMA, RPS, hawk_dove

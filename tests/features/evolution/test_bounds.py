@@ -1,7 +1,5 @@
 """What the dynamics take and refuse: the last value that is allowed and the first that is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

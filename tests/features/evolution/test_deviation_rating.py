@@ -1,7 +1,5 @@
 """The deviation rating is the lexicographic optimum, whichever vertex a solver happens to return."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

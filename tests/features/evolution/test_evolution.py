@@ -1,7 +1,5 @@
 """Evolution on the tournaments of a run and on foreign payoff files is the dynamics on the same scores."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

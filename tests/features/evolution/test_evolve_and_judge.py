@@ -1,14 +1,10 @@
 """`ostrom evolve` and `ostrom judge` as people run them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -54,24 +50,3 @@ def test_evolve_walks_a_folder_and_exits_1_when_a_file_is_wrong(ostrom: Command,
     assert len(json.loads(done.stdout)["tournaments"]) == 2
     assert "pd/part.json: 1 cells of the payoff tensor were never played: b against b" in done.stderr
     assert "wrong.json: profile[0]: must be an object" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("nowhere",), "there is no such run"),
-        (("f.json", "--dynamics", "drift"), "unknown dynamics 'drift'"),
-        (("f.json", "--dynamics", "deviation", "--eta", "1"), "takes no setting 'eta'"),
-        (("f.json", "--start", "a"), "--start 'a'"),
-        (("f.json", "--by", "game"), "--by and --expected are for runs"),
-        (("f.json", "--discount", "x"), "--discount 'x'"),
-        (("f.json", "--format", "xml"), "--format 'xml'"),
-    ],
-)
-def test_wrong_use_of_evolve_is_one_line(
-    ostrom: Command, tmp_path: Path, arguments: tuple[str, ...], complaint: str
-) -> None:
-    (tmp_path / "f.json").write_text('{"profile": []}')
-    done = ostrom("more", "evolve", *arguments)
-    assert done.returncode == 2 and complaint in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout

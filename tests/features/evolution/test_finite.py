@@ -1,7 +1,5 @@
 """Finite populations: exact fixation, the rare-mutation limit and simulation agree with closed forms."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Foreign payoff files: right numbers, or one line that says where the file is wrong."""
 
-from __future__ import annotations
-
 import copy
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Replicator dynamics stay on the simplex and end where theory says."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

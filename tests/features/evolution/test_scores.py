@@ -1,7 +1,5 @@
 """The score of a match weighs its rounds as an endless discounted match would."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

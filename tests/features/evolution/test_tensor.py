@@ -1,7 +1,5 @@
 """The payoff tensor pools seats and forgets the order of opponents."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

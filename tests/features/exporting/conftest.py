@@ -1,7 +1,5 @@
 """A played run with real HTTP calls, reasoning included, and Pythons that hold the packages of others."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The dataset folder: what the datasets package and mlcroissant load from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

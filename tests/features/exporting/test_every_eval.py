@@ -1,7 +1,5 @@
 """Records of Every Eval Ever: the shape of schema 0.2.2, the figures of the run, no texts unless asked for."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Inspect logs: what Inspect's own reader finds in them, and the way back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """oTree's wide table."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import subprocess

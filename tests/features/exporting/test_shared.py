@@ -1,7 +1,5 @@
 """Shared runs: no texts, the same figures, no way on, and a page over a folder of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exports are the user's: no other command touches them, and each says which state of the run it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

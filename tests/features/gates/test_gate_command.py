@@ -180,8 +180,8 @@ def test_a_study_is_played_with_its_options_within_its_budget(call: Call) -> Non
 
 def test_an_interrupted_study_says_so_by_its_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run is complete here and its gate passes; only that somebody interrupted it decides the code."""
-    play = running.play_found
-    monkeypatch.setattr(running, "play_found", lambda *of, **how: replace(play(*of, **how), interrupted=True))
+    play = running.play_resolved
+    monkeypatch.setattr(running, "play_resolved", lambda *of, **how: replace(play(*of, **how), interrupted=True))
     done = call("gate", "s.yaml", "--gates", gates(KIND), "--json")
     assert done.code == 130 and json.loads(done.out)["answer"] == "pass", done
 

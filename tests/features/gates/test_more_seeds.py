@@ -19,7 +19,7 @@ from tests.cli.in_process import Call, Done, caller
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
 from ostrom.features.gates.command import is_study
-from ostrom.features.gates.gates import GateRule, Judged, Judgement
+from ostrom.features.gates.gates import GateReport, GateResult, GateRule
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
@@ -112,13 +112,13 @@ def test_wrong_use_is_one_line(call: Call) -> None:
     assert not Path("runs/z").exists()
 
 
-def judgement(answer: str, more: float | None, price: SeedPrice | None = ONE) -> Judgement:
+def judgement(answer: str, more: float | None, price: SeedPrice | None = ONE) -> GateReport:
     gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    judged = Judged(gate, answer, None, {}, "why", None, more=more if answer == "undecided" else None)  # type: ignore[arg-type]
-    return Judgement((judged,), 0.95, "control", price=price)
+    judged = GateResult(gate, answer, None, {}, "why", None, more=more if answer == "undecided" else None)  # type: ignore[arg-type]
+    return GateReport((judged,), 0.95, "control", price=price)
 
 
-def sequence(*found: Judgement) -> Callable[[], Judgement]:
+def sequence(*found: GateReport) -> Callable[[], GateReport]:
     left = iter(found)
     return lambda: next(left)
 

@@ -1,7 +1,5 @@
 """Foreign rounds become a run: checked row by row, refused where wrong, analysed like any other run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

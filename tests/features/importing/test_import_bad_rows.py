@@ -1,7 +1,5 @@
 """Rows that contradict the game: all are named, by cause, and skipped, kept or repaired as the person says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`ostrom import` and `ostrom robustness` as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

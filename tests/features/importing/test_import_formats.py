@@ -1,7 +1,5 @@
 """Files as strangers write them: labels that change row by row, JSON, other encodings, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Foreign tables cell by cell: numbers of lines, nested records, encodings, and what is refused where."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

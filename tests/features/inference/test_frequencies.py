@@ -1,7 +1,5 @@
 """Strategy frequencies: known mixtures are found again, and what data cannot tell apart is never split."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +14,9 @@ from ostrom.features.inference.mixture import (
     SURE,
     PlayedMatch,
     choice_table,
-    climb,
     fit_mixture,
     log_likelihoods,
+    maximise,
 )
 
 
@@ -243,12 +241,12 @@ def test_the_climb_ends_where_the_plain_one_ends_and_never_lower(seed: int) -> N
         load = np.vstack([np.ones(len(counts)), rng.integers(0, 4, size=(2, len(counts)))]).astype(float)
         start = np.full((3, len(keep)), 1 / len(keep))
         given = (counts, table.chances, load, start, np.array(STARTS))
-        ours, plain = climb(*given, tolerance=1e-9, most=3_000), plain_climb(*given, 1e-9, 20_000)
+        ours, plain = maximise(*given, tolerance=1e-9, most=3_000), plain_climb(*given, 1e-9, 20_000)
         assert np.all(ours[2] >= plain[2] - 1e-6)
         assert np.allclose(ours[2], plain[2], atol=1e-4)
         # A few cycles are never lower than as many plain steps: every jump that lowers is taken back.
         for most in (1, 3, 9):
-            few = climb(*given, tolerance=1e-9, most=most)[2]
+            few = maximise(*given, tolerance=1e-9, most=most)[2]
             assert np.all(few >= plain_climb(*given, 1e-9, most)[2] - 1e-9)
 
 

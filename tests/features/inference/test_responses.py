@@ -1,7 +1,5 @@
 """Response tables count what followed which state, and admit what was never seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Strategy inference on runs: what scripts followed is found again, and what cannot be inferred is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

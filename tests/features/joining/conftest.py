@@ -1,7 +1,5 @@
 """A study in shards: how the tests of joining play one, and look at what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

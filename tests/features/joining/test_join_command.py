@@ -1,7 +1,5 @@
 """`ostrom run --shard` and `ostrom join` as a user runs them; every reader takes the joined run."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -381,8 +381,8 @@ def test_a_damaged_shard_is_refused_or_reads_as_it_was(
 def test_seals_of_large_shards_are_checked_as_they_are_read(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.engine.journal.MOST_AT_ONCE", 0)
     with open_run(runs / "whole") as run:
-        assert run.journal.doubtful
-        assert run.journal.check_seals() == run.journal.entries and not run.journal.doubtful
+        assert run.journal.lazily_verified
+        assert run.journal.check_seals() == run.journal.entries and not run.journal.lazily_verified
     with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
         db.execute("UPDATE plays SET intended=x'00' WHERE unit=(SELECT min(unit) FROM plays)")
     assert "damaged" in refused(lambda: opened(runs))

@@ -1,7 +1,5 @@
 """The tables of a joined run are those of the undivided run, byte for byte, whatever the number of shards."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

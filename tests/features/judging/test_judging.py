@@ -1,7 +1,5 @@
 """Judging: known labels in, shares and kappa out; unreadable judges fail, and are asked again later."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Populations of instructions, computed by hand: ancestors, words that stay, bins, and sentences that spread."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """`ostrom new`: every kind of file is commented, valid and played as it is written."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

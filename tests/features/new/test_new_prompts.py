@@ -1,7 +1,5 @@
 """`ostrom new prompts`: the skeleton of a published wording, playable before and while it is filled in."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

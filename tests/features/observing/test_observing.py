@@ -1,7 +1,5 @@
 """Observers are put over matches that were played, or that somebody else recorded."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator

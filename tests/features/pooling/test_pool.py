@@ -1,7 +1,5 @@
 """`ostrom pool`: one study by several labs, what differs between them, and refusals."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Random-effects pooling against closed forms, the score equation, published figures, and simulated labs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`ostrom power`: the declared analysis on simulated values, what it costs, and wrong use in one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

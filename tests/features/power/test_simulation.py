@@ -1,7 +1,5 @@
 """What power is simulated from, computed by hand: spreads, quantiles, assumptions, and the search for seeds."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -184,16 +184,16 @@ def test_what_no_server_reported_counts_for_the_parts_that_follow(call: Call) ->
 def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play = running.play_found
+    play = running.play_resolved
 
     def interrupted(found: Any, folder: Path, *of: Any, **how: Any) -> Any:
         return replace(play(found, folder, *of, **how), interrupted=folder.name == "two")
 
-    monkeypatch.setattr(running, "play_found", interrupted)
+    monkeypatch.setattr(running, "play_resolved", interrupted)
     done = call("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json")
     assert done.code == 130 and not done.out and "the same command goes on from here" in done.err, done
     assert not list(Path("profiles").rglob("*.html"))
-    monkeypatch.setattr(running, "play_found", play)
+    monkeypatch.setattr(running, "play_resolved", play)
     assert profiled(call)["profiles"][0]["complete"]
 
 

@@ -1,7 +1,5 @@
 """Further ways around a registration: what is played from files beside the study, precomputed, shared or looked at."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

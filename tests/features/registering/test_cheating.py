@@ -1,7 +1,5 @@
 """Ways to cheat a registration: each is refused, or stands on the first screen of the report and in `--json`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

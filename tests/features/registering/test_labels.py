@@ -1,7 +1,5 @@
 """Every command that prints figures of a run says what a registered run is, and reading it early is on record."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """`ostrom register`: what it writes, what it refuses, and where outputs say confirmatory or exploratory."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

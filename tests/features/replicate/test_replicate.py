@@ -199,21 +199,3 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
     ):
         done = call("replicate", "coopeval", "--runs", "released", "--as", named)
         assert done.code == 2 and problem in done.err and done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ([], "name a paper: "),
-        (["memory-curse"], "give either --model"),
-        (["memory-curse", "--model", "scripted/green", "--runs", "a"], "give either --model"),
-        (["memory-curse", "--runs", "a", "--preset", "small"], "--runs plays nothing"),
-        (["memory-curse", "--runs", "a", "--seeds", "2"], "--runs plays nothing"),
-        (["memory-curse", "--runs", "nowhere"], "nowhere"),
-        (["personas", "--model", "scripted/green", "--preset", "tiny"], "unknown preset 'tiny'"),
-    ],
-)
-def test_wrong_use_is_one_line(arguments: list[str], problem: str, call: Call) -> None:
-    done = call("replicate", *arguments)
-    assert done.code in (1, 2) and problem in done.err and "Traceback" not in done.err
-    assert len(done.err.strip().splitlines()) == 1

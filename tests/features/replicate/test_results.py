@@ -16,7 +16,7 @@ from ostrom.analysis.published import Other
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
-from ostrom.features.replicate.pages import _number, _rests_on, _theirs
+from ostrom.features.replicate.pages import _number, _paper_cell, _rests_on
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan
 from ostrom.features.replicate.results import (
     ClaimLine,
@@ -157,13 +157,13 @@ def test_a_study_of_ones_own_is_set_beside_the_exhibits_of_its_paper(run: PaperR
 def test_a_sign_belongs_to_differences_and_slopes_alone() -> None:
     printed = (Other("A", 0.1, "p"), Other("B", 0.3, "p", doubts="a typo"))
     for changes, number, theirs in (
-        ({}, "0.25", "0.1 to 0.3 † (2 models)"),
-        ({"contrast": "game=a-b"}, "+0.25", "+0.1 to +0.3 † (2 models)"),
-        ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models)"),
+        ({}, "0.25", "0.1 to 0.3 † (2 models, mean 0.2)"),
+        ({"contrast": "game=a-b"}, "+0.25", "+0.1 to +0.3 † (2 models, mean +0.2)"),
+        ({"over": "seed", "scale": 100}, "+25.0", "+10.0 to +30.0 † (2 models, mean +20.0)"),
     ):
         told = ClaimLine(CLAIM.model_copy(update=changes), PaperVerdict("agrees"), published=printed)
-        assert (_number(told, 0.25), _theirs(told)) == (number, theirs)
-    assert _theirs(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1 (A)"
+        assert (_number(told, 0.25), _paper_cell(told)) == (number, theirs)
+    assert _paper_cell(ClaimLine(CLAIM, PaperVerdict("agrees"), published=printed[:1])) == "0.1 (A)"
 
 
 def test_a_table_names_the_runs_that_it_rests_on(run: PaperRun) -> None:

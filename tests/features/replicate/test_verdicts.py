@@ -11,6 +11,7 @@ from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, table_pr
 from ostrom.analysis.references import Own
 from ostrom.features.replicate.papers import PrintedSpread
 from ostrom.features.replicate.verdicts import (
+    BELOW_MEAN,
     Interval,
     PaperVerdict,
     by_value,
@@ -134,7 +135,14 @@ def test_a_claim_that_nothing_rises_excludes_the_smallest_effect(
 def test_half_of_the_printed_effect_does_not_agree() -> None:
     half = Interval(-0.2, -0.22, -0.18, 4)
     assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.4)).answer == "differs"
-    assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.21)).answer == "agrees"  # the weakest of its models
+    within = claim_verdict(half, "below", 0.0, 0.05, (-0.4, -0.21))  # as the weakest of its models, not as their mean
+    assert (within.answer, within.kind, within.why) == ("undecided", "cannot", BELOW_MEAN)
+    assert claim_verdict(half, "below", 0.0, 0.01, (-0.28, -0.22)).answer == "agrees"  # nearer to the mean than to half
+    assert claim_verdict(half, "below", 0.0, 0.01, (-0.25,)).answer == "differs"  # its own figure is no mean
+    assert claim_verdict(half, "below", 0.0, 0.08, (-0.25,)).answer == "agrees"  # within the margin
+    assert claim_verdict(half, "below", 0.0, 0.05, (-0.4, 0.5)).answer == "agrees"  # the paper has no effect on average
+    wider = claim_verdict(replace(half, low=-0.28), "below", 0.0, 0.05, (-0.7, -0.24))
+    assert (wider.answer, wider.why) == ("undecided", BELOW_MEAN)
     assert claim_verdict(replace(half, low=-0.36), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "undecided"
     assert claim_verdict(replace(half, low=-0.42), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "agrees"
     mirror = Interval(0.2, 0.18, 0.22, 4)
@@ -143,7 +151,7 @@ def test_half_of_the_printed_effect_does_not_agree() -> None:
 
 def test_without_spread_a_direction_needs_an_effect_that_matters() -> None:
     def of(value: float, expect: str) -> str:
-        return by_value(Interval(value, None, None, 3), expect, 0.0, 0.05, None, "Alone.").answer  # type: ignore[arg-type]
+        return by_value(Interval(value, None, None, 3), expect, 0.0, 0.05, (), "Alone.").answer  # type: ignore[arg-type]
 
     assert [of(value, "below") for value in (-0.06, -0.04, 0.2)] == ["agrees", "differs", "differs"]
     assert [of(value, "above") for value in (0.06, 0.04)] == ["agrees", "differs"]

@@ -1,7 +1,5 @@
 """Robustness: variance comes out where it was put in; a conclusion survives only if it holds everywhere."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study with seats for agents, played in this process while real MCP clients play them over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path

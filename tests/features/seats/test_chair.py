@@ -11,18 +11,18 @@ from tests.clock import Clock, on_a_clock
 
 from ostrom.agents.base import Missed
 from ostrom.answers import Answer
-from ostrom.features.seats.chair import LONGEST_ANSWER, Chair, OpenDecision, Told
+from ostrom.features.seats.chair import LONGEST_ANSWER, OpenDecision, SeatSession, ToolReply
 from ostrom.features.seats.server import at_seats
 from ostrom.models.base import Message, Reply, Request
 
 
-def asking(chair: Chair, unit: int, text: str, part: str = "try0") -> asyncio.Task[Reply]:
+def asking(chair: SeatSession, unit: int, text: str, part: str = "try0") -> asyncio.Task[Reply]:
     return asyncio.create_task(chair.ask(unit, part, Request((Message("user", text),))))
 
 
 def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() -> None:
     async def play(clock: Clock) -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         for unit in (7, 3):
             chair.begin(unit, 15, "")
         first, second = asking(chair, 7, "seven"), asking(chair, 3, "three")
@@ -48,7 +48,7 @@ def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() 
 
 def test_all_questions_of_a_decision_share_its_time() -> None:
     async def play(clock: Clock) -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 20, "")
         question = asking(chair, 0, "one")
         await chair.look()
@@ -68,7 +68,7 @@ def test_all_questions_of_a_decision_share_its_time() -> None:
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> None:
     async def play(clock: Clock) -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 20, "")
         question = asking(chair, 0, "one")
         assert (await chair.look()).text == "one"
@@ -80,7 +80,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
         asked = asking(chair, 0, "two")
         await clock.forward(0)
         told = await chair.act("a")
-        assert told == Told("refused", "You have not read what there is to decide: call look first.")
+        assert told == ToolReply("refused", "You have not read what there is to decide: call look first.")
         assert not asked.done()
         asked.cancel()
 
@@ -89,7 +89,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
 
 def test_waits_are_bounded_whatever_is_asked_for() -> None:
     async def play() -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         assert (await chair.look(-5)).state == "wait"
         chair.close("The run is over.")
         assert (await chair.look(1e300)).state == "run_over"
@@ -103,7 +103,7 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
     monkeypatch.setenv("OPENAI_API_KEY", "open-sesame-open")
 
     async def play() -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 60, "")
         question = asking(chair, 0, "one")
         await chair.look()
@@ -116,7 +116,7 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
 
 def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
     async def play() -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 9, "")
         question = asking(chair, 0, "one")
         await chair.look()
@@ -131,7 +131,7 @@ def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
 
 def test_an_answer_has_so_many_characters_at_the_most() -> None:
     async def play() -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 60, "")
         question = asking(chair, 0, "one")
         await chair.look()
@@ -147,7 +147,7 @@ def test_an_answer_has_so_many_characters_at_the_most() -> None:
 @pytest.mark.parametrize("own_match", [True, False])
 def test_who_leaves_or_misses_frees_a_seat_unless_its_process_has_one_match(own_match: bool) -> None:
     async def play() -> None:
-        left, missed = Chair(1, own_match=own_match), Chair(1, own_match=own_match)
+        left, missed = SeatSession(1, own_match=own_match), SeatSession(1, own_match=own_match)
         for chair in (left, missed):
             chair.begin(0, 60, "")
             asked = asking(chair, 0, "one")
@@ -170,7 +170,7 @@ def test_who_leaves_or_misses_frees_a_seat_unless_its_process_has_one_match(own_
 @pytest.mark.parametrize(("closed", "states"), [(False, ["match_over", "wait"]), (True, ["run_over"])])
 def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, states: list[str]) -> None:
     async def play() -> None:
-        chair = Chair(1)
+        chair = SeatSession(1)
         chair.begin(0, 60, "")
         asked = asking(chair, 0, "one")
         await chair.look()
@@ -194,8 +194,8 @@ def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, s
     ],
 )  # fmt: skip
 def test_a_call_names_one_of_ones_own_seats(seats: tuple[int, ...], arguments: Mapping[str, Any], text: str) -> None:
-    async def at(seat: int, name: str) -> Told:
-        return Told("taken", f"{name} at {seat}")
+    async def at(seat: int, name: str) -> ToolReply:
+        return ToolReply("taken", f"{name} at {seat}")
 
     call = at_seats({seat: lambda name, _, seat=seat: at(seat, name) for seat in seats})  # type: ignore[misc]
     assert text in asyncio.run(call("look", arguments)).text

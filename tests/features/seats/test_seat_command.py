@@ -1,7 +1,5 @@
 """`ostrom seat` as an agent's host starts it, agents that a study starts itself, and kills in between."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

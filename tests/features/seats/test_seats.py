@@ -1,7 +1,5 @@
 """An agent outside plays a seat: it reads what a model reads, is read by the same readers, and breaks nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import stat

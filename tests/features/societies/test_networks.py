@@ -1,7 +1,5 @@
 """Societies on networks, computed by hand: links over time, clusters of cooperators, and who meets whom."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A match as it was said: prompts, replies and readings, in order and complete."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`ostrom tree` asks every answer of a precomputed player once, and play never calls its model."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

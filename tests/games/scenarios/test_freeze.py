@@ -1,7 +1,5 @@
 """The frozen tables are what the models in the same files give, written by the script in ``tools``."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The proof says exactly what the definition of a pure equilibrium says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

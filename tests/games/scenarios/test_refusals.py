@@ -1,7 +1,5 @@
 """Broken scenario files are refused in one line that names the file, the key and the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

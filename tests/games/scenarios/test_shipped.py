@@ -1,7 +1,5 @@
 """What is promised about the scenarios that come with Ostrom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 

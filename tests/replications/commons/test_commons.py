@@ -1,7 +1,5 @@
 """The study of a common stock: it lasts as the recurrence says, models talk, kills change nothing."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil
 from pathlib import Path

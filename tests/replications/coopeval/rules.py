@@ -1,7 +1,5 @@
 """Models that follow a rule under mechanisms: what Tewolde et al. (2026) report of capable models, and its contrary."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Every claim of the paper is judged: a model that does as reported agrees, its contrary differs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path

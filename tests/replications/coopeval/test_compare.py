@@ -1,7 +1,5 @@
 """The mechanisms study beside its published figures; every own figure here is worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Is it the mechanism or its words? Players that follow one of them alone show up as what they are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Payoff files of foreign tournaments become a run: compared, reported and evolved like any other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """What mechanisms do, measured: scales from games, means with clustered intervals, choices, outliers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Instructions evolve: the study's tables, page, forecast and kills."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

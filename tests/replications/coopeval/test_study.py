@@ -1,7 +1,5 @@
 """The mechanisms study: its size, a scripted tournament, kills, and players who do not answer properly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

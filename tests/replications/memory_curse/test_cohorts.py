@@ -1,7 +1,5 @@
 """Scripted cohorts of known reasoning and conduct give every regime, and hand-counted words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

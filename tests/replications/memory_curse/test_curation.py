@@ -1,7 +1,5 @@
 """The same number of lines of the past, chosen in other ways."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

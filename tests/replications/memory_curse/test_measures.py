@@ -1,7 +1,5 @@
 """The memory study's measures on small numbers by hand, and on the published tables."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The study probe: arms against the base model, collapsed matches, and the published table beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A society of different players on networks, with planted defectors: measures, pictures, kills."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

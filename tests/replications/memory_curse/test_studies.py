@@ -1,7 +1,5 @@
 """The memory studies declare what the paper did (Liu et al. 2026)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

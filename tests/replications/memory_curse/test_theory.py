@@ -9,8 +9,6 @@ window 0 nobody ever sees a defection; grim with window 1 is tit for tat; grim w
 match is grim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words of rationales: hand-counted on the rationales that the paper prints (Appendix F.1), and by measure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Measures of the persona study: hand-counted cases, and properties that hold for every game."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from math import isclose

@@ -1,10 +1,7 @@
 """The panels of the persona study: right numbers, everything escaped, honest where there is nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,20 +10,16 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import RunData, run_data
-from ostrom.games import build_game
 from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import rates, regrets
-from ostrom.reports.declared import panel_of, panels
-from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.reports.declared import panel_of
 from ostrom.reports.panel import Drawn
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing import check_measure
-
-NAMES = [name for name in panels if name.startswith("personas_")]
 
 
 def reply(request: Request) -> str:
@@ -82,53 +75,6 @@ def test_regret_is_a_measure(data: RunData) -> None:
     asked = {tuple(e.key.values()): (e.value, e.low, e.high, e.n) for e in estimate(data, "regret", by)}
     told = regrets(profiles_of(data), types=["all"])
     assert asked == {(*r.key.values(), r.role): (r.mean, r.estimate.low, r.estimate.high, r.estimate.n) for r in told}
-
-
-def test_the_browser_tells_story_payoffs_equilibria_and_play(data: RunData) -> None:
-    drawn = draw(data, "personas_scenarios")
-    assert len(drawn.html) == 8
-    block = next(str(part) for part in drawn.html if "One Year to Balance the Books" in str(part))
-    assert "Creditors have given the republic" in block and "lenders&#39; review" in block
-    assert "POLLUTE / NOREG / NOCAMPAIGN / BUY_CHEAP (strict; pays 15, 9, 2.5, 7)" in block
-    assert block.count("<tr>") == 1 + 16 + 1 + 4
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("name", NAMES)
-def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> None:
-    register("mute", "no")
-    try:
-        changes = ["invalid.retries=0"]
-        play(load_study("personas", preset="smoke", models=["scripted/mute"], changes=changes), name="p", runs=tmp_path)
-    finally:
-        unregister("mute")
-    with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as made:
-        drawn = draw(made, name)
-    assert drawn.notes and not drawn.figures and not drawn.tables
-
-
-def test_table_7_has_one_scenario_of_each_type(data: RunData) -> None:
-    (one,) = [e for e in exhibits_of("personas") if e.name == "Table 7"]
-    examples = rows(draw(data, one.panels[0]), "personas_examples")
-    assert [(r["type"], r["scenario"]) for r in examples] == [
-        ("Mixed/Complex", "Hydrogen from the Dairy"),
-        ("economic", build_game("scenario:commons/trade_embargo").title),
-        ("environmental", build_game("scenario:commons/carbon_tax_implementation").title),
-    ]
-    assert all(len(r["story"]) > 200 for r in examples)
-
-
-def test_figure_3_shows_the_equilibria_without_personas(data: RunData) -> None:
-    (one,) = [e for e in exhibits_of("personas") if e.name == "Figure 3"]
-    drawn = draw(data, one.panels[0])
-    found = {(r["scenario type"], r["payoffs"]): r for r in rows(drawn, "personas_selection")}
-    assert set(found) == {
-        ("all", "hidden"), ("all", "visible"), ("economic", "visible"), ("environmental", "hidden")
-    }  # fmt: skip
-    # Green players are in equilibrium in 5 of 8 scenarios, the others in 3; each twice.
-    assert (found["all", "hidden"]["Green Transition"], found["all", "hidden"]["profiles"]) == (10, 10)
-    assert (found["all", "visible"]["Tragedy of the Commons"], found["all", "visible"]["profiles"]) == (6, 6)
-    assert "without" in one.title and "persona" not in drawn.tables[0].columns
 
 
 def test_the_documented_test_does_not_warn_of_weights_that_are_equal(data: RunData) -> None:

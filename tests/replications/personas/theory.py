@@ -1,7 +1,5 @@
 """What to hold a run against: closed forms for players that do not think, and the published counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from math import prod

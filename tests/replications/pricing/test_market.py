@@ -1,7 +1,5 @@
 """The market of the pricing study against an independent computation, and its measures against tables."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The study `recognised`, played by a model of which it is known what it says and does in every framing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models that follow a rule in the repeated games: what GPT-4 does as Akata et al. (2025) say, and its contrary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Trust with amounts, a public good and a common stock with a model behind HTTP, at the size of ``small``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

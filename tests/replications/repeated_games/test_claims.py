@@ -1,7 +1,5 @@
 """Every claim of the paper is judged: a model that does as GPT-4 agrees, its contrary differs, half does not agree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path

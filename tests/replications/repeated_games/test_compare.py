@@ -1,7 +1,5 @@
 """The repeated games beside their published figures; every own figure here is worked out by hand."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

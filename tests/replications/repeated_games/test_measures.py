@@ -1,7 +1,5 @@
 """Measures of repeated 2x2 games: the published figures from imported files, and cases worked out by hand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -11,7 +11,7 @@ from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.repeated_games.pairs import _shown
+from ostrom.replications.repeated_games.pairs import _meaningful
 from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.panel import Drawn, Table
@@ -111,9 +111,9 @@ def test_three_players_make_no_heat_map_of_pairs(played: Played) -> None:
 def test_maps_show_defection_only_where_all_pairs_can_cooperate() -> None:
     dilemma: dict[str, Any] = dict.fromkeys(["defection1", "defection2", "score1", "coordination"])
     other: dict[str, Any] = dict.fromkeys(["coordination", "favourite1", "score1", "defection1"])
-    assert _shown({("a", "b"): dilemma}) == ("defection", "score")
-    assert _shown({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
-    assert _shown({("a", "c"): {"score1": other["score1"]}}) == ("score",)
+    assert _meaningful({("a", "b"): dilemma}) == ("defection", "score")
+    assert _meaningful({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
+    assert _meaningful({("a", "c"): {"score1": other["score1"]}}) == ("score",)
 
 
 def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:

@@ -1,7 +1,5 @@
 """The experiment with people: imported human rounds and a pilot in the same panels, with the published regressions."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -26,8 +26,8 @@ def clever(request: Request) -> str:
     PROMPTS.append(text)
     if re.search(r"will Player \d choose in it", text):
         return "[F]"
-    believed = re.search(r"You expect Player \d to choose (\w)", text)
-    return f"[{believed[1]}]" if believed else "[J]"
+    plausible_usage = re.search(r"You expect Player \d to choose (\w)", text)
+    return f"[{plausible_usage[1]}]" if plausible_usage else "[J]"
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """Stated strategies against the histories that occurred: truth tellers score 1, liars what theory gives."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

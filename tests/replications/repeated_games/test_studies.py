@@ -1,7 +1,5 @@
 """The declared studies of repeated 2x2 games, and what happens to answers that are no option."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The study of giving, offering and entrusting: figures beside those of people, kills change nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The study of tools is played by a server that calls them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ostrom.analysis.estimate import estimate

@@ -1,7 +1,5 @@
 """A game of another package: a club whose members pay into a project, then vote on whether the next player joins."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from ostrom.games.amounts import IDLE, Amounts

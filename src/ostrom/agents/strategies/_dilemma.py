@@ -69,11 +69,11 @@ class Grim(Machine[bool]):
         return C if state else D
 
 
-Standing = tuple[bool, bool]
+RegistrationStatus = tuple[bool, bool]
 """Whether this seat and the others are in good standing."""
 
 
-class ContriteTitForTat(Machine[Standing]):
+class ContriteTitForTat(Machine[RegistrationStatus]):
     """Tit for tat that accepts punishment for its own slips: defect only when good and the other is not.
 
     Whoever cooperates is in good standing. Whoever defects loses it, unless the defection was due: from good
@@ -87,12 +87,12 @@ class ContriteTitForTat(Machine[Standing]):
     citation: ClassVar[str] = "Sugden (1986); Boyd (1989); Wu and Axelrod (1995)"
     initial = (True, True)
 
-    def step(self, state: Standing, own: bool, others: bool) -> Standing:
+    def step(self, state: RegistrationStatus, own: bool, others: bool) -> RegistrationStatus:
         """The standing of both sides after a round."""
         mine, theirs = state
         return own or (mine and not theirs), others or (theirs and not mine)
 
-    def cooperate(self, state: Standing) -> float:
+    def cooperate(self, state: RegistrationStatus) -> float:
         """Defect only when that is due."""
         mine, theirs = state
         return D if mine and not theirs else C
@@ -117,7 +117,7 @@ class GenerousTitForTat(Reciprocator):
         self.g = None if g is None else float(g)
         if self.g is not None:
             self.stochastic = 0 < self.g < 1
-        self._known: dict[tuple[Game, int], float] = {}
+        self._cache: dict[tuple[Game, int], float] = {}
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
@@ -132,7 +132,7 @@ class GenerousTitForTat(Reciprocator):
             self._generosity(game, seat)
 
     def _generosity(self, game: Game, seat: int) -> float:
-        if (game, seat) not in self._known:
+        if (game, seat) not in self._cache:
             options = game.actions[seat]
             deviations = [
                 Dilemma.of(game, seat, self.name, deviation=action)
@@ -153,8 +153,8 @@ class GenerousTitForTat(Reciprocator):
             )
             if g < 0:
                 raise StudyError(f"strategy {self.name}: no generosity is safe in game {game.name}; give g")
-            self._known[game, seat] = g
-        return self._known[game, seat]
+            self._cache[game, seat] = g
+        return self._cache[game, seat]
 
 
 Odds = tuple[float, float, float, float]
@@ -180,7 +180,7 @@ class ZDExtortion(Strategy):
         self, chi: Annotated[float, Finite(), Ge(1)] = 3.0, phi: Annotated[float, Finite(), Gt(0)] | None = None
     ) -> None:
         self.chi, self.phi = chi, phi
-        self._known: dict[tuple[Game, int], Odds] = {}
+        self._cache: dict[tuple[Game, int], Odds] = {}
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
@@ -191,9 +191,9 @@ class ZDExtortion(Strategy):
 
     def memory_one(self, game: Game, seat: int) -> Odds:
         """The chances of cooperating after CC, CD, DC and DD in a game of two."""
-        if (game, seat) not in self._known:
-            self._known[game, seat] = self._solved(game, seat)
-        return self._known[game, seat]
+        if (game, seat) not in self._cache:
+            self._cache[game, seat] = self._solved(game, seat)
+        return self._cache[game, seat]
 
     def _solved(self, game: Game, seat: int) -> Odds:
         mine, its = Dilemma.of(game, seat, self.name), Dilemma.of(game, seat, self.name, payee=1 - seat)

@@ -6,7 +6,7 @@ A count is (successes, units); pairs are (discordant pairs for the first side, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 Count = tuple[float, ...]
 
@@ -30,8 +30,8 @@ def limits(counts: Sequence[Count], level: float, times: float = 1.0) -> tuple[f
     """The interval of a share, of a difference of shares (Newcombe 1998, method 10), or of pairs."""
     if len(counts[0]) == 3:
         more, n, odd = (times * part for part in counts[0])
-        if odd == 0:
-            return _flat(n, level)
+        if odd == 0:  # as far as a share of n that did not occur may reach
+            return -wilson(0, n, level)[1], wilson(0, n, level)[1]
         low, high = _exact(more, odd, level)
         return (2 * low - 1) * odd / n, (2 * high - 1) * odd / n
     ends = [wilson(times * k, times * n, level) for k, n in counts]
@@ -40,12 +40,6 @@ def limits(counts: Sequence[Count], level: float, times: float = 1.0) -> tuple[f
     (p, q), (one, two) = (k / n for k, n in counts), ends
     down, up = math.hypot(p - one[0], two[1] - q), math.hypot(one[1] - p, q - two[0])
     return p - q - down, p - q + up
-
-
-def _flat(n: float, level: float) -> tuple[float, float]:
-    """Without a discordant pair: as far as a share of n that did not occur may reach."""
-    high = wilson(0, n, level)[1]
-    return -high, high
 
 
 def _exact(successes: float, n: float, level: float) -> tuple[float, float]:
@@ -64,19 +58,8 @@ def p_value(counts: Sequence[Count], threshold: float = 0.0) -> float:
         low, high = limits(counts, level)
         return threshold < low - 1e-12 or threshold > high + 1e-12
 
-    return _turning(outside)
-
-
-def _turning(outside: Callable[[float], bool]) -> float:
     low, high = 0.0, 1.0  # p: outside at 1 - high, inside at 1 - low
-    if not outside(1e-9):
-        return 1.0
-    for _ in range(60):
+    for _ in range(60 if outside(1e-9) else 0):
         middle = (low + high) / 2
-        if outside(1 - middle):
-            high = middle
-        else:
-            low = middle
-        if high - low <= 1e-12 * high:
-            break
+        low, high = (low, middle) if outside(1 - middle) else (middle, high)
     return high

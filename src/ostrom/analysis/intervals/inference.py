@@ -3,8 +3,9 @@
 A figure is a value and the influence of every independent unit on it (for a mean, the deviation from it over n). The
 variance is the sum of the squared influences times n / (n - 1), by condition; the interval is Student's t with
 Satterthwaite's degrees of freedom. For a mean that is the one-sample t, for a difference of other units Welch's, for a
-difference of the same units the paired t, for weighted values the linearised ratio. Units are the same where their
-labels are: ``combined`` adds their influences, so nothing else decides what pairs.
+difference of the same units the paired t, for weighted values the linearised ratio (the jackknife where chance decides
+about weights too). Units are the same where their labels are: ``combined`` adds their influences, so nothing else
+decides what pairs.
 """
 
 from __future__ import annotations
@@ -319,7 +320,7 @@ class Inference:
     def rearranged(self) -> float:
         """The p of the studentised permutation test: labels are swapped within conditions, and t is taken again."""
         both = list(self._pairs())
-        if not both or any(part.centred != 1 or part.df is not None for pair in both for part in pair):
+        if not both or any(part.centred != 1 for pair in both for part in pair):
             return 0.0
         rng = np.random.default_rng(len(both))
         off, square = np.zeros(ARRANGEMENTS + 1), np.zeros(ARRANGEMENTS + 1)
@@ -387,7 +388,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
         replace(part, influence=a * part.influence, share=a * part.share) for a, one in terms for part in one.parts
     )
     if common:
-        parts = (_merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
+        parts = (merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
     bets = _bets(terms)
     ends = [sorted((a * one.least, a * one.most)) for a, one in terms]
     least, most = (plain(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
@@ -422,12 +423,14 @@ def _named(drawn: Sequence[Inference], common: bool) -> str:
     if len(drawn) == 1:
         return drawn[0].method
     words = [
-        word for word in ("over conditions", "pooled", "over clusters") if any(word in one.method for one in drawn)
+        word
+        for word in ("over conditions", "pooled", "over clusters", "jackknife")
+        if any(word in one.method for one in drawn)
     ]
     return ", ".join(["paired t" if common else "Welch's t", *words])
 
 
-def _merged(parts: Sequence[Part], centred: int) -> Part:
+def merged(parts: Sequence[Part], centred: int) -> Part:
     """All units of several parts as one part: what a unit adds to each of them is added up."""
     total: dict[Hashable, float] = {}
     size = 0.0
@@ -439,7 +442,8 @@ def _merged(parts: Sequence[Part], centred: int) -> Part:
     influence = np.array(list(total.values()))
     influence[np.abs(influence) <= ALIKE * size] = 0.0
     mean = math.fsum(part.share * part.mean for part in parts)
-    return Part(influence, tuple(total), mean=mean, centred=min(centred, influence.size - 1) or 1)
+    fewest = min((part.df for part in parts if part.df is not None), default=None)  # where units weigh differently
+    return Part(influence, tuple(total), mean=mean, centred=min(centred, influence.size - 1) or 1, df=fewest)
 
 
 def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:

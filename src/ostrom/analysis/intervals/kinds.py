@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, mostly_piled, plain
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, merged, mostly_piled, plain
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -96,20 +96,21 @@ def mean_of(
     value = min(max(plain(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
     note = ""
     members = [np.flatnonzero(codes == code) for code in range(len(names))]
-    if len(members) > 1 and not shared and all(_count(labels, of) < 2 for of in members):
+    if len(members) > 1 and not shared and all(len(set(_picked(labels, of) or of)) < 2 for of in members):
         note = f"the {len(members)} conditions are the units"
         members, names = [np.arange(data.size)], (None,)
     parts = [
-        _part(data[of], share[of], _picked(labels, of), name, scale, (low, high))
+        _part(data[of], share[of], _picked(labels, of), name, scale, (low, high), ratio=ratio)
         for of, name in zip(members, names, strict=True)
     ]
     words = ["Student's t"]
     if len(parts) > 1 and shared:
-        parts = [replace(_over_units(parts, value), piled=mostly_piled(parts))]
+        parts = [replace(merged(parts, 1), mean=value, piled=mostly_piled(parts))]
     elif len(parts) > 1:
         words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
+    words += ["jackknife"] * any(part.df is not None for part in parts)
     top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
     counts: tuple[tuple[float, ...], ...] = ()
@@ -120,10 +121,6 @@ def mean_of(
         value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
         -math.inf if low is None else low, math.inf if high is None else high, counts,
     )  # fmt: skip
-
-
-def _count(labels: Sequence[Hashable] | None, places: Ints) -> int:
-    return places.size if labels is None else len({labels[i] for i in places})
 
 
 def _picked(labels: Sequence[Hashable] | None, places: Ints) -> list[Hashable] | None:
@@ -142,31 +139,30 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float) -
 
 
 def _part(
-    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds
-) -> Part:
-    """The units of one condition; values of one unit are added up with their weights (a ratio of totals)."""
+    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds,
+    *, ratio: bool,
+) -> Part:  # fmt: skip
+    """The units of one condition; values of one unit are added up with their weights.
+
+    Weights of the design (seats) are linearised. Where chance decides about weights too (``ratio``) the variance is the
+    jackknife's, what leaving each unit out would change, with t of Kish's effective number of units - 1. Units that
+    weigh the same have Student's t both ways.
+    """
     total = math.fsum(share)
     mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
     influence = share * (data - mean)
     if float(np.ptp(data)) <= ALIKE * scale:
         influence = np.zeros(data.size)
-    piled = _piled(data, share / total, bounds)
-    if labels is None:
-        return Part(influence, None, name, total, mean, piled=piled)
-    codes = {label: at for at, label in enumerate(dict.fromkeys(labels))}
-    places = np.array([codes[label] for label in labels])
-    sums = np.bincount(places, weights=influence, minlength=len(codes)).astype(np.float64)
+    codes = {label: at for at, label in enumerate(dict.fromkeys(range(data.size) if labels is None else labels))}
+    places = np.arange(data.size) if labels is None else np.array([codes[label] for label in labels])
+    n, mass = len(codes), np.bincount(places, weights=share) / total
+    sums: Floats = np.bincount(places, weights=influence).astype(np.float64)
     sums[np.abs(sums) <= 1e-15 * scale] = 0.0
-    return Part(sums, tuple(codes), name, total, mean, piled=piled)
-
-
-def _over_units(parts: Sequence[Part], value: float) -> Part:
-    """Several conditions of the same units as one part."""
-    pulls: dict[Hashable, float] = {}
-    for part in parts:
-        for label, pull in zip(part.labels or (), part.influence.tolist(), strict=True):
-            pulls[label] = pulls.get(label, 0.0) + pull
-    return Part(np.array(list(pulls.values())), tuple(pulls), None, 1.0, value)
+    df = None
+    if ratio and n > 1 and np.ptp(mass) > ALIKE:
+        sums, df = sums * (n - 1) / n / (1 - mass), max(1.0, 1 / float(mass @ mass) - 1)
+    piled = _piled(data, share / total, bounds)
+    return Part(sums, None if labels is None else tuple(codes), name, total, mean, df=df, piled=piled)
 
 
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
@@ -311,11 +307,8 @@ def slope_of(
         return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit, weights=w)
     pull = w * off / square
     value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
-    ends = [
-        sorted((float(p * lo), float(p * hi))) if p else [0.0, 0.0]
-        for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)
-    ]
-    least, most = (math.fsum(end) for end in zip(*ends, strict=True))
+    ends = -math.inf if low is None else low, math.inf if high is None else high
+    least, most = (math.fsum(p * ends[(p > 0) == up] for p in pull.tolist() if p) for up in (False, True))
     inference = Inference(value, (), (), unit, "", least=least, most=most)
     if shared and labels is not None:
         return _seed_slopes(inference, off, w, b, labels, (low, high))
@@ -365,10 +358,6 @@ def slope_of(
         inference, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
         doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
     )  # fmt: skip
-
-
-def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], list[float]]:
-    return [-math.inf if low is None else low] * n, [math.inf if high is None else high] * n
 
 
 def _seed_slopes(

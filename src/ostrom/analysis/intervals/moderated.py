@@ -49,17 +49,12 @@ def prior_of(variances: Sequence[float], freedom: Sequence[float]) -> Prior:
 
 
 def _trigamma_inverse(value: float) -> float:
-    """The number whose trigamma function is this; Newton's method from below, as its reciprocal is convex."""
+    """The number x whose trigamma function is this: 1 / x < trigamma(x) < 1 / x + 1 / x^2."""
+    from scipy.optimize import brentq
     from scipy.special import polygamma
 
-    at = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(polygamma(1, at))
-        step = trigamma * (1 - trigamma / value) / float(polygamma(2, at))
-        at += step
-        if abs(step) <= 1e-10 * at:
-            break
-    return at
+    most = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
+    return float(brentq(lambda x: 1 / polygamma(1, x) - 1 / value, 1 / value, most, rtol=1e-14, xtol=1e-300))
 
 
 def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
@@ -69,7 +64,7 @@ def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float]
     """
     if one.exact or one.alike:
         return None
-    free = [part for part in one.parts if part.n > part.centred and part.df is None]
+    free = [part for part in one.parts if part.n > part.centred > 0]
     if one.counts or one.problem or not free or prior.df == 0 or len(free) < len(one.parts):
         return one.reach(level)
     total = weight = 0.0
@@ -94,7 +89,7 @@ def table_prior(figures: Iterable[Inference]) -> Prior:
         (variance * part.n / part.share**2, df)
         for one in figures
         for part in one.parts
-        if part.n > part.centred and part.df is None and (pair := part.variance())[0] > 0
+        if part.n > part.centred > 0 and (pair := part.variance())[0] > 0
         for variance, df in [pair]
     ]
     return prior_of([variance for variance, _ in spreads], [df for _, df in spreads])

@@ -7,7 +7,6 @@ and the smallest drop that the pairs could have shown; Cohen's kappa, the agreem
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import comb
 from statistics import NormalDist
 
@@ -155,8 +154,7 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
 
 def _p(lost: int, gained: int) -> float:
     total, least = lost + gained, min(lost, gained)
-    tail = Fraction(sum(comb(total, k) for k in range(least + 1)), 2**total)
-    return min(1.0, float(2 * tail))
+    return min(1.0, 2 * sum(comb(total, k) for k in range(least + 1)) / 2**total)
 
 
 @dataclass(frozen=True)

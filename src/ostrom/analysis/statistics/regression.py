@@ -168,7 +168,7 @@ def coefficient_table(
         if freedom is None:
             p, quantile = 2 * NormalDist().cdf(-abs(ratio)), NormalDist().inv_cdf(0.5 + level / 2)
         else:
-            p, quantile = t_p_value(ratio, freedom, "two-sided"), t_quantile(0.5 + level / 2, freedom)
+            p, quantile = t_p_value(ratio, freedom), t_quantile(0.5 + level / 2, freedom)
         lines.append(
             Estimate(
                 {"term": term},

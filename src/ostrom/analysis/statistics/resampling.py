@@ -14,12 +14,10 @@ share, a difference or a slope never takes them.
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ostrom.analysis.statistics.means import ALTERNATIVES
 from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
@@ -30,7 +28,6 @@ from ostrom.analysis.statistics.samples import (
     Numbers,
     Undefined,
     binary,
-    checked_option,
     checked_unit,
     label_codes,
     paired_samples,
@@ -38,7 +35,6 @@ from ostrom.analysis.statistics.samples import (
     without_rounding,
 )
 
-Alternative = Literal["two-sided", "greater", "less"]
 CHUNK = 4_000_000
 """Labels, or weights of clusters, held in memory at a time."""
 EXACT_LIMIT = 50_000
@@ -56,13 +52,7 @@ class Permutation:
 
 
 def permutation_paired(
-    first: Numbers,
-    second: Numbers,
-    *,
-    unit: str,
-    rng: np.random.Generator,
-    alternative: Alternative = "two-sided",
-    draws: int = 9_999,
+    first: Numbers, second: Numbers, *, unit: str, rng: np.random.Generator, draws: int = 9_999
 ) -> Permutation:
     """Whether the sign of paired differences is a coin toss: pairs swap their members.
 
@@ -71,22 +61,9 @@ def permutation_paired(
     (0.125, 16)
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"))
-    checked_unit(unit), checked_option("alternative", alternative, ALTERNATIVES)
-    difference = a - b
-    n = difference.size
-    exact = n < 60 and 2**n <= EXACT_LIMIT
-    total = 2**n if exact else _checked_draws(draws)
-    observed = without_rounding(float(difference.mean()), float(max(np.abs(a).max(), np.abs(b).max())))
-    hits, step = 0, max(1, CHUNK // n)
-    for start in range(0, total, step):
-        size = min(step, total - start)
-        if exact:
-            bits = (np.arange(start, start + size)[:, None] >> np.arange(n)[None, :]) & 1
-        else:
-            bits = rng.integers(0, 2, size=(size, n))
-        hits += _as_extreme((1.0 - 2.0 * bits) @ difference / n, observed, alternative, np.append(a, b))
-    p = hits / total if exact else (1 + hits) / (1 + total)
-    return Permutation(Estimate({}, observed, None, None, n, unit, "paired", p=p, sizes=(n,)), exact, total)
+    pairs, side = [*range(a.size)] * 2, np.repeat([1.0, 0.0], a.size)
+    test = permutation_grouped(np.append(a, b), side, unit=unit, rng=rng, blocks=pairs, draws=draws)
+    return replace(test, estimate=replace(test.estimate, n=a.size, method="paired", sizes=(a.size,)))
 
 
 def permutation_grouped(
@@ -97,7 +74,6 @@ def permutation_grouped(
     rng: np.random.Generator,
     clusters: Labels | None = None,
     blocks: Labels | None = None,
-    alternative: Alternative = "two-sided",
     draws: int = 9_999,
 ) -> Permutation:
     """Difference of row means between treated (1) and control (0), labels rearranged as they were assigned.
@@ -113,7 +89,6 @@ def permutation_grouped(
     (0.75, 6)
     """
     data, label = sample(values, "values", at_least=2), binary(treated, "treated")
-    checked_unit(unit), checked_option("alternative", alternative, ALTERNATIVES)
     if label.size != data.size:
         raise BadSample(f"values and treated must have the same length (found {data.size} and {label.size})")
     if label.min() == label.max():
@@ -133,15 +108,15 @@ def permutation_grouped(
     if ways == 1:
         raise Undefined("no rearrangement is possible: every block is all treated or all control")
     exact = ways <= EXACT_LIMIT
-    total = ways if exact else _checked_draws(draws)
+    total = ways if exact else draws
     observed = without_rounding(float(_difference(moved[None, :], sums, sizes)[0]), float(np.abs(data).max()))
     chunks = _all_labels(moved, members) if exact else _random_labels(moved, members, total, rng)
-    hits = 0
-    for chunk in chunks:
-        hits += _as_extreme(_difference(chunk, sums, sizes), observed, alternative, data)
+    # Sums taken in another order differ in the last digits; ties must still count as ties.
+    least = abs(observed) - 1e-10 * max(float(np.abs(data).max()), 1e-300)
+    hits = sum(int(np.sum(np.abs(_difference(chunk, sums, sizes)) >= least)) for chunk in chunks)
     treated_rows = int(label.sum())
     test = Estimate(
-        {}, observed, None, None, data.size, unit, "two-sample" if clusters is None else "clustered",
+        {}, observed, None, None, data.size, checked_unit(unit), "two-sample" if clusters is None else "clustered",
         p=hits / total if exact else (1 + hits) / (1 + total), sizes=(treated_rows, int(label.size) - treated_rows),
     )  # fmt: skip
     return Permutation(test, exact, total, None if clusters is None else count)
@@ -151,16 +126,6 @@ def _difference(labels: Floats, sums: Floats, sizes: Ints) -> Floats:
     inside, rows = labels @ sums, labels @ sizes
     difference: Floats = inside / rows - (sums.sum() - inside) / (sizes.sum() - rows)
     return difference
-
-
-def _as_extreme(drawn: Floats, observed: float, alternative: str, data: Floats) -> int:
-    # Sums taken in another order differ in the last digits; ties must still count as ties.
-    slack = 1e-10 * max(float(np.abs(data).max()), 1e-300)
-    if alternative == "two-sided":
-        return int(np.sum(np.abs(drawn) >= abs(observed) - slack))
-    if alternative == "greater":
-        return int(np.sum(drawn >= observed - slack))
-    return int(np.sum(drawn <= observed + slack))
 
 
 def _per_cluster(values: Floats, codes: Ints, count: int, name: str) -> Floats:
@@ -202,12 +167,6 @@ def _random_labels(
         for part in members:
             labels[:, part] = rng.permuted(np.tile(moved[part], (len(labels), 1)), axis=1)
         yield labels
-
-
-def _checked_draws(draws: int) -> int:
-    if draws < 99:
-        raise BadSample(f"draws must be at least 99 (found {draws})")
-    return int(draws)
 
 
 MOST_UNDEFINED = 0.05

@@ -98,6 +98,8 @@ def list_parts(
     if family is not None and kind != "games":
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
+    if kind == "runs" and not rows:
+        return Output([], [Remark(f"{runs}: holds no run (`ostrom run STUDY` plays one, --runs names another folder)")])
     first = [] if all_ else first_of(kind)
     counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
     text: list[TextItem] = [TextTable.of("", [{k: v for k, v in row.items() if k not in counted} for row in rows])]
@@ -393,7 +395,7 @@ def _measure(registry: Any, name: str) -> dict[str, Any]:
     declared = isinstance(part, Measure)
     return {
         "name": name,
-        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0],
+        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0].replace("`", ""),
         "scale": part.scale if declared else None,
         "unit": part.unit if declared else None,
         "parameters": "" if declared else parameters_of(registry, name),
@@ -425,7 +427,7 @@ def _replications() -> list[dict[str, Any]]:
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
     """The runs in a folder: what was played and how far, the main result where a report or view left it, the page."""
-    from ostrom.data.rundata import kept_result
+    from ostrom.data.rundata import recorded_answer
     from ostrom.reports.words import labels
     from ostrom.studies.run import open_run
 
@@ -445,7 +447,7 @@ def run_rows(runs: Path) -> list[dict[str, Any]]:
                 row |= {
                     "study": study.get("name"), "models": ", ".join(labels(opened.plan.models, 44).values()),
                     "matches": units.planned, "finished": units.done,
-                    "result": kept_result(file.parent, opened.journal.entries),
+                    "result": recorded_answer(file.parent, opened.journal.entries),
                     "state": f"{far.done:,} of {how_many(far.planned, opened.plan.counts)} done, {over}", "problem": "",
                 }  # fmt: skip
         except OstromError as error:

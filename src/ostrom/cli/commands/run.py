@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import count_text, exit_code, forecast_data, forecast_text, spending_text, spent_data, trouble
+from ostrom.cli.ending import (
+    count_text,
+    exit_code,
+    forecast_data,
+    forecast_text,
+    headline,
+    spending_text,
+    spent_data,
+    trouble,
+)
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
@@ -33,7 +42,7 @@ from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
-    from ostrom.analysis.registered import Standing
+    from ostrom.analysis.registered import RegistrationStatus
     from ostrom.analysis.summary import CellSummary
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
@@ -133,7 +142,7 @@ def resume(
     return play_and_report(resolved, resolved.folder, report=report)
 
 
-def play_found(resolved: Resolved, folder: Path) -> Result:
+def play_resolved(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.cli.output import say
     from ostrom.engine.progress import watch_with
@@ -152,12 +161,14 @@ def play_found(resolved: Resolved, folder: Path) -> Result:
     )
 
 
-def play_and_report(resolved: Resolved, folder: Path, *, report: bool, parent: Standing | None = None) -> Output:
+def play_and_report(
+    resolved: Resolved, folder: Path, *, report: bool, parent: RegistrationStatus | None = None
+) -> Output:
     """Play a plan into a folder: how it ended, its cells, and with ``report`` its page.
 
     ``parent`` is what is said of the registration of the run that the plan was made from.
     """
-    result = play_found(resolved, folder)
+    result = play_resolved(resolved, folder)
     output = _ended(result, folder, parent)
     messages, code = [*output.messages], exit_code(result)
     if (shard := resolved.plan.shard) is not None:
@@ -201,9 +212,6 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
     measured = None if like is None else measure(like, runs or "runs")
     bound = forecast(plan, resolved.options.rates, measured, resolved.options.max_connections)
     missing = missing_adapters(plan)
-    units = {"cells": bound.cells, "matches": bound.matches}
-    if bound.designs:
-        units["designs"] = bound.designs
     one_seed = (plan.unit(i) for i in range(len(plan) // plan.study.seeds))
     repeats, long = planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED))
     return Output(
@@ -220,7 +228,7 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
             )
             if missing
             else None,
-            *forecast_text(plan.run_name(None), units, bound, plan.budget, batch=batch),
+            *forecast_text(plan.run_name(None), bound.size, bound, plan.budget, batch=batch),
             None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
             *(Remark(f"warning: {text}") for text in (repeats, long) if text),
             Remark("--from RUN takes what it can of this from a run that was played")
@@ -228,6 +236,14 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
             else None,
         ],
     )
+
+
+def plan_headline(plan: StudyPlan, options: PlayOptions) -> dict[str, str]:
+    """Size, hours and money of a plan: a line each."""
+    from ostrom.costs.forecast import forecast
+
+    bound = forecast(plan, options.rates, None, options.max_connections)
+    return headline(bound.size, bound, batch=bool(options.batch))
 
 
 def divided_budget(plan: StudyPlan) -> str:
@@ -239,7 +255,7 @@ def divided_budget(plan: StudyPlan) -> str:
     )  # fmt: skip
 
 
-def _ended(result: Result, folder: Path, parent: Standing | None) -> Output:
+def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> Output:
     from ostrom.analysis.summary import summarise
     from ostrom.data.early_looks import seeds_missing
     from ostrom.studies.run import open_run

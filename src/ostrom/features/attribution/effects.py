@@ -86,7 +86,9 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True):
         assert edit is not None
         change, low, high = _difference(chance, group, base, base_group, level)
-        effects.append(RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high))
+        effects.append(
+            RoundEffect(edit.round, edit.back, edit.row, _round_text(plan, edit.back), chance, change, low, high)
+        )
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
@@ -108,7 +110,7 @@ class _Target:
         else:
             self.name = f"P({'cooperate' if cooperative is not None else self.option})"
 
-    def _worth(self, value: Any) -> float:
+    def _effective_groups(self, value: Any) -> float:
         """An answer as a number between 0 and 1."""
         if self.amounts is None:
             return float(value == self.option)
@@ -117,7 +119,7 @@ class _Target:
     def _stated(self, answer: Answer) -> float | None:
         """The mean of an answer whose odds are known."""
         if answer.probabilities is not None:
-            return sum(p * self._worth(name) for name, p in answer.probabilities.items())
+            return sum(p * self._effective_groups(name) for name, p in answer.probabilities.items())
         if self.amounts is None or answer.reading != "scripted":
             return None
         return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
@@ -131,7 +133,7 @@ class _Target:
             return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
         if not valid:
             return Chance(None, 0, 0, invalid=invalid), None
-        worth = [self._worth(a.value) for a in valid]
+        worth = [self._effective_groups(a.value) for a in valid]
         if self.amounts is None:
             cooperated = round(sum(worth))
             group = share_of(cooperated, len(valid), unit="asking")
@@ -152,7 +154,7 @@ def _difference(
     return limits.value, limits.low, limits.high
 
 
-def _shown(plan: AttributionPlan, back: int) -> str:
+def _round_text(plan: AttributionPlan, back: int) -> str:
     """What the round shows, in the game's own words."""
     view, played = plan.decision.view, plan.rounds[-back]
     if played.void:

@@ -87,7 +87,7 @@ class BranchPlan(ForkPlan):
         own = {ROUNDS.partition(".")[2]: self.origin.changes[ROUNDS]} if ROUNDS in self.origin.changes else {}
         rules = self.base.rules(self.origin.match, {**own, **changes})
         if self.origin.given is not None:
-            rules = rules.given(self.origin.given)
+            rules = rules.with_preparations(self.origin.given)
         return Branched(rules, self.origin.step)
 
     def unit(self, index: int) -> Unit:

@@ -19,9 +19,9 @@ from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, key_words
 from ostrom.analysis.interaction import tied_sets
 from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import Observation, Observations, observations, select
+from ostrom.analysis.units import DONE, Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
-from ostrom.data.manifests import changes, made_before_2, models_of
+from ostrom.data.manifests import changes, is_before_2, models_of
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.values import grouped
@@ -178,6 +178,9 @@ class ComparedAgents:
 def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     """The agents of a comparison: those that are asked for, those that changed, or those that are studied."""
     runs = (new, old)
+    for run in runs:
+        if not run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1"):
+            raise UsageError(f"{run.name}: no match is finished ({run.so_far or 'none was played'})")
     models = _only_models(runs)
     configurations = [_configurations(run, models[run.name], new.manifest.get("prompts") != old.manifest.get("prompts"))
              for run in runs]  # fmt: skip
@@ -195,7 +198,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
         return ComparedAgents((), "all agents" if query.agents else "agents as asked for", scripts)
     if any(run.manifest.get("registered") for run in runs):
         return ComparedAgents((), "all agents (registered)", scripts)
-    earlier = any(made_before_2(run.manifest) for run in runs)
+    earlier = any(is_before_2(run.manifest) for run in runs)
     about = {name for name, kind in kinds.items() if kind or not any(kinds.values())}
     alone = [[name for name in of if name in about and name not in both] for of in configurations]
     if not changed and not about & {*both}:

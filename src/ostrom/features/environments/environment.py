@@ -72,7 +72,7 @@ class Environment:
     @cached_property
     def matches(self) -> tuple[int, ...]:
         """The numbers of the matches in which somebody is asked here: one for every seed, cell and seating."""
-        return asked_matches(self.plan)
+        return outside_matches(self.plan)
 
     def episode(self, match: int) -> Episode:
         """Begin a match; its questions come from iterating over the episode."""
@@ -225,7 +225,7 @@ class Environment:
         return await self._executor.play(replace(assignment, facts=facts or None))
 
 
-def asked_matches(plan: StudyPlan) -> tuple[int, ...]:
+def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
     """The numbers of the matches in which somebody answers from outside."""
     units = map(plan.unit, range(len(plan)))
     return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.cli.options import Runs, Safe, standing_of
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.features.evolution.evolution import (
@@ -140,13 +140,13 @@ def read_start(text: str | None) -> Any:
 
 def _tournaments(
     source: Sequence[str], by: str | None, expected: bool, discount: str, seats: str, runs: Path
-) -> tuple[list[Tournament], list[str], list[str], Standing]:
+) -> tuple[list[Tournament], list[str], list[str], RegistrationStatus]:
     if all(_is_foreign(item, runs) for item in source):
         if by is not None or expected:
             raise UsageError("--by and --expected are for runs, not for payoff files")
 
         read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)
-        return list(read.tournaments), list(read.others), list(read.wrong), Standing()
+        return list(read.tournaments), list(read.others), list(read.wrong), RegistrationStatus()
     if len(source) > 1:
         raise UsageError("give one run, or any number of payoff files and folders, not both")
     if discount != "file" or seats != "auto":
@@ -163,7 +163,7 @@ def _is_foreign(item: str, runs: Path) -> bool:
     return path.is_dir() and not (path / "run.json").exists() and not (runs / item / "run.json").exists()
 
 
-def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> tuple[list[Tournament], Standing]:
+def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> tuple[list[Tournament], RegistrationStatus]:
 
     with open_run(name, runs) as run:
         if by is None:

@@ -243,7 +243,7 @@ class EvolutionSettings:
 
 
 @dataclass(frozen=True)
-class Evolved:
+class DynamicsResult:
     """What came of one tournament. ``shares`` holds named results per type, ``facts`` what else there is."""
 
     shares: Mapping[str, Mapping[str, float]]
@@ -283,7 +283,7 @@ DEFAULTS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def _replicator(case: _Case) -> Evolved:
+def _replicator(case: _Case) -> DynamicsResult:
     path = exponential_replicator(
         case.tensor.values, case.start(),
         eta=case.get("eta"), steps=case.get("steps"), tolerance=case.get("tolerance"),
@@ -291,14 +291,14 @@ def _replicator(case: _Case) -> Evolved:
     return _along(case, path)
 
 
-def _continuous(case: _Case) -> Evolved:
+def _continuous(case: _Case) -> DynamicsResult:
     path = continuous_replicator(
         case.tensor.values, case.start(), duration=case.get("duration"), tolerance=case.get("tolerance")
     )
     return _along(case, path)
 
 
-def _along(case: _Case, path: Trajectory) -> Evolved:
+def _along(case: _Case, path: Trajectory) -> DynamicsResult:
     earned = case.tensor.fitness(path.final / path.final.sum())
     facts = {
         "steps": path.steps,
@@ -306,22 +306,22 @@ def _along(case: _Case, path: Trajectory) -> Evolved:
         "mean_fitness": float(path.final @ earned),
         "fitness": case.named(earned),
     }
-    return Evolved({"final": case.named(path.final)}, facts, path)
+    return DynamicsResult({"final": case.named(path.final)}, facts, path)
 
 
-def _finite(case: _Case, process: Process) -> Evolved:
+def _finite(case: _Case, process: Process) -> DynamicsResult:
     """The exact long run under rare mutations, beside one simulated path."""
     size, values = case.get("population"), case.tensor.values
     rng = case.streams.at(0, 0, "path")
     path = simulate(
-        values, process, _whole_counts(case.start(), size), rng,
+        values, process, _rounded_counts(case.start(), size), rng,
         steps=case.get("steps"), mutation=case.get("mutation"),
     )  # fmt: skip
     shares = {"long_run": case.named(rare_mutation_shares(values, process, size)), "final": case.named(path.final)}
-    return Evolved(shares, {"steps": path.steps, "settled": path.settled}, path)
+    return DynamicsResult(shares, {"steps": path.steps, "settled": path.settled}, path)
 
 
-def _whole_counts(shares: Floats, size: int) -> tuple[int, ...]:
+def _rounded_counts(shares: Floats, size: int) -> tuple[int, ...]:
     """Individuals of each type: shares rounded down, what is left goes to the largest remainders."""
     if size < 2:
         raise UsageError(f"a finite population needs at least 2 individuals (found {size})")
@@ -331,25 +331,25 @@ def _whole_counts(shares: Floats, size: int) -> tuple[int, ...]:
     return tuple(int(count) for count in counts)
 
 
-def _alpha_rank(case: _Case) -> Evolved:
+def _alpha_rank(case: _Case) -> DynamicsResult:
     alpha, size = case.get("alpha"), case.get("population")
     if alpha is not None:
-        return Evolved(
+        return DynamicsResult(
             {"mass": case.named(alpha_rank(case.tensor.values, alpha=alpha, population=size))}, {"alpha": alpha}
         )
     sweep = alpha_sweep(case.tensor.values, ALPHAS, population=size)
-    return Evolved(
+    return DynamicsResult(
         {"mass": case.named(sweep.masses[-1])},
         {"alpha": ALPHAS[-1], "settled_at": sweep.settled_at, "settled": sweep.settled_at is not None},
     )
 
 
-def _deviation(case: _Case) -> Evolved:
+def _deviation(case: _Case) -> DynamicsResult:
     rated = deviation_rating(case.tensor.values)
-    return Evolved({"rating": case.named(rated.ratings), "rank": case.named(rated.ranks())})
+    return DynamicsResult({"rating": case.named(rated.ratings), "rank": case.named(rated.ranks())})
 
 
-def _basins(case: _Case) -> Evolved:
+def _basins(case: _Case) -> DynamicsResult:
     steps = case.get("steps")
     basins = sample_basins(
         case.tensor.values, case.streams.at(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
@@ -367,13 +367,13 @@ def _basins(case: _Case) -> Evolved:
         for a in basins.attractors
     ]
     expected = sum(a.share * a.centre for a in basins.attractors)
-    return Evolved({"expected": case.named(np.asarray(expected))}, {"attractors": attractors})
+    return DynamicsResult({"expected": case.named(np.asarray(expected))}, {"attractors": attractors})
 
 
 _FLOW = frozenset({"start", "seed", "tolerance"})
 _FINITE = frozenset({"start", "seed", "steps", "population", "mutation"})
 
-DYNAMICS: Mapping[str, tuple[Callable[[_Case], Evolved], frozenset[str], Mapping[str, Any]]] = {
+DYNAMICS: Mapping[str, tuple[Callable[[_Case], DynamicsResult], frozenset[str], Mapping[str, Any]]] = {
     "replicator": (_replicator, _FLOW | {"eta", "steps"}, {}),
     "continuous": (_continuous, _FLOW | {"duration"}, {}),
     "moran": (
@@ -420,7 +420,9 @@ def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps:
     return np.array(states)
 
 
-def evolve(tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None) -> Evolved:
+def evolve(
+    tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
+) -> DynamicsResult:
     """Let a population evolve on the payoffs of a tournament (UsageError where there is no payoff tensor).
 
     Random draws depend on the seed and the tournament's cell alone.
@@ -437,7 +439,7 @@ RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
 
 def entry_of(
     tournament: Tournament, dynamics: str, settings: EvolutionSettings
-) -> tuple[dict[str, Any], Evolved | None]:
+) -> tuple[dict[str, Any], DynamicsResult | None]:
     """A tournament and what came of it as plain data; ``why`` says why a population cannot evolve on it."""
     evolved, why = None, None
     try:
@@ -482,7 +484,7 @@ def write_evolution(
     format: str,
     report: dict[str, Any],
     tournaments: Sequence[Tournament],
-    evolved: Sequence[Evolved | None],
+    evolved: Sequence[DynamicsResult | None],
     *,
     safe: bool = False,
 ) -> None:
@@ -506,7 +508,7 @@ def write_evolution(
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
 
 
-def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[Evolved | None]) -> Iterator[dict[str, Any]]:
+def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[DynamicsResult | None]) -> Iterator[dict[str, Any]]:
     """One row per tournament, step and type."""
     for tournament, result in zip(tournaments, evolved, strict=True):
         if result is None or result.path is None:

@@ -29,7 +29,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.features.gates.gates import GateFile, Judgement
+    from ostrom.features.gates.gates import GateFile, GateReport
     from ostrom.features.gates.more_seeds import Looks
     from ostrom.studies.resolve import Resolved
 
@@ -69,7 +69,7 @@ def gate(
     ] = None,
     options: PlayOptions = PlayOptions(),
 ) -> Output:
-    """Judge statements about a run: pass, fail or undecided.
+    """Is a model good enough? Statements: pass, fail or undecided.
 
     The bounds hold for any distribution. A gate that names no agent is judged for each studied agent, and passes if
     all pass. A study is played first. One line says deploy, do not, or not yet.
@@ -77,7 +77,7 @@ def gate(
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
     from ostrom.analysis.verdict_files import CODES, check_folders
-    from ostrom.cli.commands.run import refuse_unused
+    from ostrom.cli.commands.run import plan_headline, refuse_unused
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
     from ostrom.features.gates.more_seeds import check_until_decided
@@ -103,6 +103,8 @@ def gate(
     target, interrupted = run, False
     if is_study(run, runs, changes):
         resolved = resolve(run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
+        if resolved.plan.study.people is not None:
+            raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
         if grown > resolved.plan.study.seeds:  # an earlier session played more seeds until gates were decided
@@ -111,12 +113,11 @@ def gate(
         for price in prices:
             say(price.words)
         if dry_run:
-            document = {"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
-            return Output(document, (), source=prices, rows_key="prices")
+            facts = plan_headline(resolved.plan, options)
+            document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
+            return Output(document, [facts], source=prices, rows_key="prices")
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
-        if resolved.plan.study.people is not None:
-            raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         refuse_unused(resolved)
         interrupted, target = _play(resolved, folder).interrupted, str(folder)
     looks: Looks | None = None
@@ -164,7 +165,7 @@ def _seeds_of(folder: Path) -> int:
     return int(home.manifest()["study"].get("seeds") or 1) if home.exists else 0
 
 
-def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> Judgement:
+def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> GateReport:
     from ostrom.costs.seeds import seed_price
     from ostrom.features.gates.gates import judge
 
@@ -209,8 +210,8 @@ def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
 
 def _play(found: Resolved, folder: Path) -> Result:
     """Play a study and say how that ended."""
-    from ostrom.cli.commands.run import end_lines, play_found
+    from ostrom.cli.commands.run import end_lines, play_resolved
 
-    result = play_found(found, folder)
+    result = play_resolved(found, folder)
     say("\n".join(end_lines(result, folder)))
     return result

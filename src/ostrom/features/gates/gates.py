@@ -19,7 +19,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.population import names_agents, population_words
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text
@@ -37,7 +37,7 @@ from ostrom.studies.plan import StudyPlan
 BOUNDS = ("at_least", "at_most", "between", "within")
 DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
-SHOWN = 5
+MOST_NAMED = 5
 """Names of gates in one line."""
 
 
@@ -140,7 +140,7 @@ class GateFile(Declared):
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateResult:
     """What one statement was judged for one group of matches."""
 
     gate: GateRule
@@ -193,10 +193,10 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class GateReport:
     """What all gates were judged."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[GateResult, ...]
     level: float
     """Of each interval."""
     control: str
@@ -232,9 +232,9 @@ class Judgement:
     @property
     def decision_line(self) -> str:
         """The decision with its reason, in one line."""
-        names = listed([one.name for one in self.judged if one.answer == self.answer][:SHOWN])
+        names = listed([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
         many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
-        names += f" and {many - SHOWN} more" if many > SHOWN else ""
+        names += f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
         if self.answer == "pass":
             return f"deploy: {'all ' if len(self.judged) > 1 else ''}{all_} passed"
         if self.answer == "fail":
@@ -266,7 +266,7 @@ def needs(more: float, price: SeedPrice | None, unit: str = "match") -> str:
 
 def judge(
     gates: GateFile, data: RunData, file: str = "gates", price: Callable[[], SeedPrice | None] = lambda: None
-) -> Judgement:
+) -> GateReport:
     """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
     gates = gates.of(models_of(data.manifest))
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
@@ -286,7 +286,7 @@ def judge(
         )
     if any(gate.approximate for gate in gates.gates):
         control += "; those of approximate gates do so for ordinary values only"
-    verdicts: list[Judged] = []
+    verdicts: list[GateResult] = []
     priced = cache(price)
     seeds = int(data.study.get("seeds") or 1)
     for gate, estimates, lacking in questions:
@@ -303,10 +303,10 @@ def judge(
             )
             for one in estimates
         ]
-        verdicts += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
+        verdicts += [GateResult(gate, "undecided", None, key, why) for key, why in lacking]
     undecided = any(one.more is not None for one in verdicts)
     whose = "" if all(gate.names_agents for gate in gates.gates) else population_words([data], gates=True)
-    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None, whose)
+    return GateReport(tuple(verdicts), level, control, data.so_far, priced() if undecided else None, whose)
 
 
 def _judged(
@@ -317,7 +317,7 @@ def _judged(
     priced: Callable[[], SeedPrice | None],
     seeds: int,
     growing: str,
-) -> Judged:
+) -> GateResult:
     """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
 
     Such a look was not planned, and the matches that are finished first need not be like the others.
@@ -328,9 +328,9 @@ def _judged(
     if many > gate.missing * planned or growing:
         ends = (estimate.low, estimate.high)
         now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
-        return Judged(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
+        return GateResult(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
     if estimate.low is None or estimate.high is None:
-        return Judged(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)
+        return GateResult(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)
     answer = gate.verdict(estimate.low, estimate.high)
     more: float | None = None
     if answer == "undecided":
@@ -341,7 +341,7 @@ def _judged(
         more = _more(gate, estimate, level, estimate.n if price is None else seeds)
         decides = "" if more is None else needs(more, price, estimate.unit)
         reason = "; ".join(filter(None, (why, decides, reason)))
-    return Judged(gate, answer, estimate, estimate.key, reason, least, more=more)
+    return GateResult(gate, answer, estimate, estimate.key, reason, least, more=more)
 
 
 def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float | None:
@@ -427,7 +427,7 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
 
 
 def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Price:
-    name = Judged(gate, "undecided", estimate, estimate.key, "").name
+    name = GateResult(gate, "undecided", estimate, estimate.key, "").name
     multiple = _multiple(gate, estimate, level)
     least, needed = _units(multiple, estimate.n), _units(multiple, seeds)
     if least is None or needed is None:
@@ -472,7 +472,7 @@ def _lacking(
                 yield key, "has only one of the levels that are compared"
     for column in filter(None, dict.fromkeys((*gate.by, factor))):
         met = {row[column] for row in rows.rows}
-        among = _asked(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
+        among = _level_texts(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
@@ -497,7 +497,7 @@ def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list
         picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *filters, *columns])))
         rows = data.records(f"SELECT DISTINCT {picked} FROM matches ORDER BY match")
         for column in filters:
-            rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
+            rows = [row for row in rows if as_text(row[column]) in _level_texts(where[column])]
     return [row for row in rows if row["unit"] == "match"]
 
 
@@ -514,7 +514,7 @@ def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
     return sum(state != "done" for state in states.values()) + waiting, len(states) + waiting
 
 
-def _asked(levels: Any) -> set[str]:
+def _level_texts(levels: Any) -> set[str]:
     return {as_text(level) for level in (levels if isinstance(levels, list) else [levels])}
 
 
@@ -526,12 +526,12 @@ def read_gates(path: str | Path) -> GateFile:
     return validate(GateFile, data, str(path))
 
 
-def found_text(one: Judged) -> str:
+def found_text(one: GateResult) -> str:
     """The estimate in one line."""
     return "no estimate" if one.estimate is None else one.estimate.text(3)
 
 
-def heading(verdict: Judgement) -> str:
+def heading(verdict: GateReport) -> str:
     """All gates in one line: ``fail: 1 of 3 gates failed, 1 undecided``."""
     many = len(verdict.judged)
     counts = [f"{verdict.count('pass')} of {many} passed"]
@@ -540,7 +540,7 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def verdict_file(verdict: Judgement, run: str, registered: Standing) -> VerdictFile:
+def verdict_file(verdict: GateReport, run: str, registered: RegistrationStatus) -> VerdictFile:
     """The verdicts for other programs."""
     lines = [
         VerdictLine(

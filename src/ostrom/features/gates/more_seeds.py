@@ -13,7 +13,7 @@ from typing import Any
 from ostrom.analysis.verdict_files import Answer
 from ostrom.engine.plan import Budget
 from ostrom.engine.runner import Result
-from ostrom.features.gates.gates import GateFile, Judgement
+from ostrom.features.gates.gates import GateFile, GateReport
 from ostrom.ground.errors import UsageError
 from ostrom.studies.schema import StudyFile
 
@@ -38,7 +38,7 @@ class Looks:
     """Every look in order, what the last one of whole seeds judged, and why no more were taken."""
 
     looks: tuple[GateLook, ...]
-    verdict: Judgement
+    verdict: GateReport
     why: str
     interrupted: bool = False
 
@@ -71,7 +71,7 @@ def next_look(seeds: int, more: float, most: int) -> int:
 def until_decided(
     folder: Path,
     seeds: int,
-    judged: Callable[[], Judgement],
+    judged: Callable[[], GateReport],
     play: Callable[[int], Result],
     budget: Budget,
     most: int | None,

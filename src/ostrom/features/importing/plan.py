@@ -141,7 +141,7 @@ class ImportedPlan(StudyPlan):
         return cls(study, units, source.file, imported)
 
     @classmethod
-    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+    def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
         """Nothing."""
         return "was imported, so there is nothing to play"
 
@@ -178,7 +178,7 @@ class ImportedPlan(StudyPlan):
             return AsRecorded(record.rounds, record.payoffs, record.numbers)
         assert record.payoffs is not None and record.scores is not None
         return as_scored(
-            self._rules(orjson.dumps(record.mechanism)).sized(len(record.players)), record.payoffs, record.scores
+            self._rules(orjson.dumps(record.mechanism)).for_players(len(record.players)), record.payoffs, record.scores
         )
 
     def units(self) -> Iterator[Unit]:

@@ -22,9 +22,9 @@ from ostrom.features.inference.mixture import (
     PlayedMatch,
     agreement_of,
     choice_table,
-    climb,
     equivalent_groups,
     fit_mixture,
+    maximise,
     undetermined,
 )
 
@@ -190,7 +190,7 @@ def _bootstrap(
     load = drawn.totals(rng, resamples, per_cluster)
     # Starts keep every candidate alive: EM can never raise a weight of exactly zero.
     mixed = 0.8 * fit.weights + 0.2 / len(groups)
-    weights, faithful, _ = climb(
+    weights, faithful, _ = maximise(
         flat.reshape(-1, *counts.shape[1:]),
         table.chances,
         load,

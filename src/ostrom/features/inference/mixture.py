@@ -167,13 +167,13 @@ def fit_mixture(counts: Floats, chances: Floats) -> MixtureFit:
     table = patterns.reshape(-1, *counts.shape[1:])
     load = np.tile(sizes.astype(np.float64), (len(STARTS), 1))
     start = np.full((len(STARTS), counts.shape[1]), 1.0 / counts.shape[1])
-    weights, faithful, height = climb(table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000)
+    weights, faithful, height = maximise(table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000)
     # Of starts that reach the same height up to the climb's tolerance, the first.
     best = int(np.flatnonzero(height >= height.max() - 1e-9 * max(1.0, abs(float(height.max()))))[0])
     return _polished(table, chances, load[0], weights[best], float(faithful[best]))
 
 
-def climb(
+def maximise(
     table: Floats,
     chances: Floats,
     load: Floats,
@@ -191,7 +191,7 @@ def climb(
     with np.errstate(divide="ignore"):
         for start in range(0, len(load), step):
             active = np.arange(start, min(start + step, len(load)))
-            climbing = _Climb(table, chances, load[active], weights[active], faithful[active])
+            climbing = EmFit(table, chances, load[active], weights[active], faithful[active])
             for left in reversed(range(most)):
                 stay = climbing.cycle() > tolerance
                 if left and stay.all():
@@ -201,7 +201,7 @@ def climb(
                 active = active[stay]
                 if not active.size:
                     break
-                climbing = _Climb(table, chances, load[active], weights[active], faithful[active])
+                climbing = EmFit(table, chances, load[active], weights[active], faithful[active])
     return weights, faithful, height
 
 
@@ -216,7 +216,7 @@ def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Float
     return (flat @ np.log(chance).T).reshape(*shape, len(chance)).transpose(2, 0, 1)
 
 
-class _Climb:
+class EmFit:
     """Weightings that climb together, with what stays the same from step to step."""
 
     def __init__(self, table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats) -> None:

@@ -22,7 +22,7 @@ from ostrom.cli.options import (
     standing_of,
     with_play_options,
 )
-from ostrom.data.manifests import made_before_2
+from ostrom.data.manifests import is_before_2
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.plan import Unit
 from ostrom.games.yaml_file import game_to_mapping
@@ -64,7 +64,7 @@ def observe(
             matches=match or (),
             name=name,
             changes=set_ or (),
-            told=folder.exists and made_before_2(folder.manifest()),
+            told=folder.exists and is_before_2(folder.manifest()),
         )
         parent = None if dry_run else standing_of(seen)
     resolved = resolve(with_observers(watched, model), changes=set_ or (), options=options)

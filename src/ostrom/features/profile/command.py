@@ -37,7 +37,7 @@ def profile(
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.commands.run import play_found
+    from ostrom.cli.commands.run import play_resolved
     from ostrom.costs.battery import sized
     from ostrom.costs.waves import check_batch
     from ostrom.features.profile import pages
@@ -58,7 +58,7 @@ def profile(
         check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
     folder = out or Path("profiles") / (chosen.name + (f"-{preset}" if preset else ""))
     profiles, interrupted = play_battery(
-        folder, chosen, sizes, model, play_found, home=home, preset=preset, options=options, tell=say,
+        folder, chosen, sizes, model, play_resolved, home=home, preset=preset, options=options, tell=say,
     )  # fmt: skip
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)

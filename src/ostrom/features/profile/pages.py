@@ -7,9 +7,9 @@ from typing import Any
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, key_words, minus
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.analysis.verdicts import Verdict, above
-from ostrom.features.profile.battery import Battery, ModelProfile, Taken
+from ostrom.features.profile.battery import Battery, ModelFigure, ModelProfile
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
@@ -18,7 +18,7 @@ from ostrom.reports.axes import ticks_for
 from ostrom.reports.figures import both_widths, need_extras
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
-from ostrom.reports.page import Section, ShownFigure, plain_page, shown_table
+from ostrom.reports.page import Section, ShownFigure, page_table, plain_page
 from ostrom.reports.panel import Table
 from ostrom.reports.theme import LINE, MAIN, colours
 from ostrom.reports.words import labels
@@ -67,9 +67,9 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
     return [_write(folder / PAGE, page) for folder, page in pages.items()]
 
 
-def standing_of(profiles: Sequence[ModelProfile]) -> Standing:
+def standing_of(profiles: Sequence[ModelProfile]) -> RegistrationStatus:
     """What profiles say of the registrations of their runs."""
-    return Standing(tuple(one for profile in profiles for one in profile.bound))
+    return RegistrationStatus(tuple(one for profile in profiles for one in profile.bound))
 
 
 def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str, str]]:
@@ -84,7 +84,7 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
     ]
 
 
-def _firsts(profile: ModelProfile) -> list[Taken]:
+def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """The first figure of every part; one without groups, where there is one."""
     parts = grouped((entry.part.name, entry) for entry in profile.taken)
     figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
@@ -243,11 +243,11 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
         table = Table(
             name, columns, [[row[i] for i in filled] for row in rows], f"{sections[name].title}: every figure"
         )
-        sections[name].tables.append(shown_table(table, ""))
+        sections[name].tables.append(page_table(table, ""))
     return list(sections.values())
 
 
-def _figure(entry: Taken, by_model: Sequence[tuple[str, Taken]], prefix: str) -> ShownFigure:
+def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], prefix: str) -> ShownFigure:
     """Dots with whiskers: the models, then published models and people."""
     figure = entry.figure
     models = [model for model, _ in by_model]
@@ -292,7 +292,7 @@ def _rows(profiles: Sequence[ModelProfile]) -> list[list[Any]]:
     return [row for profile in profiles for one in profile.taken for row in _rows_of([(profile.model, one)])]
 
 
-def _rows_of(figures: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
+def _rows_of(figures: Sequence[tuple[str, ModelFigure]]) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for model, one in figures:
         head = [one.part.name, one.figure.name]

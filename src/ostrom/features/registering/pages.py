@@ -10,7 +10,7 @@ from ostrom.analysis.registration import Registration
 from ostrom.ground.terminal import escaped
 from ostrom.reports.checklist import checklist_table, prompts_entry
 from ostrom.reports.files import as_markdown
-from ostrom.reports.page import Section, plain_page, shown_table
+from ostrom.reports.page import Section, page_table, plain_page
 from ostrom.reports.panel import Table
 
 CHECK = "ostrom register --check FILE [RUN]"
@@ -22,7 +22,7 @@ def html(registration: Registration) -> str:
     for number, (title, notes, table) in enumerate(_parts(registration)):
         section = Section(f"part{number}", title, notes=list(notes))
         if table is not None:
-            section.tables.append(shown_table(table, "", always_open=True))
+            section.tables.append(page_table(table, "", always_open=True))
         sections.append(section)
     return plain_page(
         f"Registration ({registration.kind})", _title(registration), sections, about=_about(registration),

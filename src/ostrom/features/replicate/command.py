@@ -142,8 +142,8 @@ def _play(
 
     Of a dry run, and where it is interrupted, what the command returns.
     """
-    from ostrom.cli.commands.run import play_found
-    from ostrom.costs.battery import BatteryRun, kept_seeds, play_jobs, sized
+    from ostrom.cli.commands.run import play_resolved
+    from ostrom.costs.battery import BatteryRun, play_jobs, recorded_seeds, sized
     from ostrom.costs.waves import check_batch
     from ostrom.ground.errors import UnknownName
 
@@ -160,7 +160,7 @@ def _play(
         if one.seeds:
             check_batch(one.part.resolved(models, 1, Path(), preset, options).plan, options.batch_waves)
     settings = {"parts": [part.model_dump(mode="json") for part in plan.parts], "preset": preset, "models": models}
-    seeds = kept_seeds(folder / RECORD, settings, {one.part.name: one.seeds for one in sizes})
+    seeds = recorded_seeds(folder / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     parts = [one.part for one in sizes if seeds[one.part.name]]
     for one in sizes:
         if not seeds[one.part.name]:
@@ -174,7 +174,7 @@ def _play(
         )
         for number, part in enumerate(parts, 1)
     ]
-    results, interrupted = play_jobs(jobs, play_found, options, say)
+    results, interrupted = play_jobs(jobs, play_resolved, options, say)
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
     return [job.folder for job, _ in results], all(result.complete for _, result in results)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ostrom.analysis.estimate import fixed, key_words
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.references import Published
-from ostrom.analysis.registered import Standing
+from ostrom.analysis.registered import RegistrationStatus
 from ostrom.features.replicate.papers import Margin, Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
 from ostrom.ground.values import grouped
@@ -30,8 +30,9 @@ from ostrom.reports.words import pretty, written
 
 PAPER = "the paper's models"
 RULE = (
-    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin; single "
-    "claims and figures, not corrected for their number"
+    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin (two "
+    "one-sided tests at 5 %), and differs where its 95 % interval lies beyond it; each word is wrong with a chance of "
+    "at most 5 %, not corrected for the number of figures: of 100 about 5 at most"
 )
 CLAIM_COLUMNS = ("claim", "as the paper reads it", "guaranteed", "agent", "ours", "low", "high", "n", "paper", "run")
 DOUBT = " †"
@@ -39,7 +40,12 @@ CELL_COLUMNS = ("agent", "ours", "low", "high", "matches", "model", "paper", "sp
 
 
 def write_page(
-    out: Path, replication: Replication, registered: Standing = Standing(), *, about: str = "", safe: bool = False
+    out: Path,
+    replication: Replication,
+    registered: RegistrationStatus = RegistrationStatus(),
+    *,
+    about: str = "",
+    safe: bool = False,
 ) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
@@ -114,6 +120,8 @@ def first_notes(outcome: Replication) -> list[str]:
         )
     if any(one.doubts for line in outcome.claims for one in line.published):
         notes.append(f"{DOUBT.strip()} a printed figure in the range is in doubt.")
+    if alone := dict.fromkeys(line.claim.claim for line in outcome.claims if line.estimate and line.direction_alone):
+        notes.append(f"Judged by direction alone, the paper prints no size: {'; '.join(alone)}.")
     notes += [f"Not judged: {one.claim}. {one.why}" for one in outcome.plan.not_judged]
     notes += [
         f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
@@ -149,7 +157,12 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
                 '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
                 '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
             ).format(
-                claim, line.verdict.answer.replace(" ", "-"), line.verdict, _sure(line), _ours(line), _theirs(line)
+                claim,
+                line.verdict.answer.replace(" ", "-"),
+                line.verdict,
+                _sure(line),
+                _run_cell(line),
+                _paper_cell(line),
             )
         )
     names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
@@ -168,7 +181,7 @@ def _sure(line: ClaimLine) -> str:
     return "yes" if line.verdict.guaranteed else ""
 
 
-def _ours(line: ClaimLine) -> str:
+def _run_cell(line: ClaimLine) -> str:
     if line.tally is not None:
         yes, many, low, high = line.tally
         return f"{line.agent}: {yes} of {many} [{low * many:.1f}, {high * many:.1f}]"
@@ -181,7 +194,7 @@ def _ours(line: ClaimLine) -> str:
     return f"{whose}{_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}{pair}"
 
 
-def _theirs(line: ClaimLine) -> str:
+def _paper_cell(line: ClaimLine) -> str:
     if line.claim.count is not None:
         return f"{line.claim.count.number} of {line.claim.count.of}"
     if line.printed is None:
@@ -190,7 +203,8 @@ def _theirs(line: ClaimLine) -> str:
     doubt = DOUBT if any(one.doubts for one in line.published) else ""
     if len(line.published) == 1:
         return f"{low}{doubt} ({line.published[0].name})"
-    return f"{low} to {high}{doubt} ({len(line.published)} models)"
+    mean = _number(line, fmean(one.value for one in line.published))
+    return f"{low} to {high}{doubt} ({len(line.published)} models, mean {mean})"
 
 
 def _number(line: ClaimLine, value: float) -> str:
@@ -210,7 +224,8 @@ def claim_row(line: ClaimLine) -> list[Any]:
         yes, many, low, high = line.tally
         ours = [yes, low * many, high * many, many]
     return [
-        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours, _theirs(line) or None, line.run,
+        _claim_name(line), str(line.verdict), _sure(line) or None, line.agent, *ours, _paper_cell(line) or None,
+        line.run,
     ]  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """The claims and figures of a paper with ours beside them: each from the runs of its own arm, each with a verdict."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 from ostrom.analysis.claims import games_of, read_mapping, references
@@ -11,7 +12,7 @@ from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
-from ostrom.analysis.published import Other, published_beside
+from ostrom.analysis.published import POOLED, Other, published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
@@ -109,6 +110,15 @@ class ClaimLine:
         return (min(values), max(values)) if values else None
 
     @property
+    def direction_alone(self) -> bool:
+        """Whether the paper has no size that stands beside ours: it prints none, or none on the side of its claim."""
+        claim = self.claim
+        if claim.count is not None or claim.expect not in ("below", "above"):
+            return False
+        values = [one.value for one in self.published]
+        return not values or (fmean(values) - claim.threshold) * (1 if claim.expect == "above" else -1) <= 0
+
+    @property
     def group(self) -> dict[str, Any]:
         """Of a claim that is judged for each of several groups, which of them."""
         return {} if self.estimate is None or self.tally else {n: self.estimate.key[n] for n in self.claim.by}
@@ -126,6 +136,7 @@ class ClaimLine:
             "later_version": self.claim.later,
             "question": self.claim.words,
             "averaged_over": list(self.claim.pools),
+            "direction_alone": self.direction_alone,
             "run": self.run,
             "agent": self.agent,
             "value": one and one.value,
@@ -320,14 +331,15 @@ def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ClaimCase:
     """A claim put to one model of one run: the estimates of each of its questions, or why there are none."""
 
     claim: PaperClaim
     run: PaperRun
     agent: str
     estimates: tuple[tuple[Estimate, ...], ...]
-    published: tuple[Other, ...] = ()
+    published: tuple[tuple[Other, ...], ...] = ()
+    """What the paper has for each question."""
     why: str = ""
 
     @property
@@ -340,7 +352,7 @@ def judged_claims(
     plan: PaperPlan, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str] = ()
 ) -> Iterator[ClaimLine]:
     """Every claim for every model of every run of its part; those of one measure and run borrow their variances."""
-    questions = {claim.claim: list(_asked(plan, claim, runs, reference, chosen)) for claim in plan.claims}
+    questions = {claim.claim: list(_claim_cases(plan, claim, runs, reference, chosen)) for claim in plan.claims}
     tables = grouped(
         (one.table, estimate.inference)
         for of in questions.values() for one in of for several in one.estimates for estimate in several
@@ -358,9 +370,9 @@ def judged_claims(
         yield from [line for line in lines if line.estimate is not None] or lines[:1]
 
 
-def _asked(
+def _claim_cases(
     plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str]
-) -> Iterator[_Asked]:
+) -> Iterator[_ClaimCase]:
     study = plan.studies[declared.run]
     for run in (run for run in runs if run.study == study):
         data = reference.of_arms(run.data)
@@ -369,7 +381,7 @@ def _asked(
         for agent in _about(claim, run):
             model = models.get(agent)
             if claim.about and model is not None and model not in claim.about:
-                yield _Asked(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
+                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
                 continue
             question: Query = claim
             try:
@@ -377,19 +389,18 @@ def _asked(
                 for one in claim.questions:
                     question = _within(_in_data(one.of(agent), run), data)
                     estimates.append(tuple(question.ask(data)))
-                beside = _published(claim, question, data)
             except OstromError:
-                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+                yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
                 continue
-            if model is not None:
-                beside = tuple(other for other in beside if other.name == model)
             if not all(estimates):
-                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+                yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
             elif claim.by and claim.count is None:
-                for group in zip(*estimates, strict=True):
-                    yield _Asked(claim, run, agent, tuple((one,) for one in group), beside)
+                for of_group in zip(*estimates, strict=True):
+                    group = {name: str(of_group[0].key[name]) for name in claim.by}
+                    beside = _published(claim, question.levels(data), model, [group])
+                    yield _ClaimCase(claim, run, agent, tuple((one,) for one in of_group), beside)
             else:
-                yield _Asked(claim, run, agent, tuple(estimates), beside)
+                yield _ClaimCase(claim, run, agent, tuple(estimates), _published(claim, question.levels(data), model))
 
 
 def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[str, str]:
@@ -431,26 +442,27 @@ def _reason(question: Query, data: RunData) -> str:
     return "No match was played that the claim is about."
 
 
-def _line(question: _Asked, prior: Prior) -> ClaimLine:
+def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
     claim, run = question.claim, question.run
     if not question.estimates:
         return ClaimLine(claim, PaperVerdict("not comparable", question.why), run.name, question.agent or None)
-    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, question.agent or None, None, question.published)
+    line = ClaimLine(claim, PaperVerdict("undecided"), run.name, question.agent or None)
     judged = [
-        (_claimed(claim, one, run, prior, line.printed if claim.kind == "direction" else None), one)
-        for several in question.estimates
+        (_claimed(claim, one, run, prior, [other.value for other in others]), one, others)
+        for several, others in zip(question.estimates, question.published, strict=True)
         for one in several
     ]
     if claim.count is not None:
         number, of = claim.count.number, claim.count.of
-        verdict, sure, n, ends = count_verdict((v.answer for v, _ in judged), number, of)
+        verdict, sure, n, ends = count_verdict((v.answer for v, *_ in judged), number, of)
         return replace(line, verdict=verdict, estimate=judged[0][1], tally=(sure, n, *ends))
     # An order differs where one pair does, and agrees where all do.
     rank = {"differs": 0, "undecided": 1, "agrees": 2, "not comparable": 3}
-    verdict, one = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
+    verdict, one, others = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
+    line = replace(line, published=others)
     if claim.kind == "order":
-        verdict = replace(verdict, guaranteed=all(v.guaranteed for v, _ in judged))
+        verdict = replace(verdict, guaranteed=all(v.guaranteed for v, *_ in judged))
     # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
     inference = None if run.released else one.inference
     reach = None if inference is None else moderated(inference, prior, 0.95)
@@ -464,9 +476,7 @@ def _several_alike(inference: Inference) -> bool:
     return inference.alike and any(part.n > 1 for part in inference.parts)
 
 
-def _claimed(
-    claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: tuple[float, float] | None
-) -> PaperVerdict:
+def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: Sequence[float]) -> PaperVerdict:
     """What an estimate says about a claim, and whether its bounds say the same."""
     inference = one.inference
 
@@ -550,11 +560,31 @@ def _within(question: Query, data: RunData) -> Query:
     return question.model_copy(update={"where": cuts})
 
 
-def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[Other, ...]:
-    """What the paper's models have, in doubt or not; a slope is taken over the levels of the run."""
-    if claim.published is None:
-        return ()
-    return tuple(published_beside(claim.published, [], question.levels(data), doubted=True))
+def _published(
+    claim: PaperClaim, levels: Collection[float] | None, model: str | None, groups: Sequence[Mapping[str, str]] = ()
+) -> tuple[tuple[Other, ...], ...]:
+    """What the paper's models have for each question, in doubt or not; a slope is taken over the levels of the run.
+
+    The model's own figure where there is one, otherwise those of the models that the claim is about. A figure of all
+    models together is that of the only model in question.
+    """
+    names = (model,) if model is not None else claim.about
+    beside = []
+    for question in claim.questions:
+        pick = claim.published
+        if pick is not None and pick.levels:
+            pick = pick.between(*(level.strip() for level in question.pair[1].split(" - ")))
+        others = []
+        if pick is not None:
+            others = published_beside(
+                pick, groups if pick.by else (), levels, doubted=True, pooled=not claim.names_model
+            )
+        own = [other for other in others if not names or other.name in names]
+        pooled = [other for other in others if other.name == POOLED]
+        if len(claim.about) == 1:
+            pooled = [replace(other, name=claim.about[0]) for other in pooled]
+        beside.append(tuple(own or pooled))
+    return tuple(beside)
 
 
 def released_as(plan: PaperPlan, data: RunData) -> Released | None:

@@ -1,16 +1,18 @@
 """Agrees, differs, undecided or not comparable: what an own figure says about a printed one or about a claim.
 
 As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
-within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; a direction agrees
-where the 95 % interval excludes zero on the printed side and differs where it excludes the smallest effect there. The
-variance is moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every
-distribution say the same. What is undecided is *small*, *too few* or *cannot*.
+within a margin that was stated beforehand, and differs where the 95 % interval lies outside it. A direction agrees
+where the 95 % interval excludes zero on the printed side and the effect is not smaller than the printed one by more
+than the smallest effect that matters; it differs where the interval excludes that smallest effect. The variance is
+moderated over the cells of a table (Smyth 2004). It is *guaranteed* where bounds that hold for every distribution say
+the same. What is undecided is *small*, *too few* or *cannot*.
 A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
 from ostrom.analysis.intervals.kinds import share_of
@@ -27,6 +29,10 @@ ROUNDING = 1e-9
 ONE_MATCH = "By its value and the margin: every cell has one distinct match."
 MANY = "More than 10 x what was played would decide: ostrom power --from RUN."
 SMALLER = "The direction is that of the paper; whether the effect is smaller by more than the margin is open."
+BELOW_MEAN = (
+    "The direction is that of the paper; the effect is smaller than the mean of its models and lies in their range: "
+    "--as AGENT=MODEL compares with one of them."
+)
 ALL_ALIKE = "By its value and the margin: its matches are all alike."
 
 
@@ -82,17 +88,21 @@ class Interval:
 
 
 def claim_verdict(
-    one: Interval, expect: Expected, threshold: float, smallest: float, printed: tuple[float, float] | None = None
+    one: Interval, expect: Expected, threshold: float, smallest: float, printed: Sequence[float] = ()
 ) -> PaperVerdict:
     """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
 
-    ``printed`` is the range of what the paper's models have: an effect in the direction of the claim that is surely
-    smaller than all of them, by more than ``smallest``, differs, and one that seems to be is undecided.
+    ``printed`` is what the paper's models have, and their mean is the paper's effect. An effect in the direction of the
+    claim that is smaller than it by more than ``smallest`` does not agree, nor, beside several models, one that is
+    nearer to half of the mean than to the mean. It differs where it is surely smaller than that of every model, by more
+    than ``smallest``. Where the mean does not lie on the side of the claim the direction alone decides.
 
     >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01).answer
     'agrees'
-    >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01, (-0.3, -0.2)).answer
+    >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01, [-0.3, -0.2]).answer
     'differs'
+    >>> claim_verdict(Interval(-0.04, -0.06, -0.02, 3), "below", 0, 0.01, [-0.3, -0.04]).kind
+    'cannot'
     >>> str(claim_verdict(Interval(-0.04, -0.12, 0.04, 3), "below", 0, 0.01))
     'undecided, too few: about 9 more seeds'
     """
@@ -116,12 +126,17 @@ def claim_verdict(
             return PaperVerdict("agrees")
         return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
     if high < -slack:
-        weakest = 0.0 if printed is None else max(sign * (end - threshold) for end in printed)
-        if weakest >= 0 or low <= weakest + slack or value <= weakest + smallest + slack:
+        effects = [sign * (figure - threshold) for figure in printed]
+        mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
+        least = mean + (smallest if len(effects) < 2 else max(smallest, -mean / 4)) + slack
+        if mean >= 0 or low <= mean + slack or value <= least:
             return PaperVerdict("agrees")
-        if low > weakest + smallest + slack:
+        weak = weakest + smallest + slack
+        if low > weak:
             return PaperVerdict("differs", "The direction is that of the paper, the effect is smaller.")
-        return replace(_undecided(one, threshold, smallest, value - weakest - smallest), why=SMALLER)
+        if low > least and value <= weak:
+            return PaperVerdict("undecided", BELOW_MEAN, kind="cannot")
+        return replace(_undecided(one, threshold, smallest, value - (weak if low > least else least)), why=SMALLER)
     if low > slack - smallest:
         return PaperVerdict(
             "differs", "" if value > smallest else f"There is no effect as large as {one.scale * smallest:.3g}."
@@ -130,14 +145,14 @@ def claim_verdict(
 
 
 def by_value(
-    one: Interval, expect: Expected, threshold: float, smallest: float, printed: tuple[float, float] | None, why: str
+    one: Interval, expect: Expected, threshold: float, smallest: float, printed: Sequence[float], why: str
 ) -> PaperVerdict:
     """A claim by its value and the margin alone, where nothing is known of the spread."""
     exact = replace(one, low=one.value, high=one.value)
     # A direction needs an effect that matters: the margin takes the place of the spread.
     reach = {"below": -smallest, "above": smallest}.get(expect, 0.0)
     verdict = claim_verdict(exact, expect, threshold + reach, smallest, printed)
-    if verdict.answer == "undecided":
+    if verdict.answer == "undecided" and verdict.why != BELOW_MEAN:
         verdict = PaperVerdict("differs")
     return replace(verdict, why=" ".join(filter(None, (verdict.why, why))), approximate=True)
 

@@ -83,10 +83,10 @@ def _section(
             # A run of another study of the paper has exhibits of its own.
             study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
             figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
-            rests_on = dict.fromkeys(e.run for e in figures if e.ours)
+            sample_sizes_text = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
                 f"Run {name}: {made_of(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
-                for name in rests_on
+                for name in sample_sizes_text
             )
             if figures:
                 context.add(section, printed_shape(one, figures, paper.spread))

@@ -13,7 +13,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.features.seats.chair import Chair
+from ostrom.features.seats.chair import SeatSession
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_atomically
 from ostrom.ground.terminal import say
@@ -52,13 +52,13 @@ class SeatHost:
         self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
         if len(waiting_seats(plan)) > 1:
             self.at_once = 1  # each agent plays one match at a time: in two, two of them could wait for each other
-        self._waiting: dict[int, Chair] = {}
+        self._waiting: dict[int, SeatSession] = {}
         """Seats that wait for an agent, by number."""
-        self._own: dict[tuple[int, int], Chair] = {}
+        self._own: dict[tuple[int, int], SeatSession] = {}
         """Chairs of agents with processes, by match and player."""
         self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._folder: Path | None = None
-        self._told = False
+        self._announced = False
         """Whether the end of a process was said: once is enough for a study of a thousand matches."""
         self._server = SeatServer(self._chairs, port)
         self._stack = AsyncExitStack()
@@ -137,18 +137,18 @@ class SeatHost:
         """Where agents connect to."""
         return self._server.url
 
-    def chair(self, seat: int) -> Chair:
+    def chair(self, seat: int) -> SeatSession:
         """The chair that waits for an agent at a seat."""
         if seat not in self._waiting:
-            self._waiting[seat] = Chair(seat)
+            self._waiting[seat] = SeatSession(seat)
             self._write()
         return self._waiting[seat]
 
-    def _chairs(self) -> Iterator[Chair]:
+    def _chairs(self) -> Iterator[SeatSession]:
         yield from self._waiting.values()
         yield from self._own.values()
 
-    def _chair_at(self, unit: int, player: int) -> Chair:
+    def _chair_at(self, unit: int, player: int) -> SeatSession:
         if (own := self._own.get((unit, player))) is not None:
             return own
         return self.chair(seat_number(self.plan.unit(unit), player))
@@ -157,7 +157,7 @@ class SeatHost:
 
     def _start(self, unit: int, player: int, command: Sequence[str]) -> None:
         """Start the process of an agent for one match."""
-        chair = self._own[unit, player] = Chair(seat_number(self.plan.unit(unit), player), own_match=True)
+        chair = self._own[unit, player] = SeatSession(seat_number(self.plan.unit(unit), player), own_match=True)
         task = self._processes[unit, player] = asyncio.create_task(self._run(chair, command))
 
         def forget(_: asyncio.Task[None]) -> None:
@@ -166,7 +166,7 @@ class SeatHost:
 
         task.add_done_callback(forget)
 
-    async def _run(self, chair: Chair, command: Sequence[str]) -> None:
+    async def _run(self, chair: SeatSession, command: Sequence[str]) -> None:
         """Run a process until its match is over; if it ends before, the agent has left."""
         try:
             program = await start(command, {URL: self.url, TOKEN: chair.token})
@@ -181,8 +181,8 @@ class SeatHost:
             if not over.done():
                 why = f"{written(command)}: ended with status {exit_.result()} before the match was over"
                 chair.leave(why)
-                if not self._told and not self._quiet:  # the tables keep no words of the program
-                    self._told = True
+                if not self._announced and not self._quiet:  # the tables keep no words of the program
+                    self._announced = True
                     say(why + await program.last_words())
                 await over
             await asyncio.wait({exit_}, timeout=FAREWELL)

@@ -19,7 +19,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Amount, Count, Ge, OneOf, Share, checked, options_of
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import UnderRules
+from ostrom.mechanisms.base import DelegatingMechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
@@ -102,7 +102,7 @@ class Mutation:
     by: Literal["own", "observer"] = "own"
 
 
-class Evolution(UnderRules):
+class Evolution(DelegatingMechanism):
     """``population`` members play ``under`` another mechanism, ``meetings`` times per generation, for ``generations``.
 
     Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
@@ -157,7 +157,7 @@ class Evolution(UnderRules):
         if isinstance(self.rules, Recognised):
             raise GameError("mechanism evolution: recognise is asked after the last decision, and generations go on")
         members = self.members
-        (self.rules.sized(members) if self.rules.society else self.rules).check(game)
+        (self.rules.for_players(members) if self.rules.society else self.rules).check(game)
         if not self.rules.society and members % game.seats:
             raise GameError(f"mechanism evolution: {members} members do not fill tables of {game.seats} seats")
 
@@ -171,7 +171,7 @@ class Evolution(UnderRules):
         """How many play; whoever paraphrases for them does not."""
         return self.size if self.players is None else self.players - self.observers
 
-    def sized(self, players: int) -> Evolution:
+    def for_players(self, players: int) -> Evolution:
         """The population of so many players, the observer included."""
         grown = copy(self)
         grown.players = players
@@ -183,7 +183,7 @@ class Evolution(UnderRules):
         later.number = number
         return later
 
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
         """With the genomes that the generation before has left."""
         ready = copy(self)
         left = outcomes[0]["next"]
@@ -228,7 +228,7 @@ class Evolution(UnderRules):
         instructions, cache = [" ".join(genome) for genome in genomes], dict[tuple[int, int], Any]()
         plays = [preparation.play(game, streams) for _ in makers]
         due = [
-            self._told(decision, [member], instructions, 0, cache)
+            self._with_genomes(decision, [member], instructions, 0, cache)
             for member, play in zip(makers, plays, strict=True)
             for decision in next(play)
         ]
@@ -248,9 +248,9 @@ class Evolution(UnderRules):
             order = [int(i) for i in streams.about(meeting, 0, "tables").permutation(count)]
             seats = count if self.rules.society else game.seats
             tables = [order[i : i + seats] for i in range(0, count, seats)]
-            rules = self.rules.sized(count) if self.rules.society else self.rules
+            rules = self.rules.for_players(count) if self.rules.society else self.rules
             plays = [
-                (rules if designs is None else rules.given([{"design": designs[m]} for m in table])).play(
+                (rules if designs is None else rules.with_preparations([{"design": designs[m]} for m in table])).play(
                     game, Streams(streams.seed, key_of(f"{streams.match} {meeting} {place}"))
                 )
                 for place, table in enumerate(tables)
@@ -259,7 +259,7 @@ class Evolution(UnderRules):
             due = {place: next(play) for place, play in enumerate(plays)}
             while due:
                 questions = [
-                    self._told(decision, tables[place], instructions, meeting, cache)
+                    self._with_genomes(decision, tables[place], instructions, meeting, cache)
                     for place, decisions in due.items()
                     for decision in decisions
                 ]
@@ -280,7 +280,7 @@ class Evolution(UnderRules):
         """Those of the rules; a generation's score is the mean over its meetings."""
         return [weight / self.meetings for weight in self.rules.weights(rounds)]
 
-    def _told(
+    def _with_genomes(
         self, decision: Decision, table: Sequence[int], instructions: Sequence[str], meeting: int,
         told: dict[tuple[int, int], tuple[Any, dict[str, Any]]],
     ) -> Decision:  # fmt: skip
@@ -357,7 +357,7 @@ class Evolution(UnderRules):
     def _playing(self, game: Game) -> int:
         """Decisions of one member in the matches of a generation, and before them."""
         society = self.rules.society
-        rules, players = (self.rules.sized(self.members), self.members) if society else (self.rules, game.seats)
+        rules, players = (self.rules.for_players(self.members), self.members) if society else (self.rules, game.seats)
         meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
         return self.meetings * meeting + self._most_designs(game)
 

@@ -225,9 +225,9 @@ class Negotiation(Mechanism):
     ) -> View:
         return _seeing(View(game, seat, self.name, number, history, facts), table)
 
-    def bystander(self, view: View, seat: int) -> View:
+    def observer_view(self, view: View, seat: int) -> View:
         """All players know what was said, signed and left to pay from."""
-        base_view = super().bystander(view, seat)
+        base_view = super().observer_view(view, seat)
         public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
         return replace(base_view, facts={**base_view.facts, **public})
 

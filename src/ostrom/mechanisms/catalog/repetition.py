@@ -127,9 +127,9 @@ class Repetition(Mechanism):
     def _ends(self, number: int, streams: Streams) -> bool:
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation
 
-    def lasting(self, rounds: int) -> Self:
+    def with_rounds(self, rounds: int) -> Self:
         """Chance does not end the match before."""
-        changed = super().lasting(rounds)
+        changed = super().with_rounds(rounds)
         changed.stopping = "fixed"
         return changed
 

@@ -13,8 +13,8 @@ from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
-from ostrom.mechanisms.rounds import asked_at_once, drawn_round
-from ostrom.mechanisms.societies import ByPlayer, Life, SocietyRules, Table, called, record_of
+from ostrom.mechanisms.rounds import act_now, drawn_round
+from ostrom.mechanisms.societies import ByPlayer, SocietyRules, SocietyState, Table, called, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 
@@ -75,7 +75,7 @@ class Reputation(SocietyRules):
             "all decide once and at the same time, or chance or a stock decide with them"
         )
 
-    def begin(self, game: Game, streams: Streams) -> Life:
+    def begin(self, game: Game, streams: Streams) -> SocietyState:
         """Members fill the tables."""
         count = self.members(game)
         if count % game.seats:
@@ -86,11 +86,11 @@ class Reputation(SocietyRules):
         """Members keep their seats."""
         return player % game.seats
 
-    def tables(self, life: Life, number: int) -> list[Table]:
+    def tables(self, life: SocietyState, number: int) -> list[Table]:
         """A perfect matching across seats, drawn evenly."""
         return tables_of_round(life.count, life.game.seats, number, life.streams)
 
-    def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
+    def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
         """Which action, given the records of those at the table."""
         past, names, remembers = life.past, life.names, self.own == "memory"
         if self.sham:
@@ -108,10 +108,10 @@ class Reputation(SocietyRules):
             facts={**self.told, "records": records},
             names=tuple(called(who, names, player) for who in table),
         )
-        return asked_at_once(view, player)
+        return act_now(view, player)
 
 
-def _drawn(life: Life, past: ByPlayer, number: int) -> ByPlayer:
+def _drawn(life: SocietyState, past: ByPlayer, number: int) -> ByPlayer:
     """A round of the society in which chance acted for everybody; who met whom is as it was."""
     tables = {played.players for played in past.values()}
     return {

@@ -19,7 +19,7 @@ from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.mechanisms.selection import Imitation
-from ostrom.mechanisms.societies import LazyFacts, Life, Rewiring, SocietyRules, Steps, Table, called, record_of
+from ostrom.mechanisms.societies import LazyFacts, Rewiring, SocietyRules, SocietyState, Steps, Table, called, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Society(SocietyRules):
         """The type of every member, from ``members`` and ``plant``."""
         return population(names, seats, self.settlers, self.plant)
 
-    def begin(self, game: Game, streams: Streams) -> Life:
+    def begin(self, game: Game, streams: Streams) -> SocietyState:
         """Settle the members on the network."""
         life = super().begin(game, streams)
         places = self._places(life.count, streams.about(0, 0, "network"))
@@ -119,7 +119,7 @@ class Society(SocietyRules):
         except ValueError as error:
             raise GameError(f"mechanism {self.name}: network: {error}") from None
 
-    def tables(self, life: Life, number: int) -> list[Table]:
+    def tables(self, life: SocietyState, number: int) -> list[Table]:
         """The tables of a round: every member with enough neighbours, or random pairs of neighbours."""
         if self.meeting == "neighbours":
             least = life.game.seats - 1
@@ -133,7 +133,7 @@ class Society(SocietyRules):
                 tables.append((one, other))
         return sorted(tables)
 
-    def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
+    def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
         """Ask a member for its action, given the records of those whom it observes."""
         around = sorted(life.links[player])
         met = [other for other in table if other != player]
@@ -158,7 +158,7 @@ class Society(SocietyRules):
         agent = life.agent(player)
         return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
 
-    def _observed(self, life: Life, player: int, around: list[int], met: list[int], number: int) -> list[int]:
+    def _observed(self, life: SocietyState, player: int, around: list[int], met: list[int], number: int) -> list[int]:
         """Whose records a member sees; of too many neighbours, chance picks."""
         if self.observe == "nobody":
             return []
@@ -171,7 +171,12 @@ class Society(SocietyRules):
         return sorted([*first, *rest][: self.records])
 
     def settle(
-        self, life: Life, tables: Sequence[Table], given: dict[int, Answer], number: int, missing: Missing | None
+        self,
+        life: SocietyState,
+        tables: Sequence[Table],
+        given: dict[int, Answer],
+        number: int,
+        missing: Missing | None,
     ) -> list[Round]:
         """Pay pairs as in every society; pay a neighbourhood the mean or the total of its games."""
         if self.meeting == "pair":
@@ -189,7 +194,7 @@ class Society(SocietyRules):
             rounds.append(Round(number, (did[player],), (float(total),), (player,)))
         return rounds
 
-    def _groups(self, life: Life, did: Mapping[int, int], number: int) -> list[Table]:
+    def _groups(self, life: SocietyState, did: Mapping[int, int], number: int) -> list[Table]:
         """Who plays one game: the ends of every link, or each member with as many neighbours as there are seats."""
         if life.game.seats == 2:
             return [pair for pair in pairs_of(life.links) if pair[0] in did and pair[1] in did]
@@ -201,14 +206,14 @@ class Society(SocietyRules):
                 groups.append((player, *(around[int(i)] for i in order[: life.game.seats - 1])))
         return groups
 
-    def seen(self, life: Life, player: int, played: Round) -> Round:
+    def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """The round as the member sees it, with its own action first."""
         if played.players[0] != player:
             turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
             return super().seen(life, player, turned)
         return super().seen(life, player, played)
 
-    def between(self, life: Life, number: int) -> Steps:
+    def between(self, life: SocietyState, number: int) -> Steps:
         """Imitate, then choose neighbours."""
         if self.imitation is not None:
             self.imitation.step(life, number)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ostrom.data.rundata import RunData
 from ostrom.features.evolution.evolution import (
+    DynamicsResult,
     EvolutionSettings,
-    Evolved,
     Tournament,
     evolve,
     replicator_paths,
@@ -46,7 +46,7 @@ class MechanismEvolution(Panel):
             return Drawn(notes=[why])
         by = list(dict.fromkeys(["game", "mechanism", *data.factors]))
         tournaments = run_tournaments(match_rows(data), data.unit, by, expected=self.expected)
-        evolved: list[tuple[Tournament, Evolved]] = []
+        evolved: list[tuple[Tournament, DynamicsResult]] = []
         reasons: dict[str, list[str]] = {}
         for tournament in tournaments:
             if not tournament.matches:
@@ -75,7 +75,7 @@ def _called(tournament: Tournament) -> str:
     return " · ".join(written(value) for value in dict.fromkeys(tournament.cell.values()))
 
 
-def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
+def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: EvolutionSettings) -> Figure:
     total: dict[str, float] = {}
     for _, result in evolved:
         for name, share in result.shares["final"].items():
@@ -114,7 +114,7 @@ def _sampled(count: int) -> list[int]:
     return sorted({int(step) for step in grid})
 
 
-def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
+def _simplex(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: EvolutionSettings) -> Figure:
     paths = {}
     for tournament, _ in evolved:
         states = replicator_paths(
@@ -129,7 +129,7 @@ def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionS
     return Figure("mechanisms_simplex", chart, caption, "Triangles with paths of populations.")
 
 
-def _table(evolved: Sequence[tuple[Tournament, Evolved]], by: list[str]) -> Table:
+def _table(evolved: Sequence[tuple[Tournament, DynamicsResult]], by: list[str]) -> Table:
     rows = []
     for tournament, result in evolved:
         means = tournament.means()

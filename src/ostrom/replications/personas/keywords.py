@@ -135,8 +135,9 @@ def _by_category(
 
 
 def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
-    """``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
+    """Keywords per 1,000 rationales.
 
+    ``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
     ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
     """
     return Measure(
@@ -175,7 +176,10 @@ def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def reasoning_index(match: str = MATCH) -> Measure:
-    """``match`` is word, inflected, prefix, substring, or every (one column ``matching``)."""
+    """Payoff-optimal against identity-driven words.
+
+    ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
+    """
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:

@@ -36,8 +36,9 @@ class GamesPairs(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One map per measure and block of the study: a combination of game and varied factors."""
-        seats = data.records(f"SELECT max(seat) AS n, count(DISTINCT game) AS games FROM matches WHERE {DONE}")[0]
-        if seats["n"] is None or seats["n"] != 2:
+        players = f"SELECT game, count(*) AS n FROM matches WHERE {DONE} GROUP BY match, game"
+        seats = data.records(f"SELECT max(n) AS n, count(DISTINCT game) AS games FROM ({players})")[0]
+        if seats["n"] != 2:
             return Drawn(notes=["Nothing to show: it needs finished matches between two players."])
         factors = varied(data)
         by = [*(["game"] if seats["games"] > 1 and "game" not in factors else []), *factors]
@@ -50,7 +51,7 @@ class GamesPairs(Panel):
             return Drawn(tables=[table], notes=[many])
         named, figures = labels(agents(data)), []
         for name, (_, meaning, legend) in MEASURES.items():
-            panel_blocks = [block for block in blocks.values() if name in _shown(block)]
+            panel_blocks = [block for block in blocks.values() if name in _meaningful(block)]
             if panel_blocks:
                 figures.append(
                     Figure(
@@ -79,7 +80,7 @@ def _pairs(data: RunData, by: list[str]) -> Pairs:
     return by_pair
 
 
-def _shown(block: Pairs) -> tuple[str, ...]:
+def _meaningful(block: Pairs) -> tuple[str, ...]:
     """The measures that have a meaning: defection where both players can cooperate."""
     dilemma = all("defection1" in estimates and "defection2" in estimates for estimates in block.values())
     measures = ("defection", "score") if dilemma else ("coordination", "favourite", "score")

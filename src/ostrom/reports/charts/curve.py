@@ -6,7 +6,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-from ostrom.reports.cells import drawn_values, marks_told
+from ostrom.reports.cells import drawn_values, legend_note
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import tones
 from ostrom.reports.marks import curves, drawn_as_bands
@@ -34,7 +34,7 @@ class Curve(Chart):
             if drawn_values(e)["low"] is not None
         )
         if self.bands != "sd" and drawn_as_bands(places):
-            caption = marks_told(cells, interval="bands 95 % intervals")
+            caption = legend_note(cells, interval="bands 95 % intervals")
         else:
             caption = super().drawn_as(cells)
         return caption + (" Levels stand at equal distances." if even else "")

@@ -6,7 +6,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
-from ostrom.reports.chart import Chart, averages, rests_on
+from ostrom.reports.chart import Chart, averages, sample_sizes_text
 from ostrom.reports.layout import tones
 from ostrom.reports.marks import scatter
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -44,7 +44,7 @@ class Scatter(Chart):
         chart = self.chart(data, [e for e, _ in both], [x.value for _, x in both])
         caption = (
             f"{self.caption or self.measure.definition} One dot for each {' and '.join(map(pretty, by))}; intervals "
-            f"are in the table. {rests_on([e for e, _ in both])} {averages([e for e, _ in both])}".rstrip()
+            f"are in the table. {sample_sizes_text([e for e, _ in both])} {averages([e for e, _ in both])}".rstrip()
         )
         return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.", self.canvas)], [table], [])
 

@@ -9,7 +9,7 @@ import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from ostrom.analysis.registered import LIMITS, Standing
+from ostrom.analysis.registered import LIMITS, RegistrationStatus
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
@@ -69,7 +69,7 @@ class Section:
         return not (self.error or self.figures or self.tables or self.html)
 
 
-def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
+def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
     """A table as the page shows it."""
     top_rows = table.rows[: table.shown]
     columns = [column_texts([row[i] for row in top_rows]) for i in range(len(table.columns))]
@@ -103,7 +103,7 @@ def _style(values: Iterable[str]) -> str:
 
 def render_page(
     data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
-    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], standing: Standing,
+    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], standing: RegistrationStatus,
     report_answers: ReportAnswers | None = None, calls: Section | None = None,
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
@@ -147,7 +147,7 @@ def plain_page(
     card: Sequence[tuple[str, str]] = (),
     links: Sequence[tuple[str, str]] = (),
     first: Section | None = None,
-    standing: Standing = Standing(),
+    standing: RegistrationStatus = RegistrationStatus(),
 ) -> str:
     """A page in the same style that is not about a single run; ``links`` lead to pages beside it.
 

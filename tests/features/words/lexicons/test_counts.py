@@ -1,7 +1,5 @@
 """Counts stream in bounded memory, by list and by word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ostrom.features.words.lexicons import count_batches, defection, memory_curse

@@ -1,7 +1,5 @@
 """Published lists arrive complete; files that people write are read or refused with the file and the key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

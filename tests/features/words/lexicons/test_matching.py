@@ -1,7 +1,5 @@
 """The fast matcher finds what the regular expressions find, and the rules are those of the study."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

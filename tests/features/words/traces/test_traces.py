@@ -1,7 +1,5 @@
 """What counts as reasoning, and what is counted in it, from replies to the table on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

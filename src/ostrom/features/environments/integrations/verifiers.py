@@ -16,7 +16,7 @@ from pydantic import Field, create_model
 from verifiers.v1.dialects.chat import message_to_wire
 
 from ostrom.api import Study, study
-from ostrom.features.environments.environment import Environment, asked_matches
+from ostrom.features.environments.environment import Environment, outside_matches
 from ostrom.features.environments.episode import OutsideQuestion
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
@@ -67,7 +67,7 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
     def load(self) -> Iterator[StudyTask]:
         """One task for every match."""
         plan = self.study.plan
-        for match in asked_matches(plan):
+        for match in outside_matches(plan):
             unit = plan.unit(match)
             data = StudyData(id=str(match), name=unit.key, match=match, seed=unit.seed, cell=dict(unit.cell))
             yield StudyTask(data, self.config.task)
