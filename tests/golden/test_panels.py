@@ -14,6 +14,7 @@ from ostrom.api import open_run
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
 from ostrom.reports.declared import panels
+from ostrom.reports.figures import spec_of
 
 RUNS = ("society", "negotiation", "mechanisms", "people-pilot", "amounts", "tournament", "memory", "personas")
 SLOW = frozenset(("amounts", "tournament", "memory", "personas"))
@@ -39,7 +40,7 @@ def lines_of(name: str, data: RunData) -> Iterator[str]:
         )
     for figure in drawn.figures:
         yield f"figure {figure.name}: {figure.caption} [{figure.alt}]"
-        yield outline(chart(figure.chart.to_dict()))
+        yield outline(chart(spec_of(figure.chart, figure.canvas)))
     yield from (outline(str(part)) for part in drawn.html)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,12 @@ import pytest
 
 from ostrom.features.reporting.command import parse_panels
 from ostrom.ground.errors import OstromError
-from ostrom.reports.build import draw_charts
+from ostrom.reports import build
+from ostrom.reports.build import build_report, draw_charts
 from ostrom.reports.canvas import PHONE, WIDE, Canvas, Drawing
-from ostrom.reports.figures import _width, render
+from ostrom.reports.figures import TONES, _width, render
 from ostrom.reports.marks import bars_with_whiskers, curves, dots, series_colours, tile_maps
+from ostrom.reports.theme import DASHES, PALETTE, SHAPES
 
 from .conftest import Played
 
@@ -40,6 +44,38 @@ def test_a_folder_has_every_kind_of_file_and_nothing_lies_beside_it(played: Play
     files = draw_charts(played(seeds=2), [CURVE, "strips"], tmp_path / "out")
     assert {file.parent for file in files} == {tmp_path / "out"}
     assert {file.suffix for file in files} == {".pdf", ".svg", ".png", ".csv"}
+
+
+def test_charts_stand_before_the_panels_of_the_study(played: Played) -> None:
+    data = played(seeds=2, report={"panels": [{"chart": "heat", "measure": "score", "x": "game", "y": "agent"}]})
+    page = build_report(data, added=[{**CURVE, "title": "Mine"}]).path.read_text()
+    assert 0 < page.index(">Mine<") < page.index("Score by game and agent") and "Single matches" in page
+
+
+def test_a_panel_of_several_figures_needs_a_folder(played: Played, tmp_path: Path) -> None:
+    data = played(seeds=2, vary={"game": ["prisoners_dilemma", "public_goods"]})
+    with pytest.raises(OstromError, match=r"one.pdf: .* has 2 figures; name a folder"):
+        draw_charts(data, ["mechanisms_actions"], tmp_path / "one.pdf")
+    assert not list(tmp_path.glob("*.pdf"))
+
+
+def test_eight_agents_stay_apart_on_a_light_and_on_a_dark_page() -> None:
+    style = (Path(build.__file__).parent / "page" / "style.css").read_text()
+    dark = dict(re.findall(r"--([\w-]+): (#\w{6})", style[style.index("prefers-color-scheme: dark") :]))
+    named = {tone: re.search(r"--([\w-]+)", TONES.get(f'="{tone.lower()}"', "")) for tone in PALETTE}
+    for page in ([*PALETTE], [tone if name is None else dark[name[1]] for tone, name in named.items()]):
+        parts = [[int(tone[i : i + 2], 16) for i in (1, 3, 5)] for tone in page]
+        assert min(sum(abs(a - b) for a, b in zip(p, q, strict=True)) for p, q in combinations(parts, 2)) > 80, page
+    assert len(PALETTE) == len(SHAPES) == len(DASHES) == len(set(SHAPES)) == 8
+
+
+def test_titles_of_panels_and_names_below_an_axis_get_more_room_before_they_have_many_lines() -> None:
+    titles = ["prompts/variants/only_the_very_last_round_and_nothing_else.md"] * 2
+    assert PHONE.panels(2, 165)[0] == 2 and PHONE.panels(2, 165, titles, 60)[0] == 1
+    below = PHONE.below(titles, 140)
+    lines = json.loads(re.fullmatch(r"\((.*)\)\[.*", below["labelExpr"])[1])  # type: ignore[index]
+    assert below["labelAngle"] == -90 and "".join(lines[titles[0]]) == titles[0]
+    assert len(lines[titles[0]]) * (PHONE.size + 2) <= 70
 
 
 @pytest.mark.parametrize(
@@ -91,3 +127,11 @@ def test_every_kind_draws_long_names_within_its_canvas(facets: int, agents: int,
         svg = render(chart, canvas)[0]
         assert 100 < _width(svg) <= canvas.width + 12, (kind, _width(svg))
         assert "…" not in svg, kind
+
+
+@pytest.mark.pictures
+def test_the_title_of_an_axis_stands_beyond_its_labels() -> None:
+    svg = render(charts_of(1, 3)["heat"], WIDE)[0]
+    (place,) = re.findall(r"translate\((-[\d.]+),[-\d.]+\) rotate\(-90\)[^>]*>agent<", svg)
+    labels = re.findall(r">([^<>]*organisation_[^<>]*)<", svg)
+    assert labels and -float(place) > WIDE.text(*labels), place

@@ -32,6 +32,7 @@ TONES: Mapping[str, str] = {
     '="white"': '="var(--paper)"',
     f'="{PALETTE[6].lower()}"': '="var(--grey)"',
     f'="{MAIN.lower()}"': f'="var(--blue, {MAIN})"',
+    f'="{PALETTE[5].lower()}"': f'="var(--sky, {PALETTE[5]})"',
     **{
         f'="{tone}"': f'="var(--tone-{round(9 * i / (n - 1))}, {tone})"'
         for n in range(2, 13)

@@ -159,7 +159,13 @@ def dots(
                 marks(
                     "point", {**toned, "x": quantity("at", **scale)}, singles, size=30, strokeWidth=1.3, opacity=0.75
                 ),
-                marks("tick", {**toned, "x": mean}, where="datum.few", thickness=2.5, size=min(18, step - 4)),
+                marks(
+                    "tick",
+                    {**toned, "x": mean},
+                    where="datum.few",
+                    thickness=2.5,
+                    size=min(18, step - 4, max(8, 36 / lanes)),
+                ),
             ]
         if not domain and ticks.domain[0] < 0 < ticks.domain[1]:
             layers.insert(0, marks("rule", {"x": quantity("at", **scale)}, [{"at": 0}], color=LINE))

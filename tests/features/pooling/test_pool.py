@@ -88,7 +88,7 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         (("one",), "needs two runs or more: ostrom pool RUN RUN..."),
         (("one", "one"), "is named twice"),
         (("one", "none"), "there is no such run"),
-        (("one", "two", "--chart", "f.txt"), "must end in .svg"),
+        (("one", "two", "--chart", "f.txt"), "must end in .pdf"),
         (("one", "two", "--where", "agent=nobody"), "no run has a value"),
         (("one", "two", "--contrast", "agent=b-b", "--over", "seed"), "exclude each other"),
         (("one", "two", "--level", "2"), "--level must lie"),

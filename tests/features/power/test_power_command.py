@@ -237,7 +237,7 @@ def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
         ("--measure cooperation --contrast p=high-low --baseline 2", "beyond the bound 1"),
         ("--measure cooperation --contrast p=high-low --within 0.1 --effect 0.2", "within the margin"),
         ("--measure nash_rate --contrast p=high-low", "unit of analysis is the scenario"),
-        ("--measure cooperation --contrast p=high-low --chart x.pdf", "must end in .svg"),
+        ("--measure cooperation --contrast p=high-low --chart x.gif", "must end in .pdf"),
         ("--measure cooperation --contrast p=high-low --from nothing", "there is no such run"),
         ("--measure cooperation --contrast p=high-low --baseline 1 --effect 0.2", "nothing could be found"),
         ("--measure latency --contrast p=high-low", "state --baseline and --sd"),

@@ -35,7 +35,7 @@ def pool(
     ] = None,
     level: Level = 0.95,
     chart: Annotated[
-        Path | None, typer.Option(help="Write the forest plot to this file (.svg, .png or .html).")
+        Path | None, typer.Option(help="Write the forest plot to this file (.pdf, .svg, .png or .html).")
     ] = None,
     runs: Runs = Path("runs"),
 ) -> Output:
@@ -46,9 +46,10 @@ def pool(
     """
     from ostrom.features.pooling.labs import pool_runs
     from ostrom.reports.answers import headline_measure
+    from ostrom.reports.build import check_chart_file
 
-    if chart is not None and chart.suffix.lower() not in (".svg", ".png", ".html"):
-        raise UsageError(f"--chart {chart}: must end in .svg, .png or .html")
+    if chart is not None:
+        check_chart_file(chart)
     if len(names) < 2:
         raise UsageError("pooling needs two runs or more: ostrom pool RUN RUN...")
     with opened_runs(names, runs) as data:

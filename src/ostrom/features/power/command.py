@@ -62,7 +62,7 @@ def power(
     seconds_per_call: Annotated[
         float | None, typer.Option(help="Wall time per call, for the time it takes (default: that of --from).", min=0)
     ] = None,
-    chart: Annotated[Path | None, typer.Option(help="Write the curve to this file: .svg, .png or .html.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="Write the curve to this file: .pdf, .svg, .png or .html.")] = None,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
