@@ -145,6 +145,10 @@ def test_half_of_the_printed_effect_does_not_agree() -> None:
     assert (wider.answer, wider.why) == ("undecided", BELOW_MEAN)
     assert claim_verdict(replace(half, low=-0.36), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "undecided"
     assert claim_verdict(replace(half, low=-0.42), "below", 0.0, 0.05, (-0.4, -0.4)).answer == "agrees"
+    tiny = Interval(-0.02, -0.03, -0.01, 4)  # surely below 0, and surely too small to matter
+    assert claim_verdict(tiny, "below", 0.0, 0.05).answer == "differs"
+    assert claim_verdict(tiny, "below", 0.0, 0.05, (-0.02,)).answer == "agrees"  # as the paper has it
+    assert claim_verdict(tiny, "below", 0.0, 0.05, (-0.06,)).answer == "differs"
     mirror = Interval(0.2, 0.18, 0.22, 4)
     assert claim_verdict(mirror, "above", 0.0, 0.05, (0.4, 0.5)).answer == "differs"
 

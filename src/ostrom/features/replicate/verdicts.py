@@ -125,9 +125,10 @@ def claim_verdict(
         if high < smallest - slack:
             return PaperVerdict("agrees")
         return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
-    if high < -slack:
-        effects = [sign * (figure - threshold) for figure in printed]
-        mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
+    effects = [sign * (figure - threshold) for figure in printed]
+    mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
+    # A sure effect that is too small to matter is none, unless that is what the paper has.
+    if high < -slack and (low <= slack - smallest or -smallest < mean < 0):
         least = mean + (smallest if len(effects) < 2 else max(smallest, -mean / 4)) + slack
         if mean >= 0 or low <= mean + slack or value <= least:
             return PaperVerdict("agrees")
@@ -148,10 +149,7 @@ def by_value(
     one: Interval, expect: Expected, threshold: float, smallest: float, printed: Sequence[float], why: str
 ) -> PaperVerdict:
     """A claim by its value and the margin alone, where nothing is known of the spread."""
-    exact = replace(one, low=one.value, high=one.value)
-    # A direction needs an effect that matters: the margin takes the place of the spread.
-    reach = {"below": -smallest, "above": smallest}.get(expect, 0.0)
-    verdict = claim_verdict(exact, expect, threshold + reach, smallest, printed)
+    verdict = claim_verdict(replace(one, low=one.value, high=one.value), expect, threshold, smallest, printed)
     if verdict.answer == "undecided" and verdict.why != BELOW_MEAN:
         verdict = PaperVerdict("differs")
     return replace(verdict, why=" ".join(filter(None, (verdict.why, why))), approximate=True)
