@@ -1,6 +1,8 @@
 """Commands, studies and prompt files that are wrong: each ends with one line and leaves nothing behind."""
 
+import os
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,24 +21,22 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
 INPUTS = Path(__file__).with_name("refused")
-BESIDE = {
-    "g.yaml": "gates: [{name: a, measure: cooperation, at_least: 0.5}]\n",
-    "h.html": "",
-    "f.json": '{"profile": []}',
-}
+BESIDE = INPUTS / "beside"
 """Files that the commands name."""
 
 
 def test_commands(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     home = new_home()
-    for name, text in BESIDE.items():
-        (home / name).write_text(text)
+    shutil.copytree(BESIDE, home, dirs_exist_ok=True)
+    (home / "large.yaml").touch()
+    os.truncate(home / "large.yaml", 5 << 20)
+    before = sorted(home.iterdir())
     call, lines = caller(monkeypatch, home), []
     for command in (INPUTS / "commands.txt").read_text().splitlines():
         done = call(*shlex.split(command))
         lines.append(f"$ ostrom {command}\n{done.err.rstrip()}")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), lines[-1]
-        assert sorted(path.name for path in home.iterdir()) == sorted(BESIDE), lines[-1]
+        assert sorted(home.iterdir()) == before, lines[-1]
     golden(normalised("\n".join(lines) + "\n", home))
 
 
