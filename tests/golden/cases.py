@@ -53,6 +53,8 @@ BOTH: dict[str, str] = {
     "estimate-payoffs-imported": "estimate tournament score --by agent",
     "estimate-people": "estimate people-pilot cooperation --by prompting",
     "estimate-registered": "estimate plan cooperation --by memory",
+    "estimate-bound": "estimate negotiation cooperation --where what=bound --by agent",
+    "estimate-copied": "estimate branch cooperation --where copied=true",
     "estimate-society": "estimate society cooperation --by agent",
     "estimate-tool-calls": "estimate tools tool_calls --by agent",
     "estimate-joined": "estimate parts cooperation --by agent",
