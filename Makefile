@@ -34,7 +34,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench bench-quick chaos chaos-short mutants cover docs notebooks package pictures interop axelrod ray train servers probe clean help
+.PHONY: all all-table blocks browser coverage demo test test-all fuzz newest lint format golden lock bench bench-quick chaos chaos-short mutants cover docs notebooks package pictures interop axelrod ray train servers probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,7 +51,7 @@ test: $(DEV_READY) ## run the tests that a change needs, on all cores (WORKERS=0
 	$(PYTEST) -m 'not slow'
 
 test-all: $(DEV_READY) ## run all tests, the slow ones too: what every submission must pass
-	$(PYTEST)
+	$(PYTEST) -rs
 
 newest: ## run all tests with the newest versions of everything
 	$(MAKE) test-all VERSIONS=newest
@@ -197,8 +197,11 @@ $(BENCH_READY):
 	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,web,bench]' pytest
 	@rm -f $(BENCH)/.ready-*; touch $@
 
-all: ## run every target that checks or measures and print a table; hours on an idle machine (ONLY='lint test': some of them)
+all: ## run every suite that has not ended on this tree and print a table; hours on an idle machine (ONLY='lint docs': these, again)
 	$(PYTHON) -m tools.every $(ONLY)
+
+all-table: ## print the table of `make all`: what ran on which commit, minutes, outcome
+	@$(PYTHON) -m tools.every --table
 
 clean: ## remove the virtual environments and caches
 	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) $(ENVIRONMENTS) $(SERVERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser

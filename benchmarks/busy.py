@@ -113,7 +113,7 @@ def floor(model: str, body: bytes, connections: int) -> tuple[float, float]:
         left, done = [CALLS, CALLS], loop.create_future()
         begun, worked = time.perf_counter(), time.process_time()
         made = (
-            loop.create_connection(lambda: Echo(request, left, done), place.hostname, place.port)
+            loop.create_connection(lambda: Echo(request, left, done), place.hostname or "", place.port or 80)
             for _ in range(connections)
         )
         opened = await asyncio.gather(*made)

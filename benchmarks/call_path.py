@@ -183,6 +183,6 @@ def measure() -> list[Result]:
             results.append(Result(group, name, None, "calls/s", note="not installed"))
         else:
             times = mine / found
-            aim, met = (">= 12", times >= 12) if name == "openai SDK" else ("", None)
-            results.append(Result(group, name, found, "calls/s", "Ostrom / it", times, aim, met))
+            goal = (">= 12", times >= 12) if name == "openai SDK" else ("", None)
+            results.append(Result(group, name, found, "calls/s", "Ostrom / it", times, *goal))
     return results

@@ -30,7 +30,7 @@ def seconds(model: str, options: PlayOptions) -> float:
         assert result.complete and result.tally.calls == 2 * MATCHES * ROUNDS
         with open_run(Path(folder) / "scaling") as run:
             calls = list(run.rows.calls())
-    return max(c["at"] + c["latency"] for c in calls) - min(c["at"] for c in calls)
+    return float(max(c["at"] + c["latency"] for c in calls) - min(c["at"] for c in calls))
 
 
 def measure() -> list[Result]:

@@ -36,7 +36,7 @@ def arrays(noise: float) -> float:
     begun = time.perf_counter()
     table = machines([a for a in automata if a is not None])
     moves = play_arrays(table, seats, ArrayRules(TURNS, noise), streams)
-    return moves.played.shape[0] * moves.played.shape[2] / (time.perf_counter() - begun)
+    return float(moves.played.shape[0] * moves.played.shape[2] / (time.perf_counter() - begun))
 
 
 class _DecisionContext:

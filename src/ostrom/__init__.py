@@ -36,7 +36,7 @@ __all__ = [
     "study",
 ]
 
-ASKED = ("compare", "gate", "power", "replicate")
+COMMAND_FUNCTIONS = ("compare", "gate", "power", "replicate")
 """Commands that are functions of the package itself: those that answer a question about a study or its runs."""
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
         return import_module("ostrom.api.commands")
     if name == "environment":
         return import_module("ostrom.features.environments").environment
-    if name in ASKED:
+    if name in COMMAND_FUNCTIONS:
         return getattr(import_module("ostrom.api.commands"), name)
     if name in __all__:
         return getattr(import_module("ostrom.api"), name)

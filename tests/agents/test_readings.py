@@ -18,7 +18,7 @@ from ostrom.games import build_game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Model, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel
 
@@ -92,6 +92,26 @@ def test_an_end_is_forced_in_few_tokens_and_a_seed_of_the_study_stays() -> None:
     assert agent(params={}).params(context, "x").keys() == {"seed"}  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("reply", "reading"),
+    [
+        ("They cheated.\n[A1]", "exact"),
+        ("They cheated, so I choose [A1].", "loose"),
+        ("A reply that ends like this is an answer. [A1]", "loose"),
+        ("I choose [A1] since they cheated.", "constrained"),
+        ("I choose A1.", "constrained"),
+        ("It is [A0] or [A1].", "constrained"),
+        ("This gives me more than choosing [A1].", "constrained"),
+    ],
+)
+def test_a_reply_that_ends_with_its_answer_is_not_asked_for_another(reply: str, reading: str) -> None:
+    """A second call may contradict the first: it is made only where the reply does not end with an answer."""
+    made, context = agent(style="reasoned"), Replying(reply, "[A0]")
+    answer = asyncio.run(made.answer(act(View(build_game("prisoners_dilemma"), 0, "none")), context))  # type: ignore[arg-type]
+    assert answer.reading == reading and len(context.asked) == 1 + (reading == "constrained")
+    assert answer.value == ("cooperate" if reading == "constrained" else "defect")
+
+
 @pytest.mark.parametrize("game", ["prisoners_dilemma", "ultimatum"])
 @pytest.mark.parametrize("crossed", [False, True])
 def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(game: str, crossed: bool) -> None:
@@ -106,5 +126,5 @@ def test_a_turn_stays_in_a_chat_as_long_as_actions_are_called_what_they_were(gam
     earlier = with_turn(answer, Turn(0, 0, 1, "What now?", "I like it: [J]", "[J]"))
     made = agent(conversation="dialogue", framing={"labels": "JF"})
     context: Any = SimpleNamespace(earlier_turns=lambda: [earlier])
-    chat = Chat(made, Decision(1, "act", view, Choice(options)), context, Shown())
+    chat = Chat(made, Decision(1, "act", view, Choice(options)), context, MemoryView())
     assert ("I like it: [J]" in [message.content for message in chat.messages]) is not crossed

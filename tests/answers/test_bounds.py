@@ -25,7 +25,7 @@ from ostrom.answers import (
     read_text,
 )
 from ostrom.answers.forms import Record, answer_tokens
-from ostrom.answers.jsonobject import DEEPEST, Found
+from ostrom.answers.jsonobject import DEEPEST, JsonObject
 from ostrom.answers.labels import LONGEST, Labels
 from ostrom.answers.logprob import LEAST_MASS, owners_of
 from ostrom.answers.reading import SENTENCE
@@ -64,16 +64,16 @@ def nested(depth: int) -> str:
 
 
 def test_bounds_of_json() -> None:
-    assert isinstance(last_object(nested(64)), Found) and isinstance(last_object(nested(65)), Invalid)
+    assert isinstance(last_object(nested(64)), JsonObject) and isinstance(last_object(nested(65)), Invalid)
     largest = 2**63 - 1
     found = last_object(f'{{"a": {largest}, "b": {-largest}}}')
-    assert isinstance(found, Found) and found.value == {"a": largest, "b": -largest}
+    assert isinstance(found, JsonObject) and found.value == {"a": largest, "b": -largest}
     for wrong in (largest + 1, -largest - 1, 10**20, 10**40):
         assert "too large" in getattr(last_object(f'{{"a": {wrong}}}'), "reason", "")
-    assert isinstance(last_object('{"a": 0.' + "1" * 398 + "}"), Found)
+    assert isinstance(last_object('{"a": 0.' + "1" * 398 + "}"), JsonObject)
     assert "too long" in getattr(last_object('{"a": 0.' + "1" * 399 + "}"), "reason", "")
     found = last_object('x {"a": [], "b": {}, "c": [{}, []]} y')
-    assert isinstance(found, Found) and (found.start, found.end, found.last) == (2, 35, False)
+    assert isinstance(found, JsonObject) and (found.start, found.end, found.last) == (2, 35, False)
     assert found.value == {"a": [], "b": {}, "c": [{}, []]}
     for broken in ("]}", "[}", "[1,]}", '1 "b": 2}', '"\\x"}', '"\n"}', "tru}", "-}", "1.}"):
         assert isinstance(last_object('{"ok": 1} {"a": ' + broken), Invalid), broken

@@ -22,7 +22,7 @@ from ostrom.answers import (
     read_record,
     read_text,
 )
-from ostrom.answers.jsonobject import Found
+from ostrom.answers.jsonobject import JsonObject
 from ostrom.answers.random_answers import random_answer
 from ostrom.ground.errors import UsageError
 
@@ -42,7 +42,7 @@ def value_of(found: Answer | Invalid) -> Any:
     return found.value
 
 
-def reason_of(found: Answer | Invalid | Found) -> str:
+def reason_of(found: Answer | Invalid | JsonObject) -> str:
     assert isinstance(found, Invalid), found
     return found.reason
 
@@ -54,7 +54,7 @@ def test_the_last_of_two_objects_is_found_whole_in_any_prose(
 ) -> None:
     written = json.dumps(last, ensure_ascii=ascii, indent=indent)
     found = last_object(f"{before}{json.dumps(first)}{before}{written}{after}")
-    assert isinstance(found, Found) and found.value == last
+    assert isinstance(found, JsonObject) and found.value == last
     assert found.last == (not any(c.isalnum() or c == "_" for c in after))
 
 
@@ -66,7 +66,7 @@ def test_an_object_in_a_text_of_one_that_is_cut_off_is_not_read_in_its_place() -
 @given(st.text('{}[]":,\\ a1A0\n', max_size=80))
 def test_what_is_found_is_what_the_standard_parser_reads_there(text: str) -> None:
     found = last_object(text)
-    if isinstance(found, Found):
+    if isinstance(found, JsonObject):
         assert json.loads(text[found.start : found.end]) == found.value
 
 
@@ -81,7 +81,7 @@ def test_no_complete_object_is_overlooked(text: str) -> None:
         except ValueError:
             continue
     found = last_object(text)
-    if ends and isinstance(found, Found):
+    if ends and isinstance(found, JsonObject):
         assert max(ends) <= found.end
     elif ends:
         assert "broken" in found.reason or "twice" in found.reason  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ def test_no_complete_object_is_overlooked(text: str) -> None:
 )
 def test_the_last_complete_object_counts(text: str, value: dict[str, Any]) -> None:
     found = last_object(text)
-    assert isinstance(found, Found) and found.value == value
+    assert isinstance(found, JsonObject) and found.value == value
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,27 @@ def test_what_is_compared_with_is_not_chosen(word: str) -> None:
     assert why(f"All {word} A1.").startswith("the last sentence only compares")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compared to",
+        "compared with",
+        "in comparison to the action",
+        "than choosing",
+        "the other option,",
+        "the other choice",
+    ],
+)
+def test_an_option_that_a_comparison_leads_to_is_not_chosen(words: str) -> None:
+    assert why(f"This earns me more {words} A1.").startswith("the last sentence only compares")
+    assert chosen(f"Compared with that, the action to choose {words.split()[-1]} is A1.") == "D"
+
+
+def test_what_a_numbered_player_does_is_not_chosen() -> None:
+    assert why("Player 2 will always choose A1.").startswith("the last sentence tells what another player does")
+    assert chosen("In round 2 I choose A1.") == "D"
+
+
 @pytest.mark.parametrize("word", ["if", "unless", "whether", "suppose", "supposing", "when", "whenever", "If"])
 def test_what_is_supposed_is_not_chosen(word: str) -> None:
     assert why(f"{word} I choose A1").startswith("the last sentence only supposes")

@@ -69,7 +69,8 @@ FAULTS = """() => {
     const frame = svg.getBoundingClientRect();
     if (!frame.width || !frame.height) continue;
     if (!svg.querySelector("path, circle, rect, line, text, polyline, use")) faults.push("an empty picture");
-    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim());
+    const texts = [...svg.querySelectorAll("text")].filter((text) =>
+      text.textContent.trim() && getComputedStyle(text).opacity !== "0");
     const boxes = texts.map((text) => text.getBoundingClientRect());
     texts.forEach((text, i) => {
       const box = boxes[i], words = JSON.stringify(text.textContent.slice(0, 50));

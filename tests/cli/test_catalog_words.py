@@ -12,7 +12,7 @@ import pytest
 from ostrom.cli import logs
 from ostrom.cli import output as printing
 from ostrom.cli.batteries import sizes_output
-from ostrom.cli.commands.catalog import first_of, game_in_words, list_parts, part_row, run_rows, show
+from ostrom.cli.commands.catalog import KINDS, first_of, game_in_words, list_parts, part_row, run_rows, show
 from ostrom.cli.commands.validate import check_file
 from ostrom.cli.output import cell
 from ostrom.games import build_game
@@ -220,8 +220,17 @@ def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) 
     }  # fmt: skip
     printing.emit(output)
     shown = capsys.readouterr()
-    assert shown.err.splitlines() == ["likely: one", "likely: two", "likely 14 calls, 0.75 USD, 0.7 hours"]
+    assert shown.err.splitlines() == ["likely: one", "likely: two"]
+    assert shown.out.splitlines()[:3] == [
+        "size   1 part, likely 14 calls", "hours  likely 0.7", "money  likely 0.75 USD, no bound",
+    ]  # fmt: skip
     assert "left out" in shown.out and "no bound" in shown.out and "1.25" in shown.out
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind != "runs"])
+def test_a_list_has_no_markup(kind: str) -> None:
+    cells = [str(cell) for row in list_parts(kind, all_=True).document for cell in row.values()]
+    assert cells and not [text for text in cells if "`" in text or "**" in text or "](" in text]
 
 
 @pytest.mark.parametrize(("verbose", "seen"), [(0, 0), (1, 1), (2, 2), (9, 2)])

@@ -13,6 +13,7 @@ from ostrom.cli.ending import (
     exit_code,
     forecast_data,
     forecast_text,
+    headline,
     money,
     spending_text,
     spent_data,
@@ -90,8 +91,13 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known() -> None:
         assumes=("it rains",), waves=Waves(2, 2.0, 48.0), likely_batch_usd=0.25, usual_price=("m",),
         measured="an old run",
     )  # fmt: skip
-    table, *lines = forecast_text("s", {"matches": 1200}, bound, Budget(calls=3000), batch=True)
-    assert isinstance(table, TextTable) and table.title == "s: what it takes: 1,200 matches"
+    facts, table, *lines = forecast_text("s", "1,200 matches", bound, Budget(calls=3000), batch=True)
+    assert facts == {
+        "size": "1,200 matches, likely 900 calls",
+        "hours": "likely 2",
+        "money": "likely 0.25 USD, no bound",
+    }
+    assert isinstance(table, TextTable) and table.title == "s: what it takes"
     assert table.columns == ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"]
     assert table.rows == [
         ["likely", "950", "900", "8", "7", "0.25", "2"],
@@ -108,10 +114,21 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known() -> None:
         "budget of 3000 calls: suffices (likely 900, at most 3000)",
     ]
     unpriced = Forecast(usd=None, likely_usd=None, unpriced=("m", "n"))
-    table, *lines = forecast_text("s", {}, unpriced, Budget())
+    facts, table, *lines = forecast_text("s", "1 match", unpriced, Budget())
+    assert facts == {
+        "size": "1 match, likely 0 calls",
+        "hours": "likely less than 0.01",
+        "money": "no price known for m, n: give one with --prices FILE",
+    }
     zeros = ["0", "0", "0", "0", "unknown"]
     assert isinstance(table, TextTable) and table.rows == [["likely", *zeros, "0"], ["at most", *zeros, ""]]
-    assert lines == ["no price known for m, n: give one with --prices FILE"]
+    assert not lines
+    direct = Forecast(calls=3, likely_calls=2, busy_seconds=57_600, likely_usd=0.5, usd_with_retries=2)
+    assert headline("1 match", direct)["hours"] == "likely 1"
+    assert headline("1 match", direct)["money"] == "likely 0.50 USD, at most 2.00 USD"
+    assert headline("1 match", Forecast()) == {
+        "size": "1 match", "hours": "no model to wait for", "money": "no calls of a model",
+    }  # fmt: skip
     assert forecast_data(bound, Budget(calls=3000))["budget"][0]["verdict"] == "suffices"
 
 

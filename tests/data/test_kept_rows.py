@@ -18,7 +18,7 @@ from tests.data.make_runs import HERE, RUNS, STUDIES, Kept, do, placed, those_wh
 from ostrom.engine.kept_rounds import Columns
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.unit_rows import ASKED, CAME, MOST_BYTES, PLAYERS, SAID, UnitRows
+from ostrom.engine.unit_rows import ANSWERS, MOST_BYTES, OUTCOMES, PLAYERS, QUESTIONS, UnitRows
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -181,7 +181,7 @@ VALUES: list[Any] = [None, True, 1, 0.5, "x", [], {}]
 
 
 @pytest.mark.parametrize(
-    ("table", "columns"), [("asked", ASKED), ("came", CAME), ("said", SAID), ("players", PLAYERS)], ids=str
+    ("table", "columns"), [("asked", QUESTIONS), ("came", OUTCOMES), ("said", ANSWERS), ("players", PLAYERS)], ids=str
 )
 def test_values_of_a_stranger_have_the_types_of_their_columns(table: str, columns: Columns) -> None:
     for place, (column, types) in enumerate(columns.items(), 1):

@@ -20,7 +20,7 @@ from ostrom.data.early_looks import (
     seeds_missing,
     seeds_of,
 )
-from ostrom.data.manifests import MOST_SHOWN, changes, is_allowed, renamed, settings_of, shown, study_hash
+from ostrom.data.manifests import MOST_CHARACTERS, changes, is_allowed, renamed, settings_of, shown, study_hash
 from ostrom.ground.errors import RunError
 
 RUN: dict[str, Any] = {
@@ -83,7 +83,8 @@ def test_settings_are_what_runs_of_one_study_may_have_otherwise() -> None:
 def test_names_are_replaced_the_longest_first_and_values_are_cut() -> None:
     assert renamed(("p/m p/m-2", {"p/m": [1]}), {"p/m": "A", "p/m-2": "B"}) == ["A B", {"A": [1]}]
     assert [is_allowed(key, ["a.b"]) for key in ("a.b", "a.b.c", "a.bc", "a")] == [True, True, False, False]
-    assert (shown("x" * MOST_SHOWN), shown("x" * MOST_SHOWN + "y")) == ("x" * MOST_SHOWN, "x" * MOST_SHOWN + "...")
+    full = "x" * MOST_CHARACTERS
+    assert (shown(full), shown(full + "y")) == (full, full + "...")
 
 
 @pytest.mark.parametrize(

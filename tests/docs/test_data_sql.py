@@ -42,4 +42,4 @@ def test_a_block_of_the_page_runs(folder: Path, sql: str) -> None:
 def test_the_page_names_every_kind_of_round() -> None:
     from ostrom.mechanisms.settlement import WHATS
 
-    assert len(BLOCKS) >= 4 and all(f"`{what}`" in PAGE for what in WHATS)
+    assert len(BLOCKS) >= 2 and all(f"`{what}`" in PAGE for what in WHATS)

@@ -20,8 +20,8 @@ class Asking:
 
     size = NO_SIZE
 
-    def __init__(self, log: list[str], name: str) -> None:
-        self.log, self.name, self.dropped = log, name, False
+    def __init__(self, log: list[str], name: str, rank: int = 0) -> None:
+        self.log, self.name, self.dropped, self.rank = log, name, False, rank
 
     def start(self, era: int) -> None:
         self.log.append(f"{self.name}@{era}")
@@ -47,6 +47,16 @@ def test_places_are_handed_on_in_the_order_of_asking_and_not_to_those_who_gave_u
     limiter.release()
     limiter.release()
     assert log[-1] == "d@0" and limiter.in_flight == 0 and limiter.try_acquire() == 0
+
+
+def test_a_call_of_an_earlier_match_is_served_first_and_equal_ones_in_order() -> None:
+    log: list[str] = []
+    limiter = Limiter(1, 1, nobody_objects)
+    for name, rank in [("a", 9), ("b", 7), ("c", 3), ("d", 7), ("e", 3)]:
+        limiter.request_slot(Asking(log, name, rank))
+    for _ in range(4):
+        limiter.release()
+    assert log == ["a@0", "c@0", "e@0", "b@0", "d@0"]
 
 
 def test_nothing_is_reserved_for_a_request_that_was_given_up() -> None:

@@ -83,6 +83,17 @@ def test_the_time_left_is_known_before_a_match_ends(monkeypatch: pytest.MonkeyPa
     assert pace.tick()[1] == 0
 
 
+def test_what_a_resumed_match_takes_from_the_journal_is_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    tally = Tally(matches=10, done=4)
+    pace = _Pace(tally, most=100)
+    clock[0], tally.decisions, tally.replayed = 1.0, 300, 300  # six matches at half of their decisions
+    assert pace.tick() == (0.0, None)
+    clock[0], tally.decisions = 11.0, 400
+    assert pace.tick() == (10.0, pytest.approx(11 / 100 * 200))
+
+
 def test_decisions_of_a_match_are_those_of_its_mechanism() -> None:
     study = {"name": "s", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 7},
              "agent": {"style": "direct"}, "types": {"a": "cooperator"}, "seeds": 3}  # fmt: skip

@@ -201,7 +201,7 @@ def test_packages_that_are_kept_are_bounded_together() -> None:
     for number in (1, 1, 2, 1, 3, 1):
         packages(number)
     assert read == [1, 2, 3, 1]  # a third does not fit beside two
-    assert len(packages._kept) == 2
+    assert len(packages._read_packages) == 2
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 GAME = build_game("prisoners_dilemma")
 OWN = Path("src/ostrom/framing/prompts")
@@ -35,9 +35,9 @@ def asked(facts: Mapping[str, Any], rounds: int = 3, seat: int = 0, kind: str = 
 def text(library: Library, decision: Decision, extra: Mapping[str, Any] | None = None, **shown: Any) -> tuple[str, str]:
     """The prompt of a new renderer, and of one that was used before."""
     renderer = PromptRenderer(Framing(), library, "direct")
-    what = Shown(shown.pop("rounds", decision.view.history), **shown)
+    what = MemoryView(shown.pop("rounds", decision.view.history), **shown)
     first = renderer.prompt(decision, what, None, extra or {})
-    renderer.prompt(asked(decision.view.facts, 1), Shown(asked({}, 1).view.history), None, extra or {})
+    renderer.prompt(asked(decision.view.facts, 1), MemoryView(asked({}, 1).view.history), None, extra or {})
     renderer.prompt(decision, what, None, extra or {})
     return first.text, renderer.prompt(decision, what, None, extra or {}).text
 
@@ -64,8 +64,8 @@ def test_every_prompt_reads_as_if_it_were_the_first(rounds: int, seat: int) -> N
 
 def test_a_prompt_is_the_same_whatever_was_asked_before() -> None:
     library, extra, decision = Library(), {"mood": "rain"}, asked({"repeated": True})
-    view, shown = decision.view, Shown(decision.view.history)
-    situations: list[tuple[Decision, Shown, Mapping[str, Any]]] = [
+    view, shown = decision.view, MemoryView(decision.view.history)
+    situations: list[tuple[Decision, MemoryView, Mapping[str, Any]]] = [
         (decision, shown, extra),
         (replace(decision, view=replace(view, round=9)), shown, extra),
         (replace(decision, view=replace(view, facts={"repeated": True, "rounds": 9})), shown, extra),
@@ -92,7 +92,7 @@ def test_labels_that_were_drawn_for_a_match_stay_in_it() -> None:
     for seed in range(8):
         alone, again = (
             PromptRenderer(framing, of, "direct", draw_labels=np.random.default_rng(seed))
-            .prompt(asked({"repeated": True}), Shown(()), None, {})
+            .prompt(asked({"repeated": True}), MemoryView(()), None, {})
             .labels
             for of in (Library(), shared)
         )
@@ -104,17 +104,17 @@ def test_labels_that_were_drawn_for_a_match_stay_in_it() -> None:
 def test_a_page_that_is_kept_does_not_hold_the_rounds_of_its_match() -> None:
     shared = Library()
     text(shared, asked({"repeated": True}, 50))
-    pages = [page for _, page in shared._kept.values() if hasattr(page, "decision")]
+    pages = [page for _, page in shared._memo.values() if hasattr(page, "decision")]
     assert pages and not any(len(page.decision.view.history) for page in pages)
 
 
 def test_pages_with_long_facts_are_not_kept_and_the_others_not_without_bound() -> None:
     shared = Library()
     text(shared, asked({"repeated": True, "records": "x" * 5000}))
-    assert not [page for _, page in shared._kept.values() if hasattr(page, "decision")]
+    assert not [page for _, page in shared._memo.values() if hasattr(page, "decision")]
     for number in range(3000):
         shared.kept((number,), None, dict)
-    assert len(shared._kept) <= 1024
+    assert len(shared._memo) <= 1024
 
 
 def test_a_past_that_speaks_of_the_round_is_told_anew_in_each(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_past_that_speaks_of_the_round_is_told_anew_in_each(tmp_path: Path) ->
     renderer = PromptRenderer(Framing(), own, "direct")
     for rounds in (2, 3, 4):
         decision = asked({"repeated": True}, rounds)
-        assert f"Now {rounds + 1}, " in renderer.prompt(decision, Shown(decision.view.history), None, {}).text
+        assert f"Now {rounds + 1}, " in renderer.prompt(decision, MemoryView(decision.view.history), None, {}).text
 
 
 def test_a_name_that_a_file_sets_hides_a_value_of_the_study(tmp_path: Path) -> None:

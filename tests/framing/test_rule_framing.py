@@ -17,7 +17,7 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.none import NoMechanism
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -40,7 +40,7 @@ def reply_decision(game: str = "ultimatum", offer: int = 30) -> Decision:
 def prompt(framing: dict[str, Any], style: str = "direct", seed: int = 0) -> tuple[Prompt, Form]:
     decision = reply_decision()
     renderer = PromptRenderer(Framing(**framing), LIBRARY, style, None, np.random.default_rng(seed))
-    return renderer.prompt(decision, Shown(), np.random.default_rng(seed), {}), decision.form
+    return renderer.prompt(decision, MemoryView(), np.random.default_rng(seed), {}), decision.form
 
 
 def test_named_options_are_shown_and_read_by_declared_labels() -> None:
@@ -108,7 +108,7 @@ def test_a_story_of_ones_own_is_one_file(tmp_path: Path) -> None:
     (folder / "dictator.estate.txt").write_text(text, encoding="utf-8")
     decision = next(NoMechanism().play(build_game("dictator"), Streams(0, 0)))[0]
     renderer = PromptRenderer(Framing(story="estate"), Library(tmp_path / "prompts"), "direct")
-    told = renderer.prompt(decision, Shown(), None, {}).text
+    told = renderer.prompt(decision, MemoryView(), None, {}).text
     assert told.startswith("An estate of 100 points is Player 1's") and "The other heir is Player 2" in told
     (folder / "dictator.estate.txt").write_text("---\nplaier: heir\n---\nAn estate.", encoding="utf-8")
     with pytest.raises(OstromError, match="unknown word"):

@@ -18,7 +18,7 @@ from ostrom.games.tensor import bimatrix
 from ostrom.games.words import Words
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 LIBRARY = Library()
 Told = dict[tuple[int, ...], tuple[float, ...]]
@@ -29,7 +29,7 @@ def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = ()
     view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), facts)
     speaker = PromptRenderer(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
     decision = Decision(seat, "act", view, Choice(game.named_actions(seat)))
-    return speaker.prompt(decision, Shown(list(rounds)), Streams(2, draw).at(0), {}).text
+    return speaker.prompt(decision, MemoryView(list(rounds)), Streams(2, draw).at(0), {}).text
 
 
 def told(text: str, seat: int, words: dict[str, str], labels: Sequence[str]) -> Told:
@@ -117,7 +117,7 @@ def test_each_seat_has_its_own_order_of_naming() -> None:
     assert found == [("b", "c"), ("b", "d"), ("a", "c"), ("a", "d")]
     facts = {"repeated": True, "target": 1, "observer": True}
     decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(names[1]))
-    seen = PromptRenderer(Framing(labels="actions"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    seen = PromptRenderer(Framing(labels="actions"), LIBRARY, "direct").prompt(decision, MemoryView(), None, {}).text
     assert "actions of Player 1: b, a." in seen and "actions of Player 2: c, d." in seen
 
 
@@ -125,7 +125,7 @@ def test_an_observer_is_told_all_payoffs_by_name() -> None:
     game = build_game("ordinal_2x2:5")
     facts = {"repeated": True, "target": 1, "observer": True}
     decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.named_actions(1)))
-    text = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    text = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, MemoryView(), None, {}).text
     found = {
         ("JF".index(a), "JF".index(b)): (float(x), float(y))
         for a, b, x, y in re.findall(
@@ -161,7 +161,7 @@ def test_a_line_that_is_kept_names_the_players_of_the_present_view() -> None:
     for other in ("Robin", "Kim"):
         view = View(game, 0, "repetition", 2, History(rounds), {"repeated": True}, names=("Alex", other))
         decision = Decision(0, "act", view, Choice(game.named_actions(0)))
-        assert f"; {other} chose" in speaker.prompt(decision, Shown(rounds), Streams(2, 0).at(0), {}).text
+        assert f"; {other} chose" in speaker.prompt(decision, MemoryView(rounds), Streams(2, 0).at(0), {}).text
 
 
 def test_every_family_is_among_the_games() -> None:

@@ -88,7 +88,7 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
 
 
 class Caller:
-    dropped = False
+    dropped, rank = False, 0
     size = NO_SIZE
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.ground.values import MOST_KEPT, Derived
+from ostrom.ground.values import MOST_CACHED, Derived
 
 
 def test_the_same_object_is_worked_out_once_and_an_equal_one_for_itself() -> None:
@@ -15,4 +15,4 @@ def test_the_same_object_is_worked_out_once_and_an_equal_one_for_itself() -> Non
 
 def test_objects_that_come_and_go_are_never_taken_for_each_other() -> None:
     text = Derived[list[int], str](str)
-    assert all(text([number]) == f"[{number}]" for number in range(3 * MOST_KEPT))
+    assert all(text([number]) == f"[{number}]" for number in range(3 * MOST_CACHED))

@@ -99,7 +99,7 @@ def test_the_cookies_go_to_this_site_alone_and_to_no_script(pages: Login) -> Non
     response = asyncio.run(pages.enter(request_with(PASSWORD)))
     known, session = (cookie.lower().split("; ")[1:] for cookie in response.headers.getlist("set-cookie"))
     assert sorted(session) == ["httponly", "path=/", "samesite=strict", "secure"]
-    assert sorted({*known} - {*session}) == [f"max-age={login.KNOWN_DAYS * 86400}"]
+    assert sorted({*known} - {*session}) == [f"max-age={login.RETURNING_DAYS * 86400}"]
 
 
 def status_of(pages: Login, request: Any) -> tuple[int, bool]:

@@ -21,7 +21,7 @@ from ostrom.mechanisms.catalog.disarmament import Disarmament, least
 from ostrom.mechanisms.catalog.punishment import Punishment
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.talk import message_form
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.testing.check_mechanism import drive, played_by
 
 PD = build_game("prisoners_dilemma:coopeval")
@@ -43,7 +43,7 @@ def test_messages_are_quoted_as_data_that_cannot_end_their_block(messages: list[
     play = CheapTalk().play(PD, Streams(0, 0))
     next(play)
     decision = play.send([Answer({"message": m}) for m in messages])[0]
-    text = PromptRenderer(Framing(), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    text = PromptRenderer(Framing(), LIBRARY, "direct").prompt(decision, MemoryView(), None, {}).text
     before, _, rest = text.partition("\n<messages>\n")
     block, _, after = rest.partition("\n</messages>\n")
     assert "messages>" not in before + block + after

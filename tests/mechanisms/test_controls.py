@@ -21,7 +21,7 @@ from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.controls import build_mechanism, induced_game
 from ostrom.mechanisms.incentives import is_equilibrium, lasting_game
 from ostrom.mechanisms.protocol import Decision, Outcome, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 LIBRARY = Library()
 PD = build_game("prisoners_dilemma:coopeval")
@@ -60,7 +60,7 @@ def asked(mechanism: Mechanism, action: str = "cooperate", game: Game = PD) -> t
 
 def told(decision: Decision, **framing: Any) -> str:
     voice = PromptRenderer(Framing(**framing), LIBRARY, "direct")
-    return voice.prompt(decision, Shown(tuple(decision.view.history)), None, {}).text
+    return voice.prompt(decision, MemoryView(tuple(decision.view.history)), None, {}).text
 
 
 def said(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.similarity import all_alike, compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -104,7 +104,7 @@ def test_a_game_without_cooperation_has_no_similarity() -> None:
 
 
 def told(decision: Decision) -> str:
-    return PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, Shown(), None, {}).text
+    return PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, MemoryView(), None, {}).text
 
 
 @pytest.mark.parametrize(
@@ -133,5 +133,9 @@ def test_players_are_told_of_it_only_if_asked() -> None:
     match = mechanisms.build({"name": "repetition", "rounds": 2}).play(PD, Streams(0, 0))
     (first, _) = next(match)
     assert "at least 50" not in told(first)
-    asked = PromptRenderer(Framing(hint="cooperation_holds"), Library(), "direct").prompt(first, Shown(), None, {}).text
+    asked = (
+        PromptRenderer(Framing(hint="cooperation_holds"), Library(), "direct")
+        .prompt(first, MemoryView(), None, {})
+        .text
+    )
     assert "with a chance of at least 50 %" in asked.replace("50%", "50 %")

@@ -19,7 +19,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.testing.check_mechanism import Playing, check_mechanism, drive
 
 PD, GOODS = build_game("prisoners_dilemma"), build_game("public_goods")
@@ -149,7 +149,7 @@ def prompts(message: str) -> list[str]:
     next(play)
     acts = play.send([Answer({"message": message})] * 2)
     renderer = [PromptRenderer(Framing(), LIBRARY, "direct") for _ in acts]
-    return [r.prompt(d, Shown(), None, {}).text for r, d in zip(renderer, acts, strict=True)]
+    return [r.prompt(d, MemoryView(), None, {}).text for r, d in zip(renderer, acts, strict=True)]
 
 
 @pytest.mark.parametrize("message", HOSTILE)

@@ -19,7 +19,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round
 from ostrom.memory import Note, function, memories
-from ostrom.memory.base import Draw, Memory, Shown
+from ostrom.memory.base import Draw, Memory, MemoryView
 from ostrom.memory.catalog.edited import Edited, flipped
 from ostrom.memory.catalog.retrieval import bm25
 from ostrom.memory.recent import Forgetting
@@ -64,7 +64,7 @@ def pasts(draw: st.DrawFn, most: int = 30) -> tuple[Game, list[Round], int]:
     return game, rounds, draw(st.integers(0, game.seats - 1))
 
 
-def show(spec: str, game: Game, rounds: list[Round], seat: int = 0, seed: int = 0) -> Shown:
+def show(spec: str, game: Game, rounds: list[Round], seat: int = 0, seed: int = 0) -> MemoryView:
     return memories.build(spec).show(view_after(game, rounds, seat), draws(seed, seat))
 
 
@@ -79,8 +79,8 @@ def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
     class Ahead(Memory):
         name = "ahead"
 
-        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
-            return Shown(view.history._rounds)
+        def show(self, view, draw: Draw, notes=()) -> MemoryView:  # type: ignore[no-untyped-def]
+            return MemoryView(view.history._rounds)
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="rounds to come"):
@@ -92,9 +92,9 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
         name = "moody"
         calls = 0
 
-        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
+        def show(self, view, draw: Draw, notes=()) -> MemoryView:  # type: ignore[no-untyped-def]
             Moody.calls += 1
-            return Shown(view.history[: Moody.calls])
+            return MemoryView(view.history[: Moody.calls])
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="another past each time"):
@@ -104,22 +104,22 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
 @pytest.mark.parametrize(
     ("shown", "says"),
     [
-        (lambda past: Shown([past[0], past[0]]), "out of order or twice"),
-        (lambda past: Shown([past[1], past[0]]), "out of order or twice"),
-        (lambda past: Shown([replace(past[0], number=0)]), "cannot be past"),
-        (lambda past: Shown([replace(past[0], number=3)]), "cannot be past"),
-        (lambda past: Shown([replace(past[0], payoffs=(9.0, 9.0))]), "does not pay"),
-        (lambda past: Shown(note=str(past[0].facts)), "depends on private facts"),
-        (lambda past: Shown([*past, replace(past[0], number=3)], before=1), "more than it forecasts"),
+        (lambda past: MemoryView([past[0], past[0]]), "out of order or twice"),
+        (lambda past: MemoryView([past[1], past[0]]), "out of order or twice"),
+        (lambda past: MemoryView([replace(past[0], number=0)]), "cannot be past"),
+        (lambda past: MemoryView([replace(past[0], number=3)]), "cannot be past"),
+        (lambda past: MemoryView([replace(past[0], payoffs=(9.0, 9.0))]), "does not pay"),
+        (lambda past: MemoryView(note=str(past[0].facts)), "depends on private facts"),
+        (lambda past: MemoryView([*past, replace(past[0], number=3)], before=1), "more than it forecasts"),
     ],
 )
 def test_the_battery_names_what_is_wrong_with_what_is_shown(
-    shown: Callable[[Sequence[Round]], Shown], says: str
+    shown: Callable[[Sequence[Round]], MemoryView], says: str
 ) -> None:
     class Own(Memory):
         name = "own"
 
-        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
+        def show(self, view, draw: Draw, notes=()) -> MemoryView:  # type: ignore[no-untyped-def]
             return shown(view.history)
 
     game = GAMES[0]
@@ -284,7 +284,7 @@ def test_a_note_of_rounds_lists_them_in_their_order() -> None:
     assert Note.from_answer(Answer("All well.", facts={"covers": 3})) == Note("All well.", 3)
 
 
-def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, object]) -> Shown:
+def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, object]) -> MemoryView:
     memory = memories.build({"name": "edited", "of": "window:4", **edit})
     return memory.show(view_after(game, rounds, seat), draws())
 

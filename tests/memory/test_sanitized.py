@@ -13,7 +13,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import History, Round
-from ostrom.memory import Shown, memories
+from ostrom.memory import MemoryView, memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.testing.check_memory import draws, play_rounds, view_after
 
@@ -23,7 +23,7 @@ PG = build_game("public_goods")
 LIBRARY = Library()
 
 
-def show(memory: Sanitized, game: Game, rounds: list[Round], seat: int = 0, seed: int = 0) -> Shown:
+def show(memory: Sanitized, game: Game, rounds: list[Round], seat: int = 0, seed: int = 0) -> MemoryView:
     return memory.show(view_after(game, rounds, seat), draws(seed, seat))
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from ostrom.answers import Choice, Invalid, Mixture, Record, Text
-from ostrom.people.forms import Read, _whole, read_decision, read_sheet, sheet_fields
+from ostrom.people.forms import Read, _integer, read_decision, read_sheet, sheet_fields
 from ostrom.people.questions import Bounds, Question, Questionnaire
 
 LABELS = {"a": "A0", "b": "B1"}
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_named(form: Any, sent: dict[str, str], says: str) 
     ],
 )
 def test_a_whole_number_is_written_in_plain_digits(text: str, number: int | None) -> None:
-    assert _whole(text) == number
+    assert _integer(text) == number
 
 
 SHEET = Questionnaire(

@@ -13,7 +13,7 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.journal import Journal
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.people.records import Records
-from ostrom.reports.declared import panels
+from ostrom.reports.declared import panels, shown_with
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run
@@ -131,3 +131,8 @@ def test_tables_hold_codes_and_nothing_that_names_a_person(tmp_path: Path) -> No
         texts = " ".join(str(row) for name in ("matches", "decisions", "visits") for row in getattr(run.rows, name)())
         assert isinstance(run.journal, Journal) and people
     assert "pilot" not in texts.replace("'run': 'q'", ""), "the identifier of the source is in the register alone"
+
+
+def test_panels_of_people_stand_in_a_report_by_a_flag() -> None:
+    assert shown_with({"visits": 3}) == ["people_flow", "people_records", "people_served"]
+    assert shown_with({"visits": 0, "matches": 9}) == []

@@ -9,6 +9,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -37,11 +38,13 @@ def test_stock_and_harvest_stand_in_one_panel(tmp_path: Path) -> None:
         **{(talk, "greedy", 1): (100, 100) for talk in ("talk", "silence")},
     }
     assert amounts == {("taker", 1): 12, ("taker", 2): 10, ("taker", 3): 7, ("greedy", 1): 50}
-    spec = figure.chart.to_dict()
-    assert spec["facet"]["sort"] == ["talk · taker", "talk · greedy", "silence · taker", "silence · greedy"]
-    assert {row["series"] for row in spec["data"]["values"]} == {"stock", "harvest"}
-    y = spec["spec"]["layer"][0]["encoding"]["y"]
-    assert y["type"] == "quantitative" and y["scale"]["domain"] == [0, 100]
+    spec = figure.chart(WIDE)
+    titles = [panel["title"]["text"] for panel in spec["concat"]]
+    assert titles == ["talk · taker", "talk · greedy", "silence · taker", "silence · greedy"]
+    for panel in spec["concat"]:
+        assert {row["series"] for row in panel["data"]["values"]} == {"stock", "harvest"}
+        y = panel["layer"][0]["encoding"]["y"]
+        assert y["type"] == "quantitative" and y["scale"]["domain"] == [0, 100]
 
 
 def test_a_run_without_a_stock_says_so(tmp_path: Path) -> None:
@@ -55,14 +58,14 @@ def test_a_run_without_a_stock_says_so(tmp_path: Path) -> None:
 def test_strips_of_amounts_are_bars_on_one_scale(tmp_path: Path) -> None:
     with commons(tmp_path, "types={taker: 'proportional:0.12'}", "vary={}", "game.n=2") as data:
         (figure,) = panels.build("strips").draw(data).figures
-    lanes: list[Any] = figure.chart.to_dict()["vconcat"]
+    lanes: list[Any] = figure.chart(WIDE)["concat"]
     ups = [lane["layer"][0]["encoding"]["y"] for lane in lanes]
     assert [up["title"] for up in ups] == ["1 taker", "2 taker"]
     assert all(up["type"] == "quantitative" and up["scale"]["domain"] == [0, 12] for up in ups)
     assert [[row["amount"] for row in lane["data"]["values"]] for lane in lanes] == [[12, 12, 12]] * 2
     assert "title" in lanes[0] and "title" not in lanes[1]
-    assert lanes[0]["layer"][0]["encoding"]["x"]["axis"] is None
-    assert lanes[1]["layer"][0]["encoding"]["x"]["title"] == "round"
+    assert lanes[0]["encoding"]["x"]["axis"] is None
+    assert lanes[1]["encoding"]["x"]["title"] == "round"
 
 
 def test_strips_of_all_matches_share_one_scale(tmp_path: Path) -> None:
@@ -73,6 +76,6 @@ def test_strips_of_all_matches_share_one_scale(tmp_path: Path) -> None:
     assert play(load_study(study, seeds=1), runs=tmp_path).complete
     with open_run("gifts", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         (figure,) = panels.build("strips").draw(data).figures
-    lanes: list[Any] = figure.chart.to_dict()["vconcat"]
+    lanes: list[Any] = figure.chart(WIDE)["concat"]
     ups = [lane["layer"][0]["encoding"]["y"] for lane in lanes if "layer" in lane]
     assert [up["scale"]["domain"] for up in ups if up["type"] == "quantitative"] == [[0, 80], [0, 80]]

@@ -60,7 +60,7 @@ def test_an_unknown_run_is_wrong_use(
     assert "there is no such run" in complaint
 
 
-@pytest.mark.parametrize("missing", ["altair", "vl_convert", "duckdb", "polars"])
+@pytest.mark.parametrize("missing", ["vl_convert", "duckdb", "polars"])
 def test_a_missing_extra_gives_one_line_with_the_remedy(
     study: Path, missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import FILE, Column, DeclaredPanel, declared_panels, panel_factory, panels
 from ostrom.reports.theme import MAIN, MOST_COLOURS
 from ostrom.testing import check_panel
@@ -71,7 +72,7 @@ def test_a_declared_panel_draws_lists_and_says(played: Played) -> None:
     means = {row[0]: row[1] for row in table.rows}
     assert list(drawn.notes) == [f"{agent} has {mean:.2f}." for agent, mean in means.items()]
     (figure,) = drawn.figures
-    values = figure.chart.to_dict()["data"]["values"]
+    values = figure.chart(WIDE)["data"]["values"]
     assert {row["label"]: row["mean"] for row in values} == means
     assert "Many." in built(most=6).draw(data).notes
     assert built(most=4).draw(data).notes == ["Four is nothing."]
@@ -89,7 +90,7 @@ def _many(count: int, **more: Any) -> list[Any]:
 
 
 def _drawn(figure: Any) -> list[tuple[str, str, float]]:
-    values = figure.chart.to_dict()["data"]["values"]
+    values = figure.chart(WIDE)["data"]["values"]
     return [(row["label"], row["series"], row["mean"]) for row in values]
 
 
@@ -101,7 +102,7 @@ def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(m
     assert _drawn(whole)[1] == ("at 1", "s1", 1) and whole.caption == str(MOST_COLOURS)
     (joined,) = _many(MOST_COLOURS + 1)
     assert _drawn(joined)[1] == ("at 1 · s1", "all types", 1) and len(_drawn(joined)) == MOST_COLOURS + 1
-    assert MAIN in str(joined.chart.to_dict())
+    assert MAIN in str(joined.chart(WIDE))
     first, second = _many(MOST_COLOURS + 2, split=True)
     assert (first.name, second.name, len(_drawn(first))) == ("f", "f_2", MOST_COLOURS)
     assert [row[1] for row in _drawn(second)] == [f"s{MOST_COLOURS}", f"s{MOST_COLOURS + 1}"]
@@ -109,7 +110,7 @@ def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(m
     assert sorted(row[1] for row in _drawn(ordered)) == ["s0", "s1", "s2"]
     assert _many(0) == []
     (blocks,) = _many(2, facet="block {{ r }}")
-    assert "block 0" in str(blocks.chart.to_dict()) and "block 1" in str(blocks.chart.to_dict())
+    assert "block 0" in str(blocks.chart(WIDE)) and "block 1" in str(blocks.chart(WIDE))
 
 
 def test_the_panel_of_the_examples_says_its_verdict(played: Played) -> None:

@@ -21,8 +21,8 @@ def test_what_helps_for_sure_is_told_with_its_cost_the_most_first() -> None:
     }  # fmt: skip
     costs = {("m", "a"): e(0.5, 0.4, 0.6), ("m", "b"): e(-1.0, -2.0, 0.0)}
     gain, cost = panel.gain.title.lower(), panel.cost.title.lower()
-    assert panel._said("m", e(0.3, 0.2, 0.4), gains, costs) == (
+    assert panel._sentence("m", e(0.3, 0.2, 0.4), gains, costs) == (
         f"m ({gain} 0.30 with none): raised by b by 0.40 ({cost} -1.00) and a by 0.20 ({cost} +0.50)."
     )
-    told = panel._said("n", None, gains, costs)
+    told = panel._sentence("n", None, gains, costs)
     assert told == f"n: no level raises it for sure at this size; most does a, {e(0.1, 0.0, 0.2).text()}."

@@ -11,10 +11,10 @@ from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import UsageError
 from ostrom.reports.axes import share_ticks
 from ostrom.reports.build import build_report
+from ostrom.reports.canvas import PHONE, WIDE
 from ostrom.reports.cells import drawn_values
 from ostrom.reports.declared import panel_of
 from ostrom.reports.marks import bars_with_whiskers, curves, dots
-from ostrom.reports.narrow import narrow_spec
 from ostrom.reports.theme import MOST_COLOURS
 
 from .conftest import Played, page_of
@@ -35,7 +35,7 @@ def values_of(part: Any) -> list[dict[str, Any]]:
 def test_below_five_matches_a_cell_shows_them_and_no_interval(played: Played, seeds: int, few: bool) -> None:
     data = played(seeds=seeds, **COIN)
     drawn = panel_of({"chart": "dots", "measure": "cooperation", "y": ["k"]}).draw(data)
-    rows = values_of(drawn.figures[0].chart.to_dict())
+    rows = values_of(drawn.figures[0].chart(WIDE))
     singles = [row["at"] for row in rows if "at" in row]
     means = [row for row in rows if "at" not in row]
     assert len(singles) == (2 * seeds if few else 0)
@@ -64,7 +64,7 @@ def test_bands_are_drawn_where_at_most_two_overlap(many: int, points: bool, mark
         [row(name, x) for name in names for x in (1, 2)], x="x", y="y", facets=[""], legend=None, points=points,
         series=dict.fromkeys(names, "#0072B2"),
     )  # fmt: skip
-    drawn = {layer["mark"]["type"] for layer in chart.to_dict()["layer"]}
+    drawn = {layer["mark"]["type"] for layer in chart(WIDE)["layer"]}
     assert drawn & {"area", "rule"} == ({mark} if mark else set())
 
 
@@ -107,7 +107,7 @@ def test_lines_are_named_at_their_ends_and_names_do_not_touch() -> None:
     chart = curves(
         [row(name, x) for name in names for x in (1, 2)], x="x", y="y", facets=[""], legend=None,
         series=dict.fromkeys(names, "#0072B2"),
-    ).to_dict()  # fmt: skip
+    )(WIDE)  # fmt: skip
     ends = sorted(r["end"] for r in values_of(chart) if "end" in r)
     assert len(ends) == 3 and all(b - a > 0.05 for a, b in pairwise(ends))
     assert all(
@@ -125,14 +125,14 @@ def test_an_axis_of_shares_is_cut_only_where_all_lies_in_a_tenth() -> None:
 LONG = "a name of a row that is far too long to stand beside it"
 
 
-def test_names_of_rows_stand_above_them_on_a_phone() -> None:
+def test_names_of_rows_take_lines_on_a_phone() -> None:
     rows = [{"label": LONG, "series": "", "mean": 0.5, "low": 0.2, "high": 0.9}]
-    chart = dots({"a": rows, "b": rows}, axis="cooperation", series={"": "#0072B2"}, domain=(0, 1)).to_dict()
-    made = narrow_spec(chart)
-    assert made["columns"] == 1
-    axis = made["concat"][0]["layer"][0]["encoding"]["y"]["axis"]
-    assert axis["labelAlign"] == "left" and axis["labelOffset"] < 0
-    assert made["concat"][0]["height"] > chart["concat"][0]["height"]
+    chart = dots({"a": rows, "b": rows}, axis="cooperation", series={"": "#0072B2"}, domain=(0, 1))
+    wide, narrow = chart(WIDE), chart(PHONE)
+    assert narrow["columns"] == 1
+    axis = narrow["concat"][0]["layer"][0]["encoding"]["y"]["axis"]
+    assert "labelExpr" in axis and axis["labelOffset"]["condition"][0]["value"] < 0
+    assert narrow["concat"][0]["height"] > wide["concat"][0]["height"]
 
 
 def test_bounds_are_thin_whiskers_in_curves_and_bars_where_a_caution_stands() -> None:
@@ -157,8 +157,6 @@ def test_bounds_are_thin_whiskers_in_curves_and_bars_where_a_caution_stands() ->
         bars = bars_with_whiskers(of, x="k", y="y", levels=["1", "2"], facets=[""], series=series, shares=True)
         for chart in (curve, bars):
             thin = [
-                layer
-                for layer in chart.to_dict()["layer"]
-                if layer["encoding"].get("y2", {}).get("field") == "bound_high"
+                layer for layer in chart(WIDE)["layer"] if layer["encoding"].get("y2", {}).get("field") == "bound_high"
             ]
             assert len(thin) == many and all(layer["mark"]["strokeWidth"] < 1 for layer in thin)

@@ -13,6 +13,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import DeclaredFigure, panel_of, panels
 from ostrom.reports.panel import Drawn, Table
 from ostrom.reports.rounds import MOST_LINES, CooperationOverRounds, RoundCurve, _band_of, curves_over_rounds
@@ -31,7 +32,7 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
 
 def marks(chart: Any) -> list[dict[str, Any]]:
     """The data of a chart, wherever it lies."""
-    spec = chart.to_dict()
+    spec = chart(WIDE)
     found: list[dict[str, Any]] = list(spec.get("data", {}).get("values", []))
     for part in ("concat", "vconcat", "layer"):
         for inner in spec.get(part, []):
@@ -125,7 +126,7 @@ def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
 def test_agents_have_the_same_colour_in_every_chart(played: Played) -> None:
     data = played()
     for name in ("cooperation", "scores"):
-        spec = draw(data, name).figures[0].chart.to_dict()
+        spec = draw(data, name).figures[0].chart(WIDE)
         scale = spec["concat"][0]["layer"][0]["encoding"]["color"]["scale"]
         assert scale == {"domain": ["kind", "coin"], "range": list(PALETTE[:2])}
     assert len(set(colours(range(12), ordered=True))) == 12

@@ -6,6 +6,7 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import StudyError
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import panel_of
 
 from .conftest import Played
@@ -32,7 +33,7 @@ def test_bands_can_be_standard_deviations(played: Played) -> None:
     curve = {"chart": "curve", "measure": "cooperation", "x": "game", "colour": "agent", "bands": "sd"}
     drawn = panel_of(curve).draw(data)
     assert "bands and whiskers one standard deviation over matches" in drawn.figures[0].caption
-    values = drawn.figures[0].chart.to_dict()
+    values = drawn.figures[0].chart(WIDE)
     (coin,) = (e for e in estimate(data, "cooperation", ["game", "agent"]) if e.key == {
         "game": "stag_hunt", "agent": "coin"})  # fmt: skip
     assert f"{coin.value + (coin.sd or 0):.6f}"[:6] in str(values)

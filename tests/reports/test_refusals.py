@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.ground.errors import UsageError
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.card import headline, made_of, reproduce, warnings
 from ostrom.reports.chart import chart_spec, is_chart
 from ostrom.reports.charts.curve import Curve
@@ -100,12 +101,12 @@ def test_a_game_without_cooperation_has_a_headline_of_scores(played: Played) -> 
 def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(played: Played) -> None:
     data = played(seeds=1, vary={})
     found = estimate(data, "cooperation", ["agent"])
-    spec = Scatter("cooperation", "score", "agent", "agent").chart(data, found, [1.5, 2.5]).to_dict()
-    sides = spec["encoding"]
-    assert (sides["y"]["scale"], sides["x"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
-    turned = Scatter("score", "cooperation", "agent").chart(data, found, [0.5, 1.0]).to_dict()["encoding"]
-    assert (turned["x"]["scale"], turned["y"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
-    assert "value" in turned["color"] and sides["color"]["scale"]["domain"] == ["kind", "coin"]
+    spec = Scatter("cooperation", "score", "agent", "agent").chart(data, found, [1.5, 2.5])(WIDE)
+    sides = spec["layer"][0]["encoding"]
+    assert (sides["y"]["scale"], sides["x"]["scale"]) == ({"domain": [0, 1]}, {"domain": [1.4, 2.6]})
+    turned = Scatter("score", "cooperation", "agent").chart(data, found, [0.5, 1.0])(WIDE)["layer"][0]["encoding"]
+    assert turned["x"]["scale"] == {"domain": [0, 1]} and turned["y"]["scale"] != {"domain": [0, 1]}
+    assert turned["color"]["legend"] is None and sides["color"]["scale"]["domain"] == ["kind", "coin"]
     assert [(row["x"], row["series"]) for row in spec["data"]["values"]] == [(1.5, "kind"), (2.5, "coin")]
     data.parquet("matches")
     beside = data.folder / FRESHNESS

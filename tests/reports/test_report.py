@@ -11,7 +11,7 @@ import yaml
 
 from ostrom.data.rundata import RunData
 from ostrom.engine.play_options import PlayOptions
-from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.errors import RunError, StudyError, UsageError
 from ostrom.reports.build import DEFAULT_PANELS, _write, build_report, chosen_panels
 from ostrom.reports.declared import panels
 from ostrom.reports.panel import Drawn, Panel
@@ -87,12 +87,10 @@ def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
 
 
 def test_a_run_without_any_match_says_so(played: Played) -> None:
-    report = build_report(played(limit=0))
-    assert report.failures == ()
-    text = page_of(report.path).text
-    assert "No finished match, so there are no results yet." in text
-    assert "No match has begun" in text
-    assert "0 of 24 matches are done" in text
+    data = played(limit=0)
+    with pytest.raises(UsageError, match=r"no match has ended, so there is nothing to report .so far: 0 of 24 matches"):
+        build_report(data)
+    assert not (data.folder / "report").exists()
 
 
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.reports.axes import ticks_for
-from ostrom.reports.layout import _own, cell_label, named
+from ostrom.reports.layout import cell_label, named
 from ostrom.reports.words import Share, column_texts, is_bare, labels, number, pretty, question, share, shortened
 
 
@@ -47,9 +47,7 @@ def test_shares_names_and_labels() -> None:
     assert labels(["http://h#m", "http://i#m"]) == {"http://h#m": "http://h#m", "http://i#m": "http://i#m"}
     assert labels([3, "a#b", "http://h#m"]) == {3: "3", "a#b": "a#b", "http://h#m": "m"}
     assert [is_bare(v) for v in (False, 1.5, "1e3", "")] == [False, True, True, False]
-    assert named("a_b", "", 0) == "a b · 0" and cell_label({"k": "10", "on": True}, ["k", "on"]) == "k 10 · on yes"
-    taken: dict[str, tuple[Any, ...]] = {}
-    assert [_own(taken, "a", key) for key in ((1,), (2,), (3,), (1,))] == ["a", "a (2)", "a (3)", "a"]
+    assert named("a_b", "", 0) == "a_b · 0" and cell_label({"k": "10", "on": True}, ["k", "on"]) == "k 10 · on yes"
 
 
 def test_a_sentence_is_the_question_of_a_study_up_to_a_length() -> None:

@@ -50,6 +50,11 @@ def test_a_factor_and_its_levels(vary: dict[str, Any], made: list[tuple[str, lis
     assert [(f.name, [lv.label for lv in f.levels], next(iter(f.levels[0].assigns))) for f in factors] == made
 
 
+def test_the_label_of_a_level_is_no_parameter_of_its_part() -> None:
+    (memory,) = read_factors({"agent.memory": [{"name": "window", "k": 4, "label": "four"}]})
+    assert memory.levels[0] == Level("four", {"agent.memory": {"name": "window", "k": 4}})
+
+
 @pytest.mark.parametrize(
     ("vary", "words"),
     [
@@ -62,6 +67,7 @@ def test_a_factor_and_its_levels(vary: dict[str, Any], made: list[tuple[str, lis
         ({"a": {}}, "at least one level"),
         ({"a": [1, "1"]}, "names a level twice"),
         ({"a": {"x": 3}}, "a named level sets fields"),
+        ({"a": [{"name": "x", "label": [1]}]}, r"vary.a.label: must be a text"),
         ({"a": {"x": {3: 1}}}, "must name a field"),
         ({"family": [1], "g": {"set": "game", "to": {"from": "ordinal_2x2", "each": 1}}}, "bring a column 'family'"),
         ({"g": {"set": "game", "to": {"from": "scenarios", "beside": "x"}}}, "there is no such key"),

@@ -79,7 +79,7 @@ def test_pages_hear_of_runs_that_changed_since_they_asked(
 ) -> None:
     heard: list[Any] = []
     monkeypatch.setattr(runs, "stream", lambda _, news, every: heard.extend((news, every)))
-    monkeypatch.setattr(runs, "_told", lambda _, name, part: f"{name} {part}".encode())
+    monkeypatch.setattr(runs, "_message", lambda _, name, part: f"{name} {part}".encode())
     watching = SimpleNamespace(
         version=3, changed={"a": 3, "b": 4, "c": 5, "d": 4}, statuses=dict.fromkeys("abc"), drawn={}
     )
@@ -103,10 +103,10 @@ def test_a_message_about_a_run_is_drawn_once_for_each_change(monkeypatch: pytest
     monkeypatch.setattr(runs, "_row", lambda _, name: {"name": name})
     watching = SimpleNamespace(changed={"a": 1}, drawn={})
     viewer: Any = SimpleNamespace(watching=watching)
-    first = [runs._told(viewer, "a", part) for part in ("_cells", "_cells", "_pulse")]
+    first = [runs._message(viewer, "a", part) for part in ("_cells", "_cells", "_pulse")]
     assert first == [message("a", "<_cells>")] * 2 + [message("a", "<_pulse>")] and drawn == ["_cells", "_pulse"]
     watching.changed["a"] = 2
-    runs._told(viewer, "a", "_cells")
+    runs._message(viewer, "a", "_cells")
     assert drawn == ["_cells", "_pulse", "_cells"]
 
 

@@ -32,7 +32,7 @@ def beta(a: float, b: float, name: str = "") -> Generator:
 
 def bernoulli(p: float) -> Generator:
     """Matches that are all or nothing."""
-    return Generator(f"all or nothing, {p:g}", lambda rng, size: (rng.random(size) < p) * 1.0, p)
+    return Generator(f"all or nothing, {p:g}", lambda rng, size: (rng.random(size) < p).astype(np.float64), p)
 
 
 def rounds(p: float, k: int = 10) -> Generator:

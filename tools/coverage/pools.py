@@ -88,7 +88,7 @@ def rows(samples: int) -> Iterator[Row]:
     """Every row of the table."""
     for kind in KINDS:
         counted = [_covered(kind, labs, samples) for labs in LABS]
-        yield Row(kind, *(tuple(of) for of in zip(*counted, strict=True)))  # type: ignore[arg-type]
+        yield Row(kind, *(tuple(of) for of in zip(*counted, strict=True)))
 
 
 def _covered(kind: Kind, labs: int, samples: int) -> tuple[float, float, tuple[float, float]]:

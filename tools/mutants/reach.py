@@ -55,7 +55,7 @@ class Tracer:
             return (yield)
         finally:
             sys.settrace(None)
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
             self.seconds[item.nodeid] = time.perf_counter() - begun
             self.reached[item.nodeid] = {file: sorted(found) for file, found in lines.items()}
 

@@ -25,7 +25,7 @@ from ostrom.models.grants import variables
 from ostrom.models.redaction import redactor
 
 MOST_WORDS, LONGEST_WORD, MOST_COMMANDS = 64, 1000, 16
-KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+PASSED_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 """Variables of the environment that a process gets."""
 GRACE = 2.0
 """Seconds that a process has to end by itself once its input is closed, and again once it is asked to end."""
@@ -129,7 +129,7 @@ async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Program
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        env={name: os.environ[name] for name in KEPT if name in os.environ} | {**more},
+        env={name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ} | {**more},
         start_new_session=True,
         preexec_fn=parent_death_signal(),
         limit=LONGEST_LINE,
@@ -150,13 +150,13 @@ class Program:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self.process, self.pid = process, process.pid
         self.stdin, self.stdout = process.stdin, process.stdout
-        self._stderr, self._said = process.stderr, b""
+        self._stderr, self._stderr_tail = process.stderr, b""
         self._reading = asyncio.create_task(self._read())
 
     async def last_words(self) -> str:
         """The end of what it wrote to stderr, as one line without keys for the end of a message; "" for nothing."""
         await asyncio.wait({self._reading}, timeout=GRACE)
-        line = one_line(without_keys(self._said.decode(errors="replace").strip()))
+        line = one_line(without_keys(self._stderr_tail.decode(errors="replace").strip()))
         if not line:
             return ""
         return f" (stderr: {line if len(line) <= LAST_WORDS else '...' + line[-LAST_WORDS:]})"
@@ -180,4 +180,4 @@ class Program:
 
     async def _read(self) -> None:
         while chunk := await self._stderr.read(1 << 16):
-            self._said = (self._said + chunk)[-MOST_STDERR:]
+            self._stderr_tail = (self._stderr_tail + chunk)[-MOST_STDERR:]

@@ -15,7 +15,7 @@ from ostrom.answers import Answer, Choice, Form, Number, Text, read
 from ostrom.framing import Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Memory, Shown
+from ostrom.memory import Memory, MemoryView
 from ostrom.models.base import Message
 
 
@@ -30,7 +30,7 @@ class ChatAgent(Protocol):
 class Chat:
     """The chat that ends with one question, and the turn that it becomes once it is answered."""
 
-    def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, memory: Shown) -> None:
+    def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, memory: MemoryView) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
         turns, rounds_in_words = self._turns(decision.view, memory)
         heard = {place for turn in turns for place in turn.heard}
@@ -41,7 +41,7 @@ class Chat:
         self.prompt, self._stays = words.prompt, words.stays
         self.messages = [Message("system", self.prompt.system)] if self.prompt.system else []
         keeps_reasoning = agent.config.earlier_reasoning == "kept"
-        for nth, turn in enumerate([*turns, _Kept(rounds_in_words, self.prompt.text, decision.view.round)]):
+        for nth, turn in enumerate([*turns, _ChatTurn(rounds_in_words, self.prompt.text, decision.view.round)]):
             say = words.next if nth else words.opening
             self.messages.append(Message("user", say(turn.asked, turn.rounds, turn.round)))
             if turn.turn is not None:
@@ -55,7 +55,7 @@ class Chat:
             return len(self.messages)
         return 1 if self.prompt.system else 0
 
-    def _turns(self, view: View, memory: Shown) -> tuple[list[_Kept], list[Round]]:
+    def _turns(self, view: View, memory: MemoryView) -> tuple[list[_ChatTurn], list[Round]]:
         """Every turn that stays, after the rounds that are told before it; and the rounds told after the last.
 
         A turn of the present round stays, and one of a round that memory shows and in which the player did
@@ -70,17 +70,17 @@ class Chat:
                 by_round.setdefault(turn.round, []).append(turn)
         exact = {played.number for played in memory.rounds if _same(played, real.get(played.number))}
         missing = min((number for number in real if number not in exact), default=view.round)
-        turns: list[_Kept] = []
+        turns: list[_ChatTurn] = []
         rounds_in_words: list[Round] = []
         for played in memory.rounds:
             number = played.number
             if number != view.round and _as_played(view, played, real.get(number)):
                 for turn in by_round.get(number, ()):
-                    turns.append(_kept(turn, rounds_in_words, in_full=number <= missing))
+                    turns.append(_earlier_turn(turn, rounds_in_words, in_full=number <= missing))
                     rounds_in_words = []
             rounds_in_words.append(played)
         for turn in by_round.get(view.round, ()):
-            turns.append(_kept(turn, rounds_in_words, in_full=True))
+            turns.append(_earlier_turn(turn, rounds_in_words, in_full=True))
             rounds_in_words = []
         return turns, rounds_in_words
 
@@ -116,7 +116,7 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _ChatTurn:
     """A question in the chat, the rounds that are told before it, and its turn where it has been answered."""
 
     rounds: list[Round]
@@ -126,11 +126,11 @@ class _Kept:
     heard: Sequence[tuple[int, int]] = ()
 
 
-def _kept(turn: Turn, rounds: list[Round], *, in_full: bool) -> _Kept:
+def _earlier_turn(turn: Turn, rounds: list[Round], *, in_full: bool) -> _ChatTurn:
     """An earlier turn as it stays: as it was asked, or without what it told about rounds before its own."""
     heard = [(number, place) for number, place in turn.heard if in_full or number == turn.round]
     question = turn.told if in_full and turn.told is not None else turn.asked
-    return _Kept(rounds, question, turn.round, turn, heard)
+    return _ChatTurn(rounds, question, turn.round, turn, heard)
 
 
 EVENTS = 10**6

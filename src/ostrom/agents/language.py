@@ -23,6 +23,7 @@ from ostrom.agents.tools import Scene, Tool, offered, tools, used
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
+from ostrom.answers.read import concludes
 from ostrom.framing import Library, Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
@@ -30,7 +31,7 @@ from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams
 from ostrom.ground.terminal import ask, say
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Memory, Note, NoteDue, Shown, memories
+from ostrom.memory import Memory, MemoryView, Note, NoteDue, memories
 from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
@@ -44,7 +45,7 @@ class Person:
     def __init__(self, config: AgentConfig, renderer: PromptRenderer) -> None:
         self.config, self.renderer = config, renderer
         self.memory = memories.build(config.memory, key="agent.memory")
-        self._told: int | None = None
+        self._last_read: int | None = None
         """The last round that the person has read about; None before the first question."""
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -54,7 +55,7 @@ class Person:
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask at the terminal, in a thread, so that other matches go on."""
         memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
-        prompt, text = self._asked(decision, memory_view, context.draw("order"))
+        prompt, text = self._prompt_and_text(decision, memory_view, context.draw("order"))
         while True:
             line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
             numbered = _by_number(line, list(prompt.labels.values()))
@@ -65,13 +66,15 @@ class Person:
             context.count_invalid(result.reason)
             text = f"Not valid: {result.reason}."
 
-    def _asked(self, decision: Decision, memory_view: Shown, rng: np.random.Generator) -> tuple[Prompt, str]:
+    def _prompt_and_text(
+        self, decision: Decision, memory_view: MemoryView, rng: np.random.Generator
+    ) -> tuple[Prompt, str]:
         """The prompt of a decision, and what of it the person reads.
 
         With full memory only the rounds since the last question are new; other memories are shown in full every time.
         """
-        view, facts, last_prompt = decision.view, self.config.facts, self._told
-        self._told = view.history[-1].number if view.history else 0
+        view, facts, last_prompt = decision.view, self.config.facts, self._last_read
+        self._last_read = view.history[-1].number if view.history else 0
         if last_prompt is None or self.config.memory != "full" or view.facts.get("alone"):
             prompt = self.renderer.prompt(decision, memory_view, rng, facts)
             return prompt, prompt.whole
@@ -97,7 +100,7 @@ def _by_number(line: str, labels: list[str]) -> str:
     return {label.lower(): label for label in labels}.get(text.lower(), text)
 
 
-KEPT_ANSWERS, SHORT_REPLY = 16, 40
+CACHED_ANSWERS, SHORT_REPLY = 16, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class LanguageAgent:
         self._fixed_params = not model.abilities.deterministic or "seed" in config.params
         """Whether all calls have the same parameters."""
         self._read_before: dict[tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]] = {}
-        self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
+        self._last_read: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
@@ -161,7 +164,7 @@ class LanguageAgent:
         decision: Decision,
         context: DecisionContext,
         think: bool = False,
-        memory_view: Shown | None = None,
+        memory_view: MemoryView | None = None,
         part: str = "",
     ) -> Answer:
         """Ask, read, and ask again with the error shown, as often as the study allows.
@@ -204,7 +207,7 @@ class LanguageAgent:
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
-        """One reading: a call, and where the end may be forced, a second one that finishes the first."""
+        """One reading: a call, and where the end may be forced, a second one for a reply without an answer."""
         form = decision.form
         if self.tools:
             return await self._with_tools(messages, prompt, decision, context, part, lasting)
@@ -216,7 +219,7 @@ class LanguageAgent:
             return reply.text, self._read(reply, prompt, form, constrained=True)
         reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
-        if isinstance(result, Answer) and result.reading == "exact":
+        if isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result):
             return reply.text, result
         if bound is None or not self.model.abilities.prefill:
             return reply.text, result
@@ -294,7 +297,7 @@ class LanguageAgent:
         if constrained and isinstance(result, Answer):
             result = replace(result, reading="constrained")
         if len(text) <= SHORT_REPLY:
-            if len(self._read_before) >= KEPT_ANSWERS:
+            if len(self._read_before) >= CACHED_ANSWERS:
                 self._read_before.clear()
             self._read_before[key] = (result, labels, form)  # held, so that their identities stay their own
         return result
@@ -305,7 +308,7 @@ class LanguageAgent:
 
         async def write() -> Answer:
             question = replace(decision, kind=kind, form=due.form)
-            memory_view = Shown(due.rounds, note=due.old)
+            memory_view = MemoryView(due.rounds, note=due.old)
             answer = await self.ask(question, context, memory_view=memory_view, part=f"{kind}.")
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
@@ -315,7 +318,7 @@ class LanguageAgent:
         """The notes that the player has written in this match, oldest first."""
         return [Note.from_answer(answer) for answer in context.earlier_answers(self.memory.asks)]
 
-    def shown(self, decision: Decision, context: DecisionContext) -> Shown:
+    def shown(self, decision: Decision, context: DecisionContext) -> MemoryView:
         """What memory shows of the past."""
         return self.memory.show(
             decision.view,
@@ -323,7 +326,7 @@ class LanguageAgent:
             self._notes(context) if self._takes_notes else (),
         )
 
-    def prompt(self, decision: Decision, context: DecisionContext, memory_view: Shown | None = None) -> Prompt:
+    def prompt(self, decision: Decision, context: DecisionContext, memory_view: MemoryView | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
         memory_view = self.shown(decision, context) if memory_view is None else memory_view
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
@@ -352,13 +355,13 @@ class LanguageAgent:
         """The answer with what the player was shown as options, in the order shown."""
         if not prompt.facts:
             return answer
-        cached = self._told.get(id(answer))
+        cached = self._last_read.get(id(answer))
         if cached is None or cached[0] is not answer or cached[1] is not prompt.facts:
             facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
             full = Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
-            if len(self._told) >= KEPT_ANSWERS:
-                self._told.clear()
-            cached = self._told[id(answer)] = (answer, prompt.facts, full)
+            if len(self._last_read) >= CACHED_ANSWERS:
+                self._last_read.clear()
+            cached = self._last_read[id(answer)] = (answer, prompt.facts, full)
         return cached[2]
 
     def give_up(self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False) -> Answer:

@@ -190,7 +190,7 @@ class Machine(Reciprocator, Generic[S]):
 
     def move(self, past: Past) -> float:
         """Fold the rounds that are new since the last call, or all of them if the past is another one."""
-        state, done = self._known(past)
+        state, done = self._state_before(past)
         rounds, length = past.rounds, len(past.rounds)
         if done < length:
             for i in range(done, length):
@@ -198,7 +198,7 @@ class Machine(Reciprocator, Generic[S]):
             self._memo = (state, length, rounds[0], rounds[-1], past.seat)
         return self.cooperate(state)
 
-    def _known(self, past: Past) -> tuple[S, int]:
+    def _state_before(self, past: Past) -> tuple[S, int]:
         if self._memo is not None:
             state, done, first, last, seat = self._memo
             rounds = past.rounds

@@ -26,16 +26,16 @@ class Determinism:
 
     def __init__(self, unit_of: Callable[[int], Unit]) -> None:
         self.unit_of = unit_of
-        self._known: dict[str, bool] = {}
+        self._cache: dict[str, bool] = {}
 
     def __call__(self, match: int) -> bool:
         try:
             unit = self.unit_of(match)
         except UsageError:  # tables without a study
             return False
-        if unit.key not in self._known:
-            self._known[unit.key] = plays_without_chance(unit)
-        return self._known[unit.key]
+        if unit.key not in self._cache:
+            self._cache[unit.key] = plays_without_chance(unit)
+        return self._cache[unit.key]
 
     def own_moves(self, match: int, player: int) -> bool:
         """Whether the moves of a player (from 1) are the same whatever the others, models too, do."""
@@ -44,9 +44,9 @@ class Determinism:
         except UsageError:
             return False
         key = f"{player} {unit.key}"
-        if key not in self._known:
-            self._known[key] = _moves_alone(unit, player - 1)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = _moves_alone(unit, player - 1)
+        return self._cache[key]
 
 
 class ChanceUsed(Exception):

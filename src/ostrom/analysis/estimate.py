@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import stdev
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
@@ -21,7 +21,7 @@ from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.missing import with_failed
-from ostrom.analysis.population import Agents, asked_agents, names_in, population_words, refuse_mixed_people
+from ostrom.analysis.population import ALL, Agents, asked_agents, names_in, population_words, refuse_mixed_people
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison, figure
 from ostrom.analysis.units import (
@@ -41,7 +41,7 @@ from ostrom.analysis.units import (
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
 from ostrom.ground.validation import Declared
-from ostrom.ground.words import listed
+from ostrom.ground.words import how_many, listed
 
 MODEL = "{model}"
 """Stands for the name of the model in the conditions of a question."""
@@ -247,10 +247,13 @@ def estimate(
     return estimates
 
 
+Value = TypeVar("Value")
+
+
 def some(
-    estimates: Sequence[Estimate], part: Measure, data: Sequence[RunData], *, compared: bool = False
-) -> Sequence[Estimate]:
-    """The estimates, refused if there are none, with the reason where it lies in the runs or in the measure."""
+    estimates: Sequence[Value], part: Measure, data: Sequence[RunData], *, compared: bool = False, where: Where = None
+) -> Sequence[Value]:
+    """The estimates (or values), refused if there are none, with the reason in the runs, condition or measure."""
     measure = part.name
     if not estimates:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
@@ -259,6 +262,8 @@ def some(
         values = [row.get("value") for run in data for row in part.rows(run)]
         if values and all(value is None for value in values):
             raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
+        if values and where and not observations(data, part, where, ALL).rows:
+            raise UsageError(f"{measure}: the condition selects none of its {how_many(len(values), 'value')}: {where}")
         what = "two levels of the column in any group" if compared else "a value of it"
         why = f": {part.without}" if part.without and not compared else ""
         raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")

@@ -122,7 +122,7 @@ def test(
             if method in LOGISTIC:
                 _need_zeros_and_ones(sample, part.name, method)
             parts.append(
-                (dict(zip(split, key, strict=True)), sample, _made(sample, method, sums_of_squares, level, seed))
+                (dict(zip(split, key, strict=True)), sample, _run_method(sample, method, sums_of_squares, level, seed))
             )
         except (UsageError, StatisticsError) as error:
             failure = failure or error
@@ -158,7 +158,7 @@ def with_holm_of(rows: Table, several: bool) -> Table:
 test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions of this name
 
 
-def _made(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
+def _run_method(values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int) -> Comparisons:
     if method == "estimate":
         return _by_estimates(values, level)
     if method in ("welch", "paired"):

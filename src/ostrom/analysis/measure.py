@@ -82,10 +82,10 @@ class Measure:
     """The publication that it comes from."""
     columns: tuple[str, ...] = ()
     """The further columns of its rows: results can be grouped by them even where no match has a value."""
-    without: str = ""
-    """Why a match or a player has no value, where that can be."""
     former: tuple[tuple[str, str, str], ...] = ()
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
+    without: str = ""
+    """Why a match or a player has no value, where that can be."""
     binary: bool = False
     """Whether the value of a unit is the outcome of one trial, 0 or 1."""
     better: Literal["", "higher", "lower"] = ""
@@ -159,13 +159,13 @@ class MeasureDeclaration:
                 text = unknown_key(str(key), FIELDS, f"measure {self.name}")
                 raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
         try:
-            return self._made(entry)
+            return self._build_measure(entry)
         except (TypeError, UsageError) as error:
             if isinstance(error, StudyError):
                 raise
             raise StudyError(str(error), file=self.file, key=self.name) from error
 
-    def _made(self, entry: dict[str, Any]) -> Any:
+    def _build_measure(self, entry: dict[str, Any]) -> Any:
         if "measure" in entry:
             part = self._imported(entry["measure"], "measure")
             return part(**entry["with"]) if "with" in entry else part

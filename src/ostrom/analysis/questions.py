@@ -217,7 +217,7 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
         for key, rows in values.groups(question.by).items():
             figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
             collected += [] if figure is None else [figure]
-        return [_shown(question, values, agent, figure) for figure in collected]
+        return [_labelled(question, values, agent, figure) for figure in collected]
     part, by, balance = question.part, question.by, question.balance
     if question.contrast:
         estimates = contrast(values, part, *question.pair, by, balance=balance)
@@ -225,10 +225,10 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
         estimates = trend(values, part, question.over, by, log=question.log)
     else:
         estimates = estimate(values, part, by, balance=balance)
-    return [_shown(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
+    return [_labelled(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
 
 
-def _shown(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
+def _labelled(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
     """A figure with the agent that it is about, and what it averages over."""
     apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
     rows = _behind(question, values, figure.estimate)
@@ -363,7 +363,7 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
         parts = one.parts or (one.estimate,)
         met = decided and value > 0 if question.order else all(_surely(part, t - d, t + d, level) for part in parts)
         word = YES if met else NO if decided and not (question.order and value > 0) else OPEN
-        return _said(question, word, adjusted, guaranteed=met and not question.order)
+        return _worded_verdict(question, word, adjusted, guaranteed=met and not question.order)
     bounds = None if one.estimate.inference is None else one.estimate.inference.bounds(level)
     sure = bounds is not None and (bounds[0] > t or bounds[1] < t)
     high = value > t
@@ -374,12 +374,12 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
     small = d > 0 and _surely(one.estimate, least, most, level)
     if decided or sure:
         wanted = high if question.above is not None else not high if question.below is not None else True
-        verdict = _said(question, YES if wanted else NO, adjusted, guaranteed=sure)
+        verdict = _worded_verdict(question, YES if wanted else NO, adjusted, guaranteed=sure)
         if question.above is None and question.below is None:
             meaning = ", ".join(filter(None, (_way(question, high), verdict.meaning)))
             verdict = replace(verdict, meaning=meaning)
         return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
-    return _said(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
+    return _worded_verdict(question, NO if small else OPEN, adjusted, guaranteed=small and bounds is not None)
 
 
 def _way(question: StudyQuestion, high: bool) -> str:
@@ -388,7 +388,7 @@ def _way(question: StudyQuestion, high: bool) -> str:
     return "higher" if high else "lower"
 
 
-def _said(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
+def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
     meaning = {YES: question.if_yes, NO: question.if_no}.get(word, "")
     return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
 

@@ -39,7 +39,7 @@ LIMITS = (
 )
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
-MOST_SHOWN = 5
+MOST_LISTED = 5
 MOST_RUNS = 1000
 """So many folders beside a run are looked into for runs that are bound to the same registration."""
 
@@ -311,8 +311,8 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:
     if counted := counted_looks(data.folder, data.manifest, data.entries):
-        seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
-        more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
+        seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_LISTED])
+        more = f" and {len(counted) - MOST_LISTED} more" if len(counted) > MOST_LISTED else ""
         yield RunDeviation("looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})")
 
 
@@ -403,10 +403,10 @@ class Standing:
 
 
 def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
-    for line in lines[:MOST_SHOWN]:
+    for line in lines[:MOST_LISTED]:
         yield RunDeviation(kind, line)
-    if len(lines) > MOST_SHOWN:
-        yield RunDeviation(kind, f"and {len(lines) - MOST_SHOWN} more")
+    if len(lines) > MOST_LISTED:
+        yield RunDeviation(kind, f"and {len(lines) - MOST_LISTED} more")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ class StopRule(Query):
     mean_over_agents: bool = Field(default=True, description="a rule has one contrast: of all its agents together")
 
     @model_validator(mode="after")
-    def _whole(self) -> StopRule:
+    def _check_complete(self) -> StopRule:
         if not self.contrast:
             raise ValueError("a stopping rule needs a contrast, FACTOR=A-B")
         if self.by or self.balance or "*" in self.contrast or not self.mean_over_agents:

@@ -435,21 +435,23 @@ def select(
     wanted: dict[str, list[Any]] = {}
     for column, stated in where.items():
         parts = stated if isinstance(stated, list | tuple) else [stated]
-        allowed = counted_levels(column) if says_what_counts(observed.measure, column) else _known(observed, column)
+        allowed = (
+            counted_levels(column) if says_what_counts(observed.measure, column) else _levels_by_text(observed, column)
+        )
         wanted[column] = [_level(allowed, column, as_text(part)) for part in parts]
     return wanted
 
 
 def _levels(observed: Observations, column: str, text: str) -> list[Any]:
     observed.need([column])
-    levels = _known(observed, column)
+    levels = _levels_by_text(observed, column)
     if text in levels:  # a level may itself contain a comma
         return [levels[text]]
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     return [_level(levels, column, part) for part in wanted]
 
 
-def _known(sample: Observations, column: str) -> dict[str, Any]:
+def _levels_by_text(sample: Observations, column: str) -> dict[str, Any]:
     """The levels of a column by the text that tables print."""
     return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 

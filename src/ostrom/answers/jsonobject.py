@@ -32,7 +32,7 @@ _OPENING = re.compile(r"\{\s*+(?:[\"'“”‘’`}]|\w++\s*+:)")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JsonObject:
     """An object and where it stands in the text; ``last`` is true when only markup follows."""
 
     value: dict[str, Any]
@@ -45,16 +45,16 @@ class _Refused(ValueError):
     """Well-formed JSON that has no single plain meaning."""
 
 
-def final_object(text: str, *, strict: bool = False, cut: bool = False) -> Found | Invalid:
+def final_object(text: str, *, strict: bool = False, cut: bool = False) -> JsonObject | Invalid:
     """The last JSON object of what a reply says after its thoughts; ``strict``: nothing but markup may follow it."""
     part = final_part(text, cut=cut)
     reading = part if isinstance(part, Invalid) else last_object(part)
-    if strict and isinstance(reading, Found) and not reading.last:
+    if strict and isinstance(reading, JsonObject) and not reading.last:
         return Invalid("the reply must end with the JSON object")
     return reading
 
 
-def last_object(text: str) -> Found | Invalid:
+def last_object(text: str) -> JsonObject | Invalid:
     """The last complete JSON object of the text, or why there is none.
 
     >>> last_object('First {"A0": 1}. Then: {"A0": {"x": 2}}').value
@@ -76,7 +76,7 @@ def last_object(text: str) -> Found | Invalid:
         value = _parsed(text[start:end])
     except _Refused as problem:
         return Invalid(str(problem))
-    return Found(value, start, end, last=not re.search(r"\w", text[end:]))
+    return JsonObject(value, start, end, last=not re.search(r"\w", text[end:]))
 
 
 def _last_span(text: str) -> tuple[tuple[int, int, int] | None, int | None]:
@@ -160,7 +160,7 @@ def _string_end(text: str, at: int) -> int | None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    value = json.loads(text, object_pairs_hook=_no_twins, parse_int=_whole, parse_float=_finite)
+    value = json.loads(text, object_pairs_hook=_no_twins, parse_int=_parse_integer, parse_float=_finite)
     assert isinstance(value, dict)
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -178,7 +178,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _whole(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     # Length first: turning a million digits into an integer is not linear.
     if len(digits) > 20 or abs(int(digits)) > _LARGEST:
         raise _Refused(f"the number {clipped(digits, 24)} is too large")

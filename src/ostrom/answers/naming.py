@@ -181,7 +181,9 @@ _NEGATIONS = words(
 _CONSEQUENCE = re.compile(r"[,;:]\s?so\b|\b(?:therefore|thus|hence|consequently)\b", re.IGNORECASE)
 _REASON = re.compile(r"\b(?:because|since|as)\b", re.IGNORECASE)
 _OPPOSED = re.compile(r"\b(?:instead of|rather than|other than|anything but)\b", re.IGNORECASE)
-_CONTRASTS = words("than over against except without unlike versus vs but")
+_CONTRASTS = words("than over against except without unlike versus vs but compared comparison")
+_CONTRASTED = words("the a to with of option options action choice choosing playing picking selecting taking going")
+"""Words that may stand between a contrast and the option: "compared to choosing A0"."""
 _SUPPOSITION = re.compile(r"\b(?:if|unless|whether|suppose|supposing|when|whenever)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,;:]|\bthen\b", re.IGNORECASE)
 _ACTS = words(
@@ -244,7 +246,8 @@ def _negated(sentence: str, last: Mention) -> bool:
 
 def _doubt_at(sentence: str, mention: Mention) -> str | None:
     before = words_before(sentence, mention.start)
-    if before and before[0] in _CONTRASTS:
+    near = next((word for word in before if word not in _CONTRASTED), "")
+    if near in _CONTRASTS or (near == "other" and before[0] in _CONTRASTED):
         return "the last sentence only compares with an option"
     supposed = max((m.end() for m in _SUPPOSITION.finditer(sentence, 0, mention.start)), default=None)
     if supposed is not None and not _CLAUSE_END.search(sentence, supposed, mention.start):
@@ -260,6 +263,6 @@ def _of_another(before: list[str]) -> bool:
             acted = True
         elif word in _OTHERS:
             return acted
-        elif word not in _BETWEEN:
+        elif word not in _BETWEEN and not word.isdigit():  # "Player 2 will choose"
             return False
     return False

@@ -1,5 +1,6 @@
 """One door for every form: what a model may be held to while it writes, and how its reply is read."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -76,6 +77,24 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
             }
         case Text():
             return {}
+
+
+_LAST_BRACKETS = re.compile(r"\[[^\[\]\n]{1,80}\][\s.!*_`\"')]*\Z")
+
+
+def concludes(form: Form, text: str, labels: Mapping[str, str] | None, answer: Answer) -> bool:
+    """Whether the last thing that the reply says is this answer: alone on its line, or in brackets at the end.
+
+    >>> labels = {"C": "A0", "D": "A1"}
+    >>> concludes(Choice(("C", "D")), "They cheated, so I choose [A1].", labels, Answer("D", "loose"))
+    True
+    >>> concludes(Choice(("C", "D")), "I choose [A1] since they cheated.", labels, Answer("D", "loose"))
+    False
+    """
+    if answer.reading == "exact":
+        return True
+    last = _LAST_BRACKETS.search(text[-160:])
+    return last is not None and read(form, last.group(), labels, strict=True) == replace(answer, reading="exact")
 
 
 def read_record(

@@ -28,14 +28,14 @@ def names() -> list[str]:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    return _function(name, _found(name))
+    return _function(name, _command_path(name))
 
 
 def __dir__() -> list[str]:
     return [*names(), "names"]
 
 
-def _found(name: str) -> tuple[Any, ...]:
+def _command_path(name: str) -> tuple[Any, ...]:
     """The parser's groups down to the command of a function, and the command."""
     for command in command_names() if not name.startswith("__") else ():
         if f"{name}_".startswith(f"{_python(command)}_"):

@@ -44,7 +44,7 @@ def removed(words: Sequence[str]) -> str | None:
     return None
 
 
-class _Found(Mapping[str, Any]):
+class _LazyCommands(Mapping[str, Any]):
     """The commands of a level by name, each built when it is first asked for."""
 
     def __init__(self, level: str) -> None:
@@ -72,7 +72,7 @@ class CommandGroup(TyperGroup):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.commands = _Found(str(self.name))  # type: ignore[assignment]
+        self.commands = _LazyCommands(str(self.name))  # type: ignore[assignment]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """`ostrom help run` is `ostrom run --help`."""

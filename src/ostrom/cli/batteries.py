@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ostrom.cli.ending import likely_hours, money
 from ostrom.ground.results import Output, Remark, TextTable
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.costs.battery import SizedPart
@@ -26,6 +28,8 @@ def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
     assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
     usd, calls = sum(one.usd() for one in sizes), sum(one.calls for one in sizes)
     hours = sum(one.hours for one in sizes)
+    most = [one.at_most["usd"] for one in sizes if one.at_most["usd"] is not None]
+    bound = f"at most {money(sum(most))} USD" if len(most) == len(sizes) else "no bound"
     speeds = dict.fromkeys(cost.speed for one in sizes for cost in one.costs if cost.calls)
     table = TextTable(
         f"{title}: what it takes (all models together)",
@@ -38,9 +42,13 @@ def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
     return Output(
         {"parts": rows, "usd": usd, "calls": calls, "hours": hours, "assumes": assumes},
         [
+            {
+                "size": f"{how_many(sum(bool(one.seeds) for one in sizes), 'part')}, likely {how_many(calls, 'call')}",
+                "hours": likely_hours(hours),
+                "money": f"likely {money(usd)} USD, {bound}",
+            },
             table,
             *(Remark(f"likely: {line}") for line in assumes),
-            Remark(f"likely {calls} calls, {usd:.2f} USD, {hours:.2g} hours"),
             *(Remark(f"hours: {speed}") for speed in speeds),
         ],
     )

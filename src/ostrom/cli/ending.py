@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from ostrom.ground.results import Remark, TextItem, TextTable
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.costs.derived import DerivedPlan
@@ -69,11 +70,11 @@ def ask_models(plan: DerivedPlan, options: PlayOptions) -> Result:
     return plan.play(options=replace(options, ask_again=True), watch=watch_with())
 
 
-def forecast_text(
-    name: str, counts: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
-) -> Iterator[TextItem]:
-    """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
+def forecast_text(name: str, size: str, bound: Forecast, budget: Budget, *, batch: bool = False) -> Iterator[TextItem]:
+    """Size, hours and money in a line each; the same as a table; what likely takes for granted; a line per bound."""
     from ostrom.costs.forecast import verdicts
+
+    yield headline(size, bound, batch=batch)
 
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
@@ -88,13 +89,12 @@ def forecast_text(
         readable["usd"], most["usd"] = bound.batch_usd, bound.batch_usd_with_retries
     without_retries = [row("at most, without retries", readable, unpriced)] * bool(bound.retries_per_decision)
     yield TextTable(
-        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
+        f"{name}: what it takes",
         ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"],
         [row("likely", likely, "unknown"), *without_retries, row("at most", most, unpriced)],
     )
     lines = [
         *(f"likely: {line}" for line in bound.assumes),
-        bound.unpriced and f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE",
         bound.unbounded and f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens",
         bound.measured is not None and f"likely: as in {bound.measured}",
         bound.calls and not batch and f"hours: {bound.speed}",
@@ -107,6 +107,32 @@ def forecast_text(
         *map(str, verdicts(bound, budget, batch=batch)),
     ]
     yield from (Remark(line) for line in lines if line)
+
+
+def headline(size: str, bound: Forecast, *, batch: bool = False) -> dict[str, str]:
+    """Size, hours and money: a line each."""
+    likely, most, hours = bound.likely_usd, bound.usd_with_retries, bound.hours()
+    if batch and bound.waves is not None:
+        likely, most, hours = bound.likely_batch_usd, bound.batch_usd_with_retries, bound.waves.hours
+    if not bound.calls and not bound.unpriced:
+        return {"size": size, "hours": "no model to wait for", "money": "no calls of a model"}
+    usd = f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE"
+    if likely is not None:
+        usd = f"likely {money(likely)} USD, {'no bound' if most is None else f'at most {money(most)} USD'}"
+    return {
+        "size": f"{size}, likely {how_many(bound.likely_calls, 'call')}",
+        "hours": likely_hours(hours),
+        "money": usd,
+    }
+
+
+def likely_hours(hours: float) -> str:
+    """Hours in two digits; below a hundredth nobody counts.
+
+    >>> likely_hours(11.2), likely_hours(1.2e-06)
+    ('likely 11', 'likely less than 0.01')
+    """
+    return f"likely {hours:.2g}" if hours >= 0.01 else "likely less than 0.01"
 
 
 def money(usd: float) -> str:

@@ -104,22 +104,22 @@ def unknown_command(name: str) -> str:
 
 
 def wrong_option(error: Exception) -> str | None:
-    """What to write in place of an option that there is none of, or of an argument that is missing.
+    """One line for an error of the parser: what to write in place of an option or an argument, or what is wrong.
 
     None for any other error: the parser is not imported here, its errors are known by their names.
     """
     kind, context = type(error).__name__, getattr(error, "ctx", None)
-    if context is None or kind not in ("NoSuchOption", "MissingParameter"):
+    if context is None or not hasattr(error, "format_message") or kind == "NoArgsIsHelpError":
         return None
     command: Any = context.command
     path = context.command_path.removeprefix("ostrom ")
     more = f"`ostrom {path} --help`"
-    if kind == "MissingParameter":
-        parameter: Any = getattr(error, "param", None)
-        answer = ARGUMENTS.get(getattr(parameter, "name", None) or "")
-        if parameter is None or answer is None:
-            return None
+    parameter: Any = getattr(error, "param", None)
+    if kind == "MissingParameter" and (answer := ARGUMENTS.get(getattr(parameter, "name", None) or "")):
         return f"{path}: {_article(parameter)} is missing: {answer}; {more} says more"
+    if kind != "NoSuchOption":
+        text = str(error.format_message())  # type: ignore[attr-defined]
+        return f"{path}: {text[:1].lower()}{text[1:].rstrip('.')}; {more} says more"
     option = str(getattr(error, "option_name", ""))
     flags = [flag for p in command.params for flag in (*p.opts, *p.secondary_opts) if flag.startswith("--")]
     return f"{path}: there is no option {option}{_instead(option, flags)} ({more} lists them)"

@@ -26,7 +26,7 @@ from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Model
 from ostrom.models.batches import may_batch
 from ostrom.studies.run import Watch, check_same, play_plan
@@ -168,5 +168,5 @@ class DerivedPlan(Plan):
         assert isinstance(unit.mechanism, SingleQuestion), "other plans bound their calls themselves"
         config, question = seated.config, unit.mechanism.question(unit.game)
         renderer = PromptRenderer(config.framing, self.library, config.style)
-        text = renderer.prompt(question, Shown(), None, config.facts).text
+        text = renderer.prompt(question, MemoryView(), None, config.facts).text
         return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))

@@ -92,6 +92,12 @@ class Forecast:
     speed: str = ""
     """The speed that the hours suppose, in words."""
 
+    @property
+    def size(self) -> str:
+        """Cells, matches and designs in words."""
+        designs = f", {how_many(self.designs, 'design')}" if self.designs else ""
+        return f"{how_many(self.cells, 'cell')}, {how_many(self.matches, 'match')}{designs}"
+
     def hours(self, times: float = 1) -> float:
         """Likely hours of so many times as many matches, asked directly."""
         return max(times * self.busy_seconds / self.connections, self.chain_seconds) / 3600
@@ -119,12 +125,12 @@ class Forecast:
         return {
             "decisions": self.decisions,
             "calls": (retries + 1) * self.calls,
-            "tokens_in": None if out is None else self.tokens_in + retries * self._asked_again(out),
+            "tokens_in": None if out is None else self.tokens_in + retries * self._retry_tokens(out),
             "tokens_out": None if out is None else (retries + 1) * out,
             "usd": self.usd_with_retries,
         }
 
-    def _asked_again(self, out: int) -> int:
+    def _retry_tokens(self, out: int) -> int:
         """Tokens of all prompts when every question is asked once more: with the reply, and why it cannot be read."""
         return self.tokens_in + out + CORRECTION * self.calls
 
@@ -135,9 +141,8 @@ class Forecast:
     def _repr_html_(self) -> str:
         """For notebooks: what is likely and what is possible at most."""
         rows = [{"": "likely", **self.likely}, {"": "at most", **self.at_most}]
-        size = f"{self.cells:,} cells, {self.matches:,} matches"
         items = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
-        return f"<b>{size}</b>{html_table(rows)}<ul>{items}</ul>"
+        return f"<b>{self.size}</b>{html_table(rows)}<ul>{items}</ul>"
 
 
 def _in_flight(settings: Mapping[str, Any]) -> int:
@@ -231,16 +236,16 @@ class _Words:
     """Tells apart configurations whose prompts or replies have another length: models alone do not."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[AgentConfig, str]] = {}
+        self._config_keys: dict[int, tuple[AgentConfig, str]] = {}
 
     def of(self, config: AgentConfig, measured: Measured | None) -> str:
         """The same text for configurations that are asked in the same words; scripts are asked nothing."""
         if not asks(config):
             return ""
-        if id(config) not in self._known:
+        if id(config) not in self._config_keys:
             own = set() if measured is not None else {"model"}
-            self._known[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
-        return self._known[id(config)][1]
+            self._config_keys[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
+        return self._config_keys[id(config)][1]
 
 
 def assumptions(

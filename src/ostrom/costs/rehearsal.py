@@ -95,7 +95,7 @@ class _Context:
     """What an agent may use while it rehearses one decision."""
 
     def __init__(self, streams: Streams, step: int, place: int, rehearsed: _Player) -> None:
-        self._streams, self.step, self.player, self._known = streams, step, place, rehearsed
+        self._streams, self.step, self.player, self._rehearsed = streams, step, place, rehearsed
         self.unit = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
@@ -106,19 +106,19 @@ class _Context:
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         answer = await work()
-        self._known.parts[part].append(answer)
+        self._rehearsed.parts[part].append(answer)
         self.keep(answer)
         return answer
 
     def keep(self, answer: Answer) -> None:
         if turn_of(answer) is not None:
-            self._known.turns.append(answer)
+            self._rehearsed.turns.append(answer)
 
     def earlier_answers(self, part: str) -> list[Answer]:
-        return self._known.parts[part]
+        return self._rehearsed.parts[part]
 
     def earlier_turns(self) -> list[Answer]:
-        return list(self._known.turns)
+        return list(self._rehearsed.turns)
 
     def count_invalid(self, reason: str) -> None:
         raise AssertionError(f"a drawn answer was refused: {reason}")

@@ -18,7 +18,7 @@ from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, part_na
 from ostrom.engine.plan import Plan
 from ostrom.framing.prompt import Prompt
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Abilities, Message, Reply, Request
 
 CHARACTERS = 4.0
@@ -69,7 +69,7 @@ class RehearsingAgent(LanguageAgent):
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: Extreme | None = None
         """What takes the place of chance, where that does."""
-        self._asked = Prompt("", {}, "")
+        self._last_prompt = Prompt("", {}, "")
 
     def lengths(self, form: Form, part: str, text: str = "") -> tuple[float, float]:
         """Tokens of the usual reply, which holds a text, and of the longest one; an unbounded one counts as usual."""
@@ -81,7 +81,7 @@ class RehearsingAgent(LanguageAgent):
         self.bounded = self.bounded and most is not None
         return usual, float(usual if most is None else most)
 
-    def memory_view(self, decision: Decision, context: Any) -> Shown:
+    def memory_view(self, decision: Decision, context: Any) -> MemoryView:
         """What memory shows, or the most that it can."""
         memory_view = super().shown(decision, context)
         history = decision.view.history
@@ -91,16 +91,16 @@ class RehearsingAgent(LanguageAgent):
         self.texts = True
         return replace(memory_view, rounds=history[len(history) - lines :]) if self.longest else memory_view
 
-    def prompt(self, decision: Decision, context: Any, memory_view: Shown | None = None) -> Prompt:
+    def prompt(self, decision: Decision, context: Any, memory_view: MemoryView | None = None) -> Prompt:
         """As ever."""
-        self._asked = super().prompt(decision, context, memory_view)
-        return self._asked
+        self._last_prompt = super().prompt(decision, context, memory_view)
+        return self._last_prompt
 
     def chat(self, decision: Decision, context: Any) -> Chat | None:
         """As ever."""
         chat = super().chat(decision, context)
         if chat is not None:
-            self._asked = chat.prompt
+            self._last_prompt = chat.prompt
         return chat
 
     async def _once(
@@ -140,9 +140,9 @@ class RehearsingAgent(LanguageAgent):
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
         del context
-        usual, most = self.lengths(Choice(tuple(self._asked.labels)), part)
+        usual, most = self.lengths(Choice(tuple(self._last_prompt.labels)), part)
         self.calls.append((part, _characters(request.messages), usual, most))
-        return Reply("", logprobs=dict.fromkeys(self._asked.labels.values(), -1.0))
+        return Reply("", logprobs=dict.fromkeys(self._last_prompt.labels.values(), -1.0))
 
     def drawn(self, form: Form, rng: np.random.Generator) -> Answer:
         """An answer by chance, with texts of the usual or of the greatest length."""

@@ -65,13 +65,13 @@ class Chains:
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
-        self._known: dict[tuple[Any, ...], int] = {}
-        self._whole: dict[int, int] = {}
+        self._chain_lengths: dict[tuple[Any, ...], int] = {}
+        self._complete_chains: dict[int, int] = {}
 
     def waves(self, hours: float = HOURS) -> Waves:
         """The waves of the units that were added, for all seeds; each is expected to take so many hours."""
-        chains = self._whole.values()
-        calls = sum(chain * self.plan.repeats(index) for index, chain in self._whole.items())
+        chains = self._complete_chains.values()
+        calls = sum(chain * self.plan.repeats(index) for index, chain in self._complete_chains.items())
         count = max(max(chains, default=0), -(-calls // AT_ONCE))
         return Waves(count, count * hours, count * MOST_HOURS)
 
@@ -80,12 +80,12 @@ class Chains:
         waiting = [unit]
         while waiting:
             last = waiting[-1]
-            missing = [need for need in last.needs if need not in self._whole]
+            missing = [need for need in last.needs if need not in self._complete_chains]
             if missing:
                 waiting += [self.plan.unit(need) for need in missing]
                 continue
-            before = max((self._whole[need] for need in last.needs), default=0)
-            self._whole[waiting.pop().index] = before + self._chain(last)
+            before = max((self._complete_chains[need] for need in last.needs), default=0)
+            self._complete_chains[waiting.pop().index] = before + self._chain(last)
 
     def _chain(self, unit: Unit) -> int:
         levels = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
@@ -93,10 +93,10 @@ class Chains:
             (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
         )
         key = (levels, unit.kind, unit.game.name, models)
-        if key not in self._known:
-            rehearsed = len(self._known) < REHEARSED and not unit.mechanism.society
-            self._known[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
-        return self._known[key]
+        if key not in self._chain_lengths:
+            rehearsed = len(self._chain_lengths) < REHEARSED and not unit.mechanism.society
+            self._chain_lengths[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
+        return self._chain_lengths[key]
 
     def _calls(self, unit: Unit, player: int) -> int:
         """Calls one after another for one decision of a player, tools included; 0 for one that asks no model."""

@@ -13,7 +13,7 @@ import orjson
 from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW
 from ostrom.ground.values import flat
 
-MOST_SHOWN = 60
+MOST_CHARACTERS = 60
 """Characters of a value that is shown."""
 OTHER_LABS = (*FREE_TO_CHANGE, *MAY_GROW, "name", "seed", "stop")
 """Parts of a study that runs of several labs may have otherwise: they change nothing that a match is."""
@@ -111,4 +111,4 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 def shown(value: Any) -> str:
     """A value in a table: one line of bounded length."""
     text = str(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."

@@ -236,7 +236,7 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
     entries = [rows.settled_entries(table, one) for table, (one, _) in zip(units, every, strict=True)]
     heads = [rows.decision_head(table) for table in units]
     sizes = [len(one.codes) for one, _ in every]
-    columns = _taken(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
+    columns = _take_columns(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
     meetings, numbers, tables = (np.concatenate([one[place] for one, _ in every]) for place in range(3))
     columns["meeting"] = polars.Series("meeting", meetings + 1)
     columns["round"] = polars.Series("round", numbers)
@@ -245,7 +245,7 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
     starts = np.cumsum([0, *(len(some) for some in entries[:-1])])
     codes = np.concatenate([one.codes + start for (one, _), start in zip(every, starts, strict=True)])
     names = [name for name in rows.round_columns if name != "weight"]
-    settled = _taken([entry for some in entries for entry in some], names, codes, types)
+    settled = _take_columns([entry for some in entries for entry in some], names, codes, types)
     settled["weight"] = polars.Series("weight", np.concatenate([weights for _, weights in every]))
     return polars.DataFrame(columns | {name: settled[name] for name in rows.round_columns})
 
@@ -256,7 +256,7 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
 
     heads = [rows.decision_head(table) for table in units]
     sizes = [len(table.rows.steps) for table in units]
-    columns = _taken(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
+    columns = _take_columns(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
     columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
     columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
     parts = [rows.expanded(table) for table in units]
@@ -266,11 +266,13 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
         codes_of = np.concatenate([getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)])
         names = [name for name in (entries[0] if entries else ()) if name in rows.decision_columns]
-        answers |= _taken(entries, names, codes_of, types)
+        answers |= _take_columns(entries, names, codes_of, types)
     return polars.DataFrame(columns | {name: answers[name] for name in rows.decision_columns})
 
 
-def _taken(entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]) -> dict[str, Any]:
+def _take_columns(
+    entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]
+) -> dict[str, Any]:
     """Columns of entries, each as often and in the order that the numbers say."""
     polars = import_polars()
     columns_of = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])

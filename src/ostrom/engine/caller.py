@@ -200,6 +200,7 @@ class Caller:
         for attempt in range(1, self.retry.tries + 1):
             pending = self._pending(unit, model, request, key, attempt)
             pending.measure(size)
+            pending.rank = unit.index
             try:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()

@@ -203,17 +203,17 @@ class Packages:
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read, self._size = read, 0
-        self._kept: dict[int, list[Any]] = {}
+        self._read_packages: dict[int, list[Any]] = {}
 
     def __call__(self, package: int) -> list[Any]:
         """The prompts of a package as they are written."""
-        if package not in self._kept:
+        if package not in self._read_packages:
             raw = _inflated(self._read(package))
             if self._size + len(raw) > MOST_PACKAGE:
-                self._kept, self._size = {}, 0
-            self._kept[package] = _prompts(raw)
+                self._read_packages, self._size = {}, 0
+            self._read_packages[package] = _prompts(raw)
             self._size += len(raw)
-        return self._kept[package]
+        return self._read_packages[package]
 
 
 def dump(value: Any) -> str:
@@ -236,7 +236,7 @@ def load(text: str | None) -> Any:
 _params_text = Derived(dump)
 MOST_STEPS = 64
 """A prompt that takes more steps to read is no work of ours: chains of 2**64 prompts do not exist."""
-_SAID = b'["assistant",'
+_ASSISTANT = b'["assistant",'
 
 
 class PromptChains:
@@ -254,7 +254,7 @@ class PromptChains:
 
     def written(self, unit: int, player: int, prompt: bytes, package: int, nth: int) -> bytes:
         """A prompt (a JSON list of messages) as it is written at a place of a package."""
-        if _SAID not in prompt:
+        if _ASSISTANT not in prompt:
             return prompt
         messages = orjson.loads(prompt)
         newest, places = self._chains.get((unit, player), ([], []))

@@ -12,10 +12,11 @@ import asyncio
 import logging
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, Protocol
 
 import orjson
@@ -224,6 +225,8 @@ class SlotRequest(Protocol):
 
     dropped: bool
     """Whether the slot is no longer wanted."""
+    rank: int
+    """Of the requests that wait, the lowest is granted first; equal ones in order of request."""
     size: CallSize
     """What the budget reserves for it."""
 
@@ -235,7 +238,9 @@ class SlotRequest(Protocol):
 
 
 class Limiter:
-    """Grants call slots in order of request and adapts their number to the server.
+    """Grants call slots to the lowest ranks and adapts their number to the server.
+
+    The rank of a call is the number of its match, so that a run that is cut off has finished its first seeds.
 
     Every success raises the limit by 1/limit, up to ``most``; a failure halves it, at most once for all calls that
     were in flight when the first of them failed (one era). Retry-After pauses all calls to this model. ``admit`` is
@@ -248,7 +253,9 @@ class Limiter:
         self.most = max(1, most)
         self.in_flight = 0
         self._admit = admit
-        self._waiting: deque[SlotRequest] = deque()
+        self._waiting: list[tuple[int, int, SlotRequest]] = []
+        """A heap: rank, order of request, request."""
+        self._requests = count()
         self._era = 0
         self._pause_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
@@ -256,7 +263,7 @@ class Limiter:
 
     def request_slot(self, request: SlotRequest) -> None:
         """Queue a request. It is granted now if a slot is free, else when ``release`` frees one."""
-        self._waiting.append(request)
+        heappush(self._waiting, (request.rank, next(self._requests), request))
         self.grant_free_slots()
 
     def try_acquire(self, size: CallSize = NO_SIZE) -> int | None:
@@ -284,7 +291,7 @@ class Limiter:
     def refuse_all(self, error: OstromError) -> None:
         """Refuse all queued requests."""
         while self._waiting:
-            request = self._waiting.popleft()
+            *_, request = heappop(self._waiting)
             if not request.dropped:
                 request.refuse(error)
 
@@ -297,14 +304,15 @@ class Limiter:
         """Grant free slots to queued requests."""
         waiting = self._waiting
         while waiting and self.in_flight < int(self.limit) and not self._is_paused():
-            request = waiting[0]
+            *_, request = waiting[0]
             try:
                 if not request.dropped and not self._admit(request.size):
                     return
             except OstromError as error:
-                waiting.popleft().refuse(error)
+                heappop(waiting)
+                request.refuse(error)
                 continue
-            waiting.popleft()
+            heappop(waiting)
             if not request.dropped:
                 self.in_flight += 1
                 request.start(self._era)

@@ -209,7 +209,7 @@ def _check(
     _check_promise(path, tally, entries, acknowledged, bool(closed))
     if every:
         _check_rows(connection, path)
-    count = _held(connection)
+    count = _count_entries(connection)
     if count != entries:
         missing = f"{entries - count} are missing" if count < entries else f"{count - entries} too many"
         raise RunError(f"{path}: the journal is damaged: it holds {count} entries and counted {entries}; {missing}")
@@ -291,7 +291,7 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
     return [table for table in COLUMNS if table != "batches" or has_batches(connection)]
 
 
-def _held(connection: sqlite3.Connection) -> int:
+def _count_entries(connection: sqlite3.Connection) -> int:
     """How many entries the tables hold; rows are derived from entries."""
     counts = (f"(SELECT count(*) FROM {table})" for table in _tables(connection) if table != "unit_rows")
     again = "(SELECT coalesce(sum(times - 1), 0) FROM units)"
@@ -316,13 +316,13 @@ class Seals:
 
     def __init__(self, table: str) -> None:
         self.table, self._names = table, COLUMNS[table].split(", ")
-        self._known: set[tuple[type, ...]] = set()
+        self._row_types: set[tuple[type, ...]] = set()
 
     def __call__(self, row: tuple[Any, ...]) -> bool:
         """Whether the seal of a row and the types of its values are ours."""
-        if (kinds := tuple(map(type, row))) not in self._known and _are_ours(self._names, kinds):
-            self._known.add(kinds)
-        return seal(row[:-1]) == row[-1] and kinds in self._known
+        if (kinds := tuple(map(type, row))) not in self._row_types and _are_ours(self._names, kinds):
+            self._row_types.add(kinds)
+        return seal(row[:-1]) == row[-1] and kinds in self._row_types
 
     def place(self, row: tuple[Any, ...]) -> str:
         """Which row it is."""

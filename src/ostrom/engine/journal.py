@@ -114,7 +114,7 @@ class Journal:
             if isinstance(error, DAMAGE):
                 raise RunError(explain(path, error)) from None
             raise
-        self._asked = {number: text for text, number in self._questions.items()}
+        self._question_texts = {number: text for text, number in self._questions.items()}
         self.closed = False
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
@@ -229,7 +229,7 @@ class Journal:
 
     def _question(self, text: str) -> int:
         number = self._questions[text] = len(self._questions) + 1
-        self._asked[number] = text
+        self._question_texts[number] = text
         self._put(QUESTION, (number, text))
         return number
 
@@ -426,7 +426,7 @@ class Journal:
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """All answers of a unit with the number of complaints before each and what was asked."""
-        question_text = self._asked.get
+        question_text = self._question_texts.get
         return {
             (step, player, part): (
                 Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),

@@ -22,10 +22,10 @@ from ostrom.mechanisms.settlement import SettledRound, settled_rounds
 Codes = NDArray[np.int64]
 Columns = Mapping[str, frozenset[type]]
 """The columns of a table with the types that their values may have."""
-WHOLE, TEXT, MAYBE = frozenset({int}), frozenset({str}), frozenset({type(None)})
+INTEGERS, TEXT, MAYBE = frozenset({int}), frozenset({str}), frozenset({type(None)})
 TEXTS, REALS, FLAGS = TEXT | MAYBE, frozenset({int, float}) | MAYBE, frozenset({bool}) | MAYBE
 SETTLED: Columns = {
-    "player": WHOLE, "seat": WHOLE, "agent": WHOLE, "what": TEXT, "action": TEXTS, "amount": REALS,
+    "player": INTEGERS, "seat": INTEGERS, "agent": INTEGERS, "what": TEXT, "action": TEXTS, "amount": REALS,
     "cooperative": FLAGS, "payoff": REALS, "paid": REALS,
 }  # fmt: skip
 """What is kept of a player in a round where it does not follow from its act."""
@@ -100,7 +100,7 @@ def rounds_to_keep(
     free = all(one.what == "chose" and one.paid is None for one in places)
     if follows and free and len(acts) == len(places) and who.keys() == at.keys():
         met = [at[bout, number, questions[code][0]] for _, number, code, _, bout, _ in acts]
-        return KeptRounds(_whole_list(one.meeting for one in met), _whole_list(_table(one) for one in met))
+        return KeptRounds(_numbers_or_one(one.meeting for one in met), _numbers_or_one(_table(one) for one in met))
     moves = {
         (r.facts.get("bout", 0), r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))
     }
@@ -117,7 +117,7 @@ def rounds_to_keep(
         entry = (one.player, seat, agent, one.what, *_done(game, seat, one, played), one.payoff, one.paid)
         codes.append(entries.setdefault(entry, len(entries)))
     return KeptRounds(
-        _whole_list(one.meeting for one in places), _whole_list(_table(one) for one in places),
+        _numbers_or_one(one.meeting for one in places), _numbers_or_one(_table(one) for one in places),
         [one.number for one in places], list(entries), codes,
     )  # fmt: skip
 
@@ -160,7 +160,7 @@ def whole(numbers: Sequence[int]) -> Codes:
     return np.array(numbers, dtype=np.int64)
 
 
-def _whole_list(numbers: Iterable[int]) -> list[int] | int:
+def _numbers_or_one(numbers: Iterable[int]) -> list[int] | int:
     """Numbers, or the one that all of them are."""
     listed = list(numbers)
     return listed[0] if listed and len(set(listed)) == 1 else listed

@@ -79,7 +79,7 @@ def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
     if what == "scores" and len(journaled) == len(rebuilt):
         player = next(p for p, (a, b) in enumerate(zip(journaled, rebuilt, strict=True)) if not same(a, b))
         where += f", player {player + 1}"
-    raise ReplayDiffers(f"{where}: the {what} differ: journaled {_shown(journaled)}, rebuilt {_shown(rebuilt)}")
+    raise ReplayDiffers(f"{where}: the {what} differ: journaled {_json_text(journaled)}, rebuilt {_json_text(rebuilt)}")
 
 
 def same(one: Any, other: Any) -> bool:
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
     raise TypeError
 
 
-def _shown(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return _short(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
@@ -157,11 +157,11 @@ class LiveMatch:
         make: Callable[[AgentConfig], Agent] | None = None,
     ) -> None:
         self.unit, self.play, self.agents, self.make = unit, play, agents, make
-        self._taken: dict[tuple[int, int], Agent] = {}
+        self._agents: dict[tuple[int, int], Agent] = {}
         self.journal, self.calls, self.tally = journal, calls, tally
         self.known: dict[Place, Journaled] = journaled or {}
         self.turns = Turns(unit.mechanism.earlier, self.known)
-        self._held, self._used = _decided(self.known), 0
+        self._journaled_count, self._used = _decided(self.known), 0
         self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
         self.step = unit.first
@@ -175,6 +175,7 @@ class LiveMatch:
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
         instant = all(agent.instant for agent in self.agents) and not self.known
+        self.tally.replayed += self._journaled_count
         try:
             decisions = next(self.play)
             while True:
@@ -191,7 +192,7 @@ class LiveMatch:
         finally:
             if self.at_end:
                 await asyncio.gather(*(work() for work in self.at_end), return_exceptions=True)
-        compare_count(self.unit.index, self.step, self._used, self._held)
+        compare_count(self.unit.index, self.step, self._used, self._journaled_count)
         return outcome
 
     def add_part(self, step: int, player: int, part: str) -> None:
@@ -214,10 +215,10 @@ class LiveMatch:
         if decision.agent is None:
             return self.agents[decision.player]
         config = self.unit.players[decision.agent].config
-        agent = self._taken.get((decision.player, id(config)))
+        agent = self._agents.get((decision.player, id(config)))
         if agent is None:
             assert self.make is not None
-            agent = self._taken[decision.player, id(config)] = self.make(config)
+            agent = self._agents[decision.player, id(config)] = self.make(config)
         return agent
 
     def _instant(self, decision: Decision) -> Answer:
@@ -233,7 +234,7 @@ class LiveMatch:
     async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
         answers: list[Answer | None] = []
         live: list[tuple[int, Coroutine[Any, Any, Answer]]] = []
-        if self._used < self._held:
+        if self._used < self._journaled_count:
             self._compare(decisions)
         for place, decision in enumerate(decisions):
             entry = self.known.get((self.step, decision.player, ""))
@@ -264,7 +265,7 @@ class LiveMatch:
                 compare(unit, self.step, decision, entry[2])
         self._used += used
         if used < len(decisions):
-            compare_count(unit, self.step, self._used, self._held)
+            compare_count(unit, self.step, self._used, self._journaled_count)
 
     async def _live(self, decision: Decision, agent: Agent) -> Answer:
         context = _DecisionContext(self, decision.player)

@@ -388,6 +388,8 @@ class Tally:
     failed: int = 0
     resumed: int = 0
     decisions: int = 0
+    replayed: int = 0
+    """Of the decisions, those that matches which go on take from the journal."""
     calls: int = 0
     in_flight: int = 0
     tokens_in: int = 0

@@ -131,31 +131,34 @@ def decisions_per_match(plan: Plan) -> float | None:
 class _Pace:
     """Decisions per second of late, and the time left by the decisions of this session.
 
-    Matches are played side by side, so the first ones end late: their number says nothing about the pace.
+    Matches are played side by side, so the first ones end late: their number says nothing about the pace. What a match
+    that goes on takes from the journal takes no time: such decisions are not missing, and no measure of the pace.
     """
 
     def __init__(self, tally: Tally, most: float | None = None) -> None:
         self.tally, self.most, self.start, self.done = tally, most, time.monotonic(), tally.done + tally.skipped
-        self.first = tally.decisions
-        self.last = (self.start, tally.decisions)
+        self.first, self.replayed = tally.decisions, tally.replayed
+        self.last = (self.start, tally.decisions - tally.replayed)
         self.rate = 0.0
 
     def tick(self) -> tuple[float, float | None]:
         now = time.monotonic()
         then, before = self.last
         if now - then > 0.5:
-            fresh = (self.tally.decisions - before) / (now - then)
+            live = self.tally.decisions - self.tally.replayed
+            fresh = max(0, live - before) / (now - then)
             self.rate = fresh if not self.rate else 0.7 * self.rate + 0.3 * fresh
-            self.last = (now, self.tally.decisions)
+            self.last = (now, live)
         decisions = self.tally.decisions - self.first
+        own = decisions - (self.tally.replayed - self.replayed)
         ended = self.tally.done + self.tally.skipped - self.done
         missing = self.tally.matches - self.tally.done - self.tally.skipped
         # A match never takes more than its mechanism allows, nor more than all decisions over the matches that ended.
         each = min(self.most or math.inf, decisions / ended if ended else math.inf)
-        if not decisions or math.isinf(each):
+        if own <= 0 or math.isinf(each):
             return self.rate, None
         under_way = max(0.0, decisions - each * ended)
-        return self.rate, (now - self.start) / decisions * max(0.0, each * missing - under_way)
+        return self.rate, (now - self.start) / own * max(0.0, each * missing - under_way)
 
 
 async def _bar(runner: Runner) -> None:

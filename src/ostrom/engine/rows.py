@@ -20,7 +20,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.kept_rounds import SETTLED, RoundRows
 from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows
+from ostrom.engine.unit_rows import OUTCOMES, PLAYERS, RowRecorder, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome
@@ -108,12 +108,12 @@ class Rows:
         for unit, end in self._begun(match):
             yield self._table(unit, end, stored=stored, rounds=rounds)
 
-    def _is_kept(self, end: UnitRecord) -> bool:
+    def _is_stored(self, end: UnitRecord) -> bool:
         """Whether the rows of a unit are read from the journal; people may take back what they did."""
         return end.rows is not None and end.play is None and end.state == "done" and self.people is None
 
     def _table(self, unit: Unit, end: UnitRecord, *, stored: bool, rounds: bool = False) -> UnitTable:
-        if stored and end.rows is not None and self._is_kept(end):
+        if stored and end.rows is not None and self._is_stored(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
             players = {str(player): player for player in range(len(unit.players))}
             named = {str(one[0]) for one in rows.asked} | end.refused.keys()
@@ -317,10 +317,10 @@ class Rows:
             }
             for player, seat, agent, kind, _, target in rows.asked
         ]
-        answers = [self._said(*one) for one in rows.said or ()]
-        return questions, answers, [dict(zip(CAME, one, strict=True)) for one in rows.came]
+        answers = [self._answer_columns(*one) for one in rows.said or ()]
+        return questions, answers, [dict(zip(OUTCOMES, one, strict=True)) for one in rows.came]
 
-    def _said(
+    def _answer_columns(
         self, answer: str | None, label: str | None, options: str | None, odds: str | None, p_cooperate: float | None,
         reading: str, complaints: int, note: str | None, rationale: Any, copied: bool, columns: str | None,
     ) -> Row:  # fmt: skip
@@ -384,7 +384,7 @@ class Rows:
                     f"settlement: {why}"
                 )
             replayed = self._replayed(unit, end, steps, outcome, answers)
-            if not self._is_kept(end):
+            if not self._is_stored(end):
                 continue
             why = self._difference(self._table(unit, end, stored=True), replayed)
             if why is not None:

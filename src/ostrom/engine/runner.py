@@ -88,7 +88,7 @@ class Runner:
         self._interrupted = False
         self._ended: dict[int, asyncio.Event] = {}
         self._lost: ModelError | None = None
-        self._given_up: dict[str, str] = {}
+        self._aborted_models: dict[str, str] = {}
         """Models that cannot be used, and why."""
         self._unplayed: Counter[str] = Counter()
         """Matches that were not played because of them."""
@@ -150,12 +150,12 @@ class Runner:
         if self._error is not None:
             raise self._error
         tally = self.tally
-        if self._lost is not None and self._all_given_up and not tally.done:
+        if self._lost is not None and self._no_model_left and not tally.done:
             raise self._lost
-        if self._given_up:
+        if self._aborted_models:
             self._why = self._why or "; ".join(
                 f"{self._unplayed[model]} matches of {model} could not be played: {why}"
-                for model, why in self._given_up.items()
+                for model, why in self._aborted_models.items()
             )
         if tally.done + tally.skipped >= tally.matches:  # the stop request came after the last match
             return Result(tally, complete=True)
@@ -242,7 +242,7 @@ class Runner:
                     break
                 if (problem := self._unplayable(unit)) is None:
                     await self._conclude(unit, await self._play(unit, journal), journal)
-                elif not self._all_given_up:
+                elif not self._no_model_left:
                     self._failed(unit, journal, 0, problem)
                 if busy > self.executor.capacity():
                     break  # there are fewer places than there were; the others go on
@@ -316,8 +316,8 @@ class Runner:
             self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
         elif isinstance(error, ModelError):
             message = f"{type(error).__name__}: {error}"
-            for model in models_of(unit) & await self.executor.models_to_abort() - self._given_up.keys():
-                self._given_up[model] = message
+            for model in models_of(unit) & await self.executor.models_to_abort() - self._aborted_models.keys():
+                self._aborted_models[model] = message
                 self.executor.give_up(model, message)
                 self._lost = self._lost or error
             self._unplayable(unit)
@@ -329,15 +329,15 @@ class Runner:
                 raise error
 
     @property
-    def _all_given_up(self) -> bool:
+    def _no_model_left(self) -> bool:
         """Whether no model is left; then only matches of scripts are played."""
-        return self._given_up.keys() >= set(self.plan.models)
+        return self._aborted_models.keys() >= set(self.plan.models)
 
     def _unplayable(self, unit: Unit) -> str | None:
         """Why a unit cannot be played, if a model of it was given up; counted for the summary."""
-        for model in sorted(models_of(unit) & self._given_up.keys()):
+        for model in sorted(models_of(unit) & self._aborted_models.keys()):
             self._unplayed[model] += 1
-            return f"{model} cannot be used: {self._given_up[model]}"
+            return f"{model} cannot be used: {self._aborted_models[model]}"
         return None
 
     async def _prepared(self, unit: Unit, journal: Journal) -> list[Mapping[str, Any]] | None:

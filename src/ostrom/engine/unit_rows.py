@@ -23,12 +23,12 @@ from ostrom.answers import Answer, Number
 from ostrom.engine.entries import dump
 from ostrom.engine.kept_rounds import (
     FLAGS,
+    INTEGERS,
     MAYBE,
     MOST_PLAYERS,
     REALS,
     TEXT,
     TEXTS,
-    WHOLE,
     Codes,
     Columns,
     KeptRounds,
@@ -47,28 +47,28 @@ from ostrom.mechanisms.base import Around
 from ostrom.mechanisms.protocol import Decision, Round
 from ostrom.mechanisms.settlement import settled_rounds
 
-ASKED: Columns = {
-    "player": WHOLE, "seat": WHOLE, "agent": WHOLE, "kind": TEXT, "part": TEXT, "target": WHOLE | MAYBE,
+QUESTIONS: Columns = {
+    "player": INTEGERS, "seat": INTEGERS, "agent": INTEGERS, "kind": TEXT, "part": TEXT, "target": INTEGERS | MAYBE,
 }  # fmt: skip
-SAID: Columns = {
+ANSWERS: Columns = {
     "answer": TEXTS, "label": TEXTS, "options": TEXTS, "probabilities": TEXTS, "p_cooperate": REALS,
-    "reading": TEXT, "complaints": WHOLE, "note": TEXTS, "rationale": TEXTS, "copied": FLAGS, "columns": TEXTS,
+    "reading": TEXT, "complaints": INTEGERS, "note": TEXTS, "rationale": TEXTS, "copied": FLAGS, "columns": TEXTS,
 }  # fmt: skip
-CAME: Columns = {
+OUTCOMES: Columns = {
     "action": TEXTS, "cooperative": FLAGS, "payoff": REALS, "expected": REALS, "stage": TEXTS, "amount": REALS,
     "least": REALS, "most": REALS, "theory": REALS, "as_theory": FLAGS, "facts": TEXTS,
 }  # fmt: skip
 PLAYERS: Columns = {
-    "rounds_played": WHOLE, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": WHOLE,
-    "policies": WHOLE, "missed_decisions": WHOLE,
+    "rounds_played": INTEGERS, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": INTEGERS,
+    "policies": INTEGERS, "missed_decisions": INTEGERS,
 }  # fmt: skip
 """What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
-NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
+NOTHING_CAME: tuple[Any, ...] = (None,) * len(OUTCOMES)
 SCRIPTED = 64
 """Answers that are known again as the same object; a model gives a new one every time."""
 LONGESTTEXT = 200
 """Characters of a text of an answer that is kept with the rows."""
-SAID_BYTES, SAID_BYTES_EACH = 2048, 8
+ANSWER_BYTES, ANSWER_BYTES_EACH = 2048, 8
 """Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
 MOST_FACTS, LONGEST_FACT = 64, 200
 """So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
@@ -144,7 +144,7 @@ class UnitRows:
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
         statements = None if self.said is None else as_columns(self.said)
-        if statements is not None and len(statements) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
+        if statements is not None and len(statements) > ANSWER_BYTES + ANSWER_BYTES_EACH * len(self.steps):
             statements = None
         codes = [steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes]
         if statements is not None:
@@ -196,7 +196,7 @@ class UnitRows:
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         questions, came, answers, players = (
             None if table is None else from_columns(table, names, bound)
-            for table, names, bound in zip(tables[:4], (ASKED, CAME, SAID, PLAYERS), most, strict=True)
+            for table, names, bound in zip(tables[:4], (QUESTIONS, OUTCOMES, ANSWERS, PLAYERS), most, strict=True)
         )
         if questions is None or came is None or players is None or len(codes) != 4 + (answers is not None):
             raise ValueError("they are not complete")
@@ -258,11 +258,11 @@ class RowRecorder:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self._asked: dict[tuple[Any, ...], int] = {}
-        self._said: dict[Any, int] = {}
+        self._question_codes: dict[tuple[Any, ...], int] = {}
+        self._answer_codes: dict[Any, int] = {}
         self._long = False
         """Whether some text is too long to be kept."""
-        self._known: dict[tuple[int, int, int], tuple[int, Answer]] = {}
+        self._scripted_codes: dict[tuple[int, int, int], tuple[int, Answer]] = {}
         """Codes of answers that are the same object: scripts give the same one again and again."""
         self._rows: list[tuple[Any, ...]] = []
         self._rest: list[tuple[int, str, int]] = []
@@ -280,13 +280,13 @@ class RowRecorder:
         if self._forked:
             agent = self.unit.decides(agent, step)
         name = (part.partition(".")[0] or kind) if part else kind
-        question = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
+        question = self._question_codes.setdefault((player, seat, agent, name, part, target), len(self._question_codes))
         key = (id(answer), seat if act else -1, complaints)
-        cached = self._known.get(key)
+        cached = self._scripted_codes.get(key)
         if cached is None or cached[1] is not answer:
-            cached = (self._said_code(seat, answer, complaints, act), answer)
-            if len(self._known) < SCRIPTED:
-                self._known[key] = cached
+            cached = (self._answer_code(seat, answer, complaints, act), answer)
+            if len(self._scripted_codes) < SCRIPTED:
+                self._scripted_codes[key] = cached
         bout = (about.get("bout", 0) if about else 0) if act else None
         move = _move(self.unit.game, decision, answer) if act and self._ruled else None
         self._rows.append((step, view.round, question, cached[0], bout, move))
@@ -299,7 +299,7 @@ class RowRecorder:
         """Count an answer that has no row yet, because the decision around it is under way."""
         self._rest.append((player, answer.reading, complaints))
 
-    def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
+    def _answer_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
         columns = said_of(self.unit.game, seat, answer, complaints, act=act)
         text = repr(columns)
         if not self._long and len(text) > LONGESTTEXT:
@@ -308,7 +308,7 @@ class RowRecorder:
             columns = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
             text = repr(columns)
         # Numbers that are equal and not the same (1 and 1.0) are kept apart.
-        return self._said.setdefault((columns, text), len(self._said))
+        return self._answer_codes.setdefault((columns, text), len(self._answer_codes))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
         """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""
@@ -317,7 +317,7 @@ class RowRecorder:
             for r in rounds
             for player in (r.players or range(len(r.payoffs)))
         }
-        questions, answers = list(self._asked), [answers for answers, _ in self._said]
+        questions, answers = list(self._question_codes), [answers for answers, _ in self._answer_codes]
         steps, numbers, question_codes, answer_codes, bouts, _ = (
             zip(*self._rows, strict=True) if self._rows else ((),) * 6
         )
@@ -392,7 +392,7 @@ class RowRecorder:
                     acts[player][cooperates] += times
         number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
-        questions, statements = list(self._asked), list(self._said)
+        questions, statements = list(self._question_codes), list(self._answer_codes)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
         counted = [
             (questions[a][0], statements[s][0][5], statements[s][0][6], times)
@@ -417,7 +417,7 @@ class RowRecorder:
 
 
 def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
-    """What the rows say of an answer, in the order of ``SAID``."""
+    """What the rows say of an answer, in the order of ``ANSWERS``."""
     facts, value, odds = answer.facts or {}, answer.value, answer.probabilities
     label = p_cooperate = None
     if act:
@@ -443,7 +443,7 @@ def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool
 
 
 def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
-    """What came of an action in a game with a table, in the order of ``CAME``."""
+    """What came of an action in a game with a table, in the order of ``OUTCOMES``."""
     at = round_.players.index(player) if round_.players else seat
     action = cooperative = None
     if round_.actions:
@@ -465,7 +465,7 @@ def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
 def _moved(
     game: Game, seat: int, player: int, round_: Round | None, move: tuple[Any, ...], *, paid: bool, facts: str | None
 ) -> tuple[Any, ...]:
-    """What came of a move in a game by a rule, and what theory says of it, in the order of ``CAME``."""
+    """What came of a move in a game by a rule, and what theory says of it, in the order of ``OUTCOMES``."""
     value, stage, before, theory, least, most = move
     if round_ is not None and round_.void:
         value = None  # whatever was answered, nothing was done

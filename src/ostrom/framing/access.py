@@ -23,7 +23,7 @@ MOST_STEPS = 400_000
 """Syntax nodes that one rendering may run, anew in each pass and call, and entries of lists that it visits."""
 MOST_TEXT = 4_000_000
 """Characters that one rendering may write, join, compare or search, all of its texts together."""
-MOST_WHOLE = 10**18
+MOST_INTEGER = 10**18
 """The largest whole number that a prompt file computes."""
 _DEEPEST = 40
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostrom.framing.prompt_renderer import PromptRenderer
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 
 class DialogueRenderer:
@@ -18,7 +18,7 @@ class DialogueRenderer:
         self,
         renderer: PromptRenderer,
         decision: Decision,
-        shown: Shown,
+        shown: MemoryView,
         rng: np.random.Generator | None,
         extra: Mapping[str, Any],
     ) -> None:

@@ -15,7 +15,7 @@ from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Frequency, Shown
+from ostrom.memory import Frequency, MemoryView
 
 Labels: TypeAlias = tuple[Options, ...]
 """What every seat's actions are called."""
@@ -38,7 +38,7 @@ class HistoryRenderer:
         """Files about the past that ask for none of ``_values``."""
 
     def past(
-        self, decision: Decision, shown: Shown, labels: Labels, values: Mapping[str, Any], file: str = "past.txt"
+        self, decision: Decision, shown: MemoryView, labels: Labels, values: Mapping[str, Any], file: str = "past.txt"
     ) -> str:
         """All that is shown of the past; ``values`` are those that the prompt has in every round."""
         view, framing, counts = decision.view, self.framing, None
@@ -92,7 +92,7 @@ class HistoryRenderer:
         self._view = view
 
     def _write(self, view: View, played: Round, labels: Labels) -> str:
-        line = "" if played.void else self._told(view, played, labels)
+        line = "" if played.void else self._round_line(view, played, labels)
         if played.missed:
             late = sorted(played.missed, key=lambda seat: (seat != view.seat, seat))
             observes = view.facts.get("observer")
@@ -105,7 +105,7 @@ class HistoryRenderer:
         self._lines[played.number] = (played, line)
         return line
 
-    def _told(self, view: View, played: Round, labels: Labels) -> str:
+    def _round_line(self, view: View, played: Round, labels: Labels) -> str:
         """Render what was played in a round as one line."""
         if not view.game.has_table:
             values = {**self._line_values(view, played, labels), **self._moves(view, played)}

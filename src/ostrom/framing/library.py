@@ -83,14 +83,14 @@ class Library:
         self.sets: dict[str, Library] = {}
         """The prompt sets that were asked for."""
         self._languages: dict[str, Library] = {}
-        self._asked: dict[str, frozenset[str]] = {}
+        self._variables: dict[str, frozenset[str]] = {}
         self._templates: dict[str, Template] = {}
         self._stories: dict[str, CoverStory] = {}
-        self._known: dict[str, bool] = {}
+        self._exists: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], tuple[str, tuple[int, int]]] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
-        self._kept: dict[tuple[Any, ...], tuple[object, Any]] = {}
+        self._memo: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
 
     @staticmethod
@@ -237,9 +237,9 @@ class Library:
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
-        present = self._known.get(path)
+        present = self._exists.get(path)
         if present is None:
-            present = self._known[path] = self.find(path) is not None
+            present = self._exists[path] = self.find(path) is not None
         return present
 
     def find(self, path: str) -> Path | None:
@@ -331,17 +331,17 @@ class Library:
 
     def asked(self, path: str) -> frozenset[str]:
         """The names that a template and all that it takes in ask for."""
-        if path not in self._asked:
-            self._asked[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
-        return self._asked[path]
+        if path not in self._variables:
+            self._variables[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
+        return self._variables[path]
 
     def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
         """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
-        cached = self._kept.get(key)
+        cached = self._memo.get(key)
         if cached is None:
-            if len(self._kept) >= 1024:
-                self._kept.clear()
-            cached = self._kept[key] = (owner, make())
+            if len(self._memo) >= 1024:
+                self._memo.clear()
+            cached = self._memo[key] = (owner, make())
         return cast(T, cached[1])
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:

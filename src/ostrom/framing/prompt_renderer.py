@@ -32,7 +32,7 @@ from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 _MOST_SHARED = 2000
 """Bytes of facts up to which a page is kept for other matches; longer ones, as records of a society, never recur."""
@@ -73,16 +73,16 @@ class PromptRenderer:
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
         """The last page of every kind of decision, with the decision and what else it depends on."""
-        self._asked: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
+        self._last_questions: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
         """The last page of every kind of decision that is put as it is, with its note and what else is told."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
     def prompt(
-        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
-        last = self._asked.get(decision.kind)
+        last = self._last_questions.get(decision.kind)
         if last is not None and rng is None and self._puts_alike(last, decision, shown, extra):
             page = last[3]
         elif decision.view.facts.get("alone"):
@@ -102,7 +102,7 @@ class PromptRenderer:
         self,
         last: tuple[Decision, str | None, Mapping[str, Any], CachedPrompt],
         decision: Decision,
-        shown: Shown,
+        shown: MemoryView,
         extra: Mapping[str, Any],
     ) -> bool:
         """Whether the last page of this kind serves again: in most rounds nothing but the past has changed."""
@@ -115,7 +115,7 @@ class PromptRenderer:
         )
 
     def _page_for(
-        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
         """The decision with the titles and the round that it is put with, and its page."""
         original, decision = decision, self.titled(shifted(decision, shown.before))
@@ -127,10 +127,12 @@ class PromptRenderer:
             last = self._pages[decision.kind] = (decision, manner, page)
         page = last[2]
         if decision is original and rng is None and decision.view.game.has_table:
-            self._asked[decision.kind] = (decision, shown.note, extra, page)
+            self._last_questions[decision.kind] = (decision, shown.note, extra, page)
         return decision, page
 
-    def rules(self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]) -> str:
+    def rules(
+        self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
+    ) -> str:
         """What a prompt says before the past and the question: the system's words and the rules."""
         if decision.view.facts.get("alone"):
             return ""
@@ -272,7 +274,7 @@ class PromptRenderer:
             return None
         if not page.decision.view.game.has_table:
             return None
-        if "talk" in page.decision.view.facts or self._told_file(page.decision) is not None:
+        if "talk" in page.decision.view.facts or self._talk_file(page.decision) is not None:
             return None
         question = library.marked(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -387,13 +389,13 @@ class PromptRenderer:
             asked = rule_question(self.library, decision, self.framing.story, values)
         else:
             asked = self.library.fill(self._question_file(decision), values)
-        if (file := self._told_file(decision)) is not None:
+        if (file := self._talk_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
         if "talk" not in facts:
             return asked
         return self.library.fill(talk_files(facts)[1], {**values, "question": asked})
 
-    def _told_file(self, decision: Decision) -> str | None:
+    def _talk_file(self, decision: Decision) -> str | None:
         view = decision.view
         return told_file(self.library, view.mechanism, decision.kind, self.framing.wording, view.facts)
 

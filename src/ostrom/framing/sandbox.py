@@ -27,7 +27,7 @@ from jinja2.visitor import NodeTransformer
 from ostrom.framing.access import (
     CURRENT,
     METHODS,
-    MOST_WHOLE,
+    MOST_INTEGER,
     Number,
     RenderWork,
     attribute,
@@ -140,8 +140,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             kinds = f"{type(left).__name__} {sign} {type(right).__name__}"
             raise TypeError(f"cannot compute {kinds} in a prompt file (join texts with ~)")
         value = _ARITHMETIC[sign](left, right)
-        if isinstance(value, int) and abs(value) > MOST_WHOLE:
-            raise SecurityError(f"it computes a number above {MOST_WHOLE:,}")
+        if isinstance(value, int) and abs(value) > MOST_INTEGER:
+            raise SecurityError(f"it computes a number above {MOST_INTEGER:,}")
         return value
 
     def call_unop(self, context: Context, sign: str, arg: Any) -> Any:
@@ -167,7 +167,7 @@ def _call_method(value: Any, name: str, /, *args: Any, **named: Any) -> Any:
 
 
 def _range(*bounds: Any) -> range:
-    if not 1 <= len(bounds) <= 3 or not all(isinstance(n, int) and abs(n) <= MOST_WHOLE for n in bounds):
+    if not 1 <= len(bounds) <= 3 or not all(isinstance(n, int) and abs(n) <= MOST_INTEGER for n in bounds):
         raise TypeError("range takes one to three whole numbers")
     numbers = range(*bounds)
     if len(numbers) > _LONGEST_RANGE:
@@ -323,8 +323,8 @@ def _check(node: nodes.Node) -> None:
                 _public(one if isinstance(one, str) else one[1], node)
         case nodes.Const(value=str(text)) if len(text) > _LONGEST_CONSTANT:
             raise _refusal(node, f"a text of more than {_LONGEST_CONSTANT:,} characters in quotes")
-        case nodes.Const(value=int(number)) if number > MOST_WHOLE:
-            raise _refusal(node, f"a number above {MOST_WHOLE:,}")
+        case nodes.Const(value=int(number)) if number > MOST_INTEGER:
+            raise _refusal(node, f"a number above {MOST_INTEGER:,}")
         case nodes.BinExpr(operator=sign) if sign in _ARITHMETIC and any(map(_is_no_number, (node.left, node.right))):
             raise _refusal(node, f"{sign} on texts or lists (join texts with ~)")
         case nodes.Call(node=callee) if not isinstance(callee, nodes.Name | nodes.Getattr):

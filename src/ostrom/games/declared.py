@@ -73,7 +73,7 @@ def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]
         chosen = {key: list(value) if isinstance(value, tuple) else value for key, value in params}
         values = {key: chosen[key] for key in usual}
         if chosen["strict"]:
-            stated = ", ".join(f"{key}={_shown(value)}" for key, value in values.items())
+            stated = ", ".join(f"{key}={_as_text(value)}" for key, value in values.items())
             for condition, words in declaration["strict"].items():
                 require(name, bool(evaluate(condition, values)), words, stated)
         return game_from_mapping({**facts, "payoffs": _filled(facts["payoffs"], values), "params": chosen}, name=name)
@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
     return tuple(map(float, value)) if isinstance(value, list | tuple) else float(value)
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return f"[{', '.join(map(shown, value))}]" if isinstance(value, list) else shown(value)
 
 

@@ -45,8 +45,6 @@ class FunctionGame(Game):
     theory: Theory | None = None
     theory_payoffs: tuple[float, ...] = ()
     best_total: float | None = None
-    landmarks: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers that theory names, by what they are: `ostrom show game` prints them."""
     cooperative: tuple[int | None, ...] = ()
     defective: tuple[int | None, ...] = ()
     roles: tuple[str, ...] = ()
@@ -55,6 +53,8 @@ class FunctionGame(Game):
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
     formula: Formula | ClaimFormula | None = None
+    landmarks: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers that theory names, by what they are: `ostrom show game` prints them."""
 
     def __post_init__(self) -> None:
         seats = len(self.actions)

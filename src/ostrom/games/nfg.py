@@ -124,7 +124,7 @@ class _Parser:
                 names = self._names("strategies")
                 strategies.append(tuple(name if name.strip() else str(i) for i, name in enumerate(names, 1)))
             elif self.token.kind == "word" and not strategies:
-                counts.append(self._whole("a number of strategies", least=1))
+                counts.append(self._integer("a number of strategies", least=1))
             else:
                 self._fail("numbers of strategies, or a list of names per player")
         if len(strategies or counts) != players:
@@ -149,7 +149,7 @@ class _Parser:
         self._mark("}")
         last = len(outcomes) - 1
         wanted = [f"outcome number {i} of {profiles}" for i in range(1, profiles + 1)]
-        return [outcomes[self._whole(what, least=0, most=last)] for what in wanted]
+        return [outcomes[self._integer(what, least=0, most=last)] for what in wanted]
 
     def _number(self, wanted: str) -> float:
         value = rational(self.token.value) if self.token.kind == "word" else None
@@ -160,7 +160,7 @@ class _Parser:
             self._mark(",")
         return value
 
-    def _whole(self, wanted: str, *, least: int, most: int = 10**9) -> int:
+    def _integer(self, wanted: str, *, least: int, most: int = 10**9) -> int:
         word = self.token.value
         wanted = f"{wanted} (a whole number from {least}{'' if most == 10**9 else f' to {most}'})"
         if len(word) >= 12 or not (word.isascii() and word.isdigit()) or not least <= int(word) <= most:

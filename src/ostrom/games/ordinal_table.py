@@ -60,7 +60,7 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
     problems: list[str] = []
     counts: Counter[int] = Counter()
     for place, row in enumerate(rows, 1):
-        number = _whole(row.get("game_number"))
+        number = _integer(row.get("game_number"))
         if number is None or not 1 <= number <= 144:
             problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")
             continue
@@ -77,15 +77,15 @@ def _faults(row: Row, game: OrdinalGame) -> list[str]:
     faults = []
     for names, right in ((_ROW, game.row), (_COL, game.col)):
         value = next((row[name] for name in names if name in row), None)
-        if value is not None and _whole(value) != right:
+        if value is not None and _integer(value) != right:
             faults.append(f"{names[0]} should be {right} (found {value!r})")
     family = next((row[name] for name in _FAMILY if name in row), None)
     if family is not None and str(family).strip().lower().replace(" ", "-").replace("_", "-") != game.family:
         faults.append(f"family should be {game.family} (found {family!r})")
-    row_cells = [_whole(row.get(name)) for name in CELLS]
+    row_cells = [_integer(row.get(name)) for name in CELLS]
     right_cells = [rank for pair in zip(game.seat1, game.seat2, strict=True) for rank in pair]
     wrong = [
-        f"{name} should be {right} (found {_said(row.get(name))})"
+        f"{name} should be {right} (found {_cell_text(row.get(name))})"
         for name, right, value in zip(CELLS, right_cells, row_cells, strict=True)
         if right != value
     ]
@@ -112,7 +112,7 @@ def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:
     return []
 
 
-def _whole(value: object) -> int | None:
+def _integer(value: object) -> int | None:
     try:
         number = float(str(value).strip())
     except ValueError:
@@ -120,5 +120,5 @@ def _whole(value: object) -> int | None:
     return int(number) if number.is_integer() else None
 
 
-def _said(value: object) -> str:
+def _cell_text(value: object) -> str:
     return "nothing" if value is None or value == "" else str(value)

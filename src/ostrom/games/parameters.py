@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from ostrom.ground.errors import GameError
-from ostrom.ground.parameters import Ge, Le, Length, Number, Whole, rule_of
+from ostrom.ground.parameters import Ge, Le, Length, NoFraction, Number, rule_of
 
 Pair = Annotated[Sequence[Number], Length(2, "two numbers, seat 1 and seat 2")]
 """What two seats are paid."""
-Seats = Annotated[float, Whole(), Ge(2), Le(16)]
+Seats = Annotated[float, NoFraction(), Ge(2), Le(16)]
 """The seats of a game that has a table of payoffs."""
-ManySeats = Annotated[float, Whole(), Ge(2), Le(1000)]
+ManySeats = Annotated[float, NoFraction(), Ge(2), Le(1000)]
 """The seats of a game by a rule."""
 
 
@@ -29,7 +29,7 @@ def number(game: str, name: str, value: Any) -> float:
 
 def whole(game: str, name: str, value: Any, *, least: int, most: int) -> int:
     """A whole number between two bounds; 3.0 counts as 3."""
-    return int(_allowed(game, name, value, Annotated[float, Whole(), Ge(least), Le(most)]))
+    return int(_allowed(game, name, value, Annotated[float, NoFraction(), Ge(least), Le(most)]))
 
 
 def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:

@@ -118,7 +118,7 @@ class TensorGame(Game):
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
         self.words.check(self.name, self.actions)
         if self.told is not None:
-            object.__setattr__(self, "told", self._checked_told(np.array(self.told, dtype=np.float64)))
+            object.__setattr__(self, "told", self._check_stated(np.array(self.told, dtype=np.float64)))
         if self.formula is not None and not all(self.formula.fits(self.payoffs, seat) for seat in range(seats)):
             raise GameError(f"game {self.name}: the formula does not give the payoffs")
 
@@ -135,7 +135,7 @@ class TensorGame(Game):
             return self
         return replace(self, actions=(self.formerly,) * self.seats, formerly=())
 
-    def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _check_stated(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
         """What seats are told: finite, and never wrong about the reader's own payoffs."""
         import numpy as np
 

@@ -36,17 +36,23 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.reporting.command:report",
             "Write the report of a run: one HTML page that opens offline.",
         ),
-        "validate": ("ostrom.cli.commands.validate:validate_file", "Check a file from end to end and say what it is."),
+        "validate": (
+            "ostrom.cli.commands.validate:validate_file",
+            "Before playing: is this file right, and what will it take?",
+        ),
     },
     "Ask": {
         "estimate": ("ostrom.cli.commands.estimate:estimate", "Estimate a measure: a mean, a difference or a slope."),
-        "test": ("ostrom.cli.commands.estimate:test", "Test whether a measure differs between the levels of a factor."),
+        "test": (
+            "ostrom.cli.commands.estimate:test",
+            "Does a measure differ between the levels of a factor? A p-value.",
+        ),
         "compare": (
             "ostrom.features.comparing.command:compare",
             "Compare a run with published figures, or with another run.",
         ),
         "pool": ("ostrom.features.pooling.command:pool", "Pool runs of one study by several labs: a mean over labs."),
-        "gate": ("ostrom.features.gates.command:gate", "Judge statements about a run: pass, fail or undecided."),
+        "gate": ("ostrom.features.gates.command:gate", "Is a model good enough? Statements: pass, fail or undecided."),
         "power": ("ostrom.features.power.command:power", "Say how many seeds a study needs to find a difference."),
         "register": (
             "ostrom.features.registering.command:register",
@@ -88,7 +94,7 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "check": (
             "ostrom.features.checking.command:check",
-            "Check a run from end to end: every seal, every match replayed.",
+            "After playing: is this run intact? Every seal, every match.",
         ),
     },
     "more": {

@@ -62,7 +62,7 @@ class Finite:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class NoFraction:
     """A float without a fraction: 3.0 is allowed as 3 is, and the part makes an ``int`` of it."""
 
 
@@ -184,7 +184,7 @@ def _either(rules: Sequence[Rule | None]) -> Rule | None:
 
 
 def _number(kind: type, marks: Sequence[Any]) -> Rule:
-    integral = kind is int or Whole() in marks
+    integral = kind is int or NoFraction() in marks
     bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, Ge | Gt | Le | Lt)}
     finite = Finite() in marks
 

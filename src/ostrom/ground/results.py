@@ -149,11 +149,17 @@ class TableRows(list[dict[str, Any]]):
 
 
 def html_of(document: Mapping[str, Any]) -> str:
-    """Plain facts as one table, and a table for every list of rows."""
+    """Plain facts as one table, all mappings as the rows of another, and a table for every list of rows.
+
+    >>> html_of({"likely": {"calls": 2}, "at_most": {"calls": 4}})
+    '<table><tr><th></th><th>calls</th></tr><tr><td>likely</td><td>2</td></tr><tr><td>at_most</td><td>4</td></tr></table>'
+    """
     tables = {key: value for key, value in document.items() if _is_rows(value)}
-    facts = {key: value for key, value in document.items() if key not in tables}
+    mappings = [{"": key, **value} for key, value in document.items() if isinstance(value, Mapping) and value]
+    facts = {key: value for key, value in document.items() if key not in {*tables, *(row[""] for row in mappings)}}
     rows = "".join(f"<tr><th>{escape(str(key))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items())
     parts = [f"<table>{rows}</table>"] if rows else []
+    parts += [html_table(mappings)] if mappings else []
     parts += [f"<b>{escape(str(key))}</b>{html_table(value)}" for key, value in tables.items()]
     return "".join(parts)
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, dataclass_transform
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
 Source = TypeVar("Source")
-MOST_KEPT = 1000
+MOST_CACHED = 1000
 
 
 class Derived(Generic[Source, T]):
@@ -19,19 +19,19 @@ class Derived(Generic[Source, T]):
     True
     """
 
-    __slots__ = ("_kept", "_make")
+    __slots__ = ("_cache", "_make")
 
     def __init__(self, make: Callable[[Source], T]) -> None:
         self._make = make
-        self._kept: dict[int, tuple[Source, T]] = {}
+        self._cache: dict[int, tuple[Source, T]] = {}
         """By the identity of the object, which stays its own for as long as it is held here."""
 
     def __call__(self, source: Source) -> T:
-        cached = self._kept.get(id(source))
+        cached = self._cache.get(id(source))
         if cached is None:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            cached = self._kept[id(source)] = (source, self._make(source))
+            if len(self._cache) >= MOST_CACHED:
+                self._cache.clear()
+            cached = self._cache[id(source)] = (source, self._make(source))
         return cached[1]
 
 

@@ -272,10 +272,10 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
     return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
 
 
-Asked: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
+AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
 
 
-def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
+def relay(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
     """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
     due = next(play)
     while True:

@@ -99,12 +99,12 @@ class OneShotControl(Mechanism):
         if self.control == "induced":
             self._played(game)
         elif self.control == "length":
-            self._told(game)
+            self._rules_facts(game)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask every seat once."""
         played = self._played(game)
-        facts = self._told(game)
+        facts = self._rules_facts(game)
         answers = yield [act(View(played, seat, self.name, facts=facts)) for seat in range(game.seats)]
         profile = profile_of(played, answers)
         payoffs, expected = played.payoff(profile), expected_payoffs(played, answers)
@@ -127,7 +127,7 @@ class OneShotControl(Mechanism):
             )
         return induced
 
-    def _told(self, game: Game) -> Mapping[str, Any]:
+    def _rules_facts(self, game: Game) -> Mapping[str, Any]:
         """For a text of the same length: whose rules it is as long as, and what those rules would speak of."""
         if self.control != "length":
             return {}

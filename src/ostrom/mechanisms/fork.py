@@ -7,7 +7,7 @@ from typing import Any, cast
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Asked, Mechanism, UnderRules, relay
+from ostrom.mechanisms.base import AskSteps, Mechanism, UnderRules, relay
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 
 
@@ -26,7 +26,7 @@ class Branched(UnderRules):
         # The rules only ever draw, which is all that the stand-in offers.
         play, steps = self.rules.play(game, cast("Streams", chance)), count()
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             if next(steps) == self.step:
                 chance.now = streams
             return (yield due)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import Around, AskSteps, Mechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 RECOGNISE = "recognise"
@@ -33,7 +33,7 @@ class Recognised(Around):
         """Play to the end, then ask all players at once, each from what it knew at its own last decision."""
         last, members = dict[int, Decision](), self.members(game)
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             last.update((one.player, one) for one in due if one.player < members)
             return (yield due)
 

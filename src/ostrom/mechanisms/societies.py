@@ -68,24 +68,24 @@ def record_of(
 class LazyFacts(Mapping[str, Any]):
     """Facts of which some are computed at first use: few of those who are asked look at a record."""
 
-    __slots__ = ("_computed", "_known")
+    __slots__ = ("_computed", "_facts")
 
     def __init__(self, known: dict[str, Any], computed: Mapping[str, Callable[[], Any]]) -> None:
-        self._known, self._computed = known, computed
+        self._facts, self._computed = known, computed
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._known and key in self._computed:
-            self._known[key] = self._computed[key]()
-        return self._known[key]
+        if key not in self._facts and key in self._computed:
+            self._facts[key] = self._computed[key]()
+        return self._facts[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._known, **self._computed})
+        return iter({**self._facts, **self._computed})
 
     def __len__(self) -> int:
-        return len({**self._known, **self._computed})
+        return len({**self._facts, **self._computed})
 
     def __contains__(self, key: object) -> bool:
-        return key in self._known or key in self._computed
+        return key in self._facts or key in self._computed
 
 
 def called(player: int, names: Sequence[str], reader: int) -> str:

@@ -19,7 +19,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
 from ostrom.ground.words import listed
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import Around, AskSteps, Mechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 from ostrom.mechanisms.rounds import form_of
 
@@ -135,7 +135,7 @@ class Stated(Around):
         """Let the rules ask; statements come before the first question of a round, and at the end."""
         reached, middle, views = 0, max(2, self.most_rounds(game) // 2 + 1), list[View]()
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             nonlocal reached, views
             views = [decision.view for decision in due]
             number = max(view.round for view in views)
@@ -208,7 +208,7 @@ class Predicted(Around):
         """Let the rules ask; predictions come before the actions that they are about."""
         reached = 0
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             nonlocal reached
             first = due[0]
             if first.kind == "act" and (not game.has_table or first.view.round > reached):

@@ -15,7 +15,7 @@ from ostrom.ground.errors import GameError, ParameterError, brief
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, seat_key, unpredicting
+from ostrom.mechanisms.base import Around, AskSteps, Mechanism, closed_object, relay, seat_key, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -239,7 +239,7 @@ class Talking(Around):
         """Let the rules ask; talk comes before the first question of a round."""
         floor = _Floor(self, game, streams)
 
-        def ask(due: list[Decision]) -> Asked:
+        def ask(due: list[Decision]) -> AskSteps:
             if floor.opens(due):
                 yield from floor.talk(due)
             return (yield [replace(d, view=floor.heard(d.player, d.view)) for d in due])

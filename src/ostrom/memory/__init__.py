@@ -1,7 +1,7 @@
 """Memories: which part of the past a seat is shown. Pure."""
 
 from ostrom.ground.registry import Registry
-from ostrom.memory.base import Frequency, Memory, Note, NoteDue, Shown
+from ostrom.memory.base import Frequency, Memory, MemoryView, Note, NoteDue
 
 memories: Registry[Memory] = Registry(
     "memory",
@@ -10,7 +10,7 @@ memories: Registry[Memory] = Registry(
     "ostrom.memories",
     folder="memories",
     table={
-        "asked": "ostrom.memory.notes:Asked",
+        "asked": "ostrom.memory.notes:NamedRounds",
         "curated": "ostrom.memory.notes:Curated",
         "forgetting": "ostrom.memory.recent:Forgetting",
         "forgiving": "ostrom.memory.recent:Forgiving",
@@ -22,4 +22,7 @@ memories: Registry[Memory] = Registry(
     code="ostrom.memory.function",
 )
 
-__all__ = ["Frequency", "Memory", "Note", "NoteDue", "Shown", "memories"]
+Shown = MemoryView
+"""The name of ``MemoryView`` before 2.0."""
+
+__all__ = ["Frequency", "Memory", "MemoryView", "Note", "NoteDue", "Shown", "memories"]

@@ -62,7 +62,7 @@ class Frequency:
 
 
 @value
-class Shown:
+class MemoryView:
     """What a seat is shown of the past."""
 
     rounds: Sequence[Round] = ()
@@ -91,7 +91,7 @@ class Memory(ABC):
     """The form of a note, as an example: its bounds depend on what has been played."""
 
     @abstractmethod
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:
         """What the seat is shown before it decides; ``notes`` are its own earlier notes, oldest first."""
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:  # noqa: ARG002

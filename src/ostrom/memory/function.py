@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.python_files import readable
 from ostrom.mechanisms.protocol import View
-from ostrom.memory.base import Draw, Memory, Note, Shown
+from ostrom.memory.base import Draw, Memory, MemoryView, Note
 
 
 class FunctionMemory(Memory):
@@ -30,7 +30,7 @@ class FunctionMemory(Memory):
         first, *rest = inspect.signature(function).parameters
         self._takes_view, self._draws = first == "view", "rng" in rest
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """What the function returns, checked: rounds that were played, in their order, or a text."""
         rounds = list(view.history)
         more = {"rng": draw(view.round, "function")} if self._draws else {}
@@ -38,10 +38,10 @@ class FunctionMemory(Memory):
             result = self.function(view if self._takes_view else rounds, **self.params, **more)
         except Exception as error:
             raise UsageError(f"memory {self.name}: {type(error).__name__}: {error}") from error
-        if isinstance(result, Shown):
+        if isinstance(result, MemoryView):
             return result
         if isinstance(result, str):
-            return Shown(note=result)
+            return MemoryView(note=result)
         places = {id(one): place for place, one in enumerate(rounds)}
         listed = list(result) if isinstance(result, list | tuple) else None
         order = None if listed is None else [places.get(id(one), -1) for one in listed]
@@ -50,7 +50,7 @@ class FunctionMemory(Memory):
                 f"memory {self.name}: a function that is a memory must return some of the rounds that it is given, in "
                 f"their order, or a text (returned {type(result).__name__})"
             )
-        return Shown(listed, gaps=True)
+        return MemoryView(listed, gaps=True)
 
 
 class AbsentMemory(Memory):
@@ -61,7 +61,7 @@ class AbsentMemory(Memory):
     def __init__(self, name: str) -> None:
         self.name = name  # type: ignore[misc]
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Refused."""
         raise StudyError(f"memory {readable(self.name)}: its Python code is not here, which playing on needs")
 

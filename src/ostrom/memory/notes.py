@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from ostrom.answers import Form, Record, Text
 from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
+from ostrom.memory.base import Draw, Memory, MemoryView, Note, NoteDue
 
 
 def round_numbers(name: str, most: int, allowed: Sequence[int] | int) -> Record:
@@ -27,7 +27,7 @@ def round_numbers(name: str, most: int, allowed: Sequence[int] | int) -> Record:
     )
 
 
-class Asked(Memory):
+class NamedRounds(Memory):
     """Show the rounds that the player names, at most ``k`` of them, before every decision anew.
 
     Naming them is a decision of its own (kind recall), taken without any round in view. While no more than
@@ -50,12 +50,12 @@ class Asked(Memory):
             return None
         return NoteDue(round_numbers("recall", self.k, played), played)
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The rounds that were named last."""
         if len(view.history) <= self.k:
-            return Shown(view.history, gaps=True)
+            return MemoryView(view.history, gaps=True)
         named = set(notes[-1].rounds) if notes else set()
-        return Shown([r for r in view.history if r.number in named], gaps=True)
+        return MemoryView([r for r in view.history if r.number in named], gaps=True)
 
     def most_lines(self, rounds: int) -> int:
         """At most ``k`` rounds are shown."""
@@ -89,9 +89,9 @@ class Curated(Memory):
             return None
         return NoteDue(round_numbers("keep", self.k, [r.number for r in left]), len(view.history), left)
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The rounds that were kept, and those played since, up to k of them."""
-        return Shown(self._left(view, notes)[-self.k :], gaps=True)
+        return MemoryView(self._left(view, notes)[-self.k :], gaps=True)
 
     def _left(self, view: View, notes: Sequence[Note]) -> list[Round]:
         """What was kept last, and all rounds since."""
@@ -134,11 +134,11 @@ class Summary(Memory):
             return None
         return NoteDue(Text(words=self.words), old, view.history[covered:old], last.text if last else None)
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The latest note and all rounds that it does not cover."""
         if not notes:
-            return Shown(view.history)
-        return Shown(view.history[notes[-1].covers :], note=notes[-1].text)
+            return MemoryView(view.history)
+        return MemoryView(view.history[notes[-1].covers :], note=notes[-1].text)
 
     def most_lines(self, rounds: int) -> int:
         """The rounds that no note covers, and about as many lines as the note has."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from ostrom.games.game import Game
 from ostrom.ground.parameters import Count, Ge, Share, checked
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.memory.base import Draw, Frequency, Memory, Note, Shown, no_cooperation
+from ostrom.memory.base import Draw, Frequency, Memory, MemoryView, Note, no_cooperation
 
 
 class Full(Memory):
@@ -20,9 +20,9 @@ class Full(Memory):
         """Every round stays."""
         return True
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The whole history."""
-        return Shown(view.history)
+        return MemoryView(view.history)
 
 
 class Window(Memory):
@@ -34,9 +34,9 @@ class Window(Memory):
     def __init__(self, k: Annotated[int, Ge(0)]) -> None:
         self.k = k
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The last k rounds of the history."""
-        return Shown(view.history[-self.k :] if self.k else (), span=self.k)
+        return MemoryView(view.history[-self.k :] if self.k else (), span=self.k)
 
     def most_lines(self, rounds: int) -> int:
         """At most k."""
@@ -58,11 +58,11 @@ class Forgetting(Memory):
     def __init__(self, rate: Share = 0.1, mode: Literal["drop", "decay"] = "decay", most: Count | None = None) -> None:
         self.rate, self.mode, self.most = float(rate), mode, most
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The rounds that are still there."""
         played = len(view.history)
         rounds = [r for i, r in enumerate(view.history) if draw(r.number, "forget").random() >= self.gone(played - i)]
-        return Shown(rounds[-self.most :] if self.most else rounds, gaps=True)
+        return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
         """All rounds, or the limit where there is one."""
@@ -93,11 +93,11 @@ class Forgiving(Memory):
     ) -> None:
         self.m, self.whose, self.most = m, whose, most
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """All recent rounds, and of the older ones those without a defection."""
         recent = len(view.history) - self.m
         rounds = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
-        return Shown(rounds[-self.most :] if self.most else rounds, gaps=True)
+        return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
         """All of them, up to the limit."""
@@ -130,11 +130,11 @@ class TallyMemory(Memory):
     def __init__(self, of: Literal["combinations", "players"] = "combinations") -> None:
         self.of = of
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Counts in the order of the actions; for players, in the order self, then by seat."""
         profiles = Counter(r.actions for r in view.history)
         if self.of == "combinations":
-            return Shown(counts=[Frequency(actions, times) for actions, times in sorted(profiles.items())])
+            return MemoryView(counts=[Frequency(actions, times) for actions, times in sorted(profiles.items())])
         seats = view.game.seats
         counts = [Frequency((), void)] if (void := profiles.pop((), 0)) else []
         for seat in sorted(range(seats), key=lambda s: (s != view.seat, s)):
@@ -143,4 +143,4 @@ class TallyMemory(Memory):
                 tally[actions[seat]] += times
             for action, times in sorted(tally.items()):
                 counts.append(Frequency(tuple(action if s == seat else None for s in range(seats)), times))
-        return Shown(counts=counts)
+        return MemoryView(counts=counts)

@@ -23,7 +23,7 @@ Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"
 INSPECT = "INSPECT"
 """Stands for whatever key Inspect AI finds in the environment for one of its providers."""
-_said: ContextVar[frozenset[tuple[str, Origin]]] = ContextVar("_said", default=frozenset())
+_granted: ContextVar[frozenset[tuple[str, Origin]]] = ContextVar("_granted", default=frozenset())
 ENTRIES = ("allow_keys", "environments")
 """What the configuration file may hold."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -36,7 +36,7 @@ def allow_key(variable: str, *hosts: str) -> None:
     >>> allow_key("LAB_KEY", "https://models.example.org")
     """
     pairs = {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts}
-    _said.set(_said.get() | pairs)
+    _granted.set(_granted.get() | pairs)
 
 
 def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
@@ -53,17 +53,17 @@ def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
                 pairs.add((OWN_VARIABLE, origin(url)))
             except ValueError:
                 continue  # opening the model says what is wrong with it
-    _said.set(frozenset(pairs))
+    _granted.set(frozenset(pairs))
 
 
 def said() -> list[tuple[str, Origin]]:
     """All that was said in this process, for workers elsewhere."""
-    return sorted(_said.get(), key=str)
+    return sorted(_granted.get(), key=str)
 
 
 def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
     """Take over what was said in another process."""
-    _said.set(frozenset(pairs))
+    _granted.set(frozenset(pairs))
 
 
 def variables() -> set[str]:
@@ -78,7 +78,7 @@ def may_send(variable: str, address: str) -> bool:
     return (
         place in _homes(variable)
         or (variable == OWN_VARIABLE and is_local(address))
-        or (variable, place) in _said.get()
+        or (variable, place) in _granted.get()
         or place in _configured().get(variable, ())
     )
 

@@ -32,7 +32,7 @@ NO_SIZE = CallSize()
 class PendingCall:
     """A call that is ready to be sent. It holds a slot from ``start`` until ``release``."""
 
-    __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "size", "took")
+    __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "rank", "size", "took")
 
     def __init__(self, release: Release | None = None) -> None:
         self._release_slot = release
@@ -42,6 +42,8 @@ class PendingCall:
         """When it was sent; 0 before that."""
         self.era = 0
         """The era of the limiter in which it was sent."""
+        self.rank = 0
+        """Its place among calls that wait for a slot: the number of its match."""
         self.size = NO_SIZE
         """What the budget reserves for it."""
         self.took: float | None = None

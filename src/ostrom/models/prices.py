@@ -104,7 +104,7 @@ def rates_of(model: str, table: Table | None = None) -> Rates | None:
     if table is not None and model in table:
         entry = table[model]
         return entry if isinstance(entry, Rates) else read_rates(entry, model=model)
-    return _known(model)
+    return _table_rates(model)
 
 
 def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
@@ -136,7 +136,7 @@ def load_prices(path: str | Path) -> dict[str, Rates]:
 
 
 @lru_cache(maxsize=1024)
-def _known(model: str) -> Rates | None:
+def _table_rates(model: str) -> Rates | None:
     if model.startswith(("http://", "https://")):
         return NOTHING if is_local(model) else None
     if model.partition("/")[0] in FREE:

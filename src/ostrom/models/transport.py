@@ -160,7 +160,7 @@ class Transport:
             self._enter(loop)
         now = loop.time()
         deadline = now + (self.timeout if pending.timeout is None else pending.timeout)
-        connection = self._kept(now - KEEP_ALIVE)
+        connection = self._idle_connection(now - KEEP_ALIVE)
         if connection is not None:
             self._send(payload, pending, connection, deadline)
         else:
@@ -240,7 +240,7 @@ class Transport:
             way = "" if proxy is None else f" through the proxy {proxy.place}"
             raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
 
-    def _kept(self, since: float) -> Connection | None:
+    def _idle_connection(self, since: float) -> Connection | None:
         """Take the idle connection that was used last, if it is usable and was used after ``since``."""
         while self._idle:
             connection = self._idle.pop()

@@ -69,11 +69,11 @@ def list_people(
             for v in records.visits()
         ]  # fmt: skip
     heads = ["code", "cell", "end", "points", "missed", "base", "bonus", "paid", *(["id"] if ids else []), "joined"]
-    cells = [[_shown(row, head) for head in heads] for row in rows]
+    cells = [[_cell(row, head) for head in heads] for row in rows]
     return Output(rows, [TextTable(how_many(len(rows), "person"), heads, cells)])
 
 
-def _shown(row: dict[str, Any], head: str) -> str:
+def _cell(row: dict[str, Any], head: str) -> str:
     value = row[head]
     if head == "joined":
         return "erased" if value is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(value))

@@ -134,7 +134,7 @@ def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | I
 def _mixture(form: Mixture, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
     parts: dict[str, int] = {}
     for i, option in enumerate(form.options):
-        number = _whole(sent.get(f"f{i}", ""))
+        number = _integer(sent.get(f"f{i}", ""))
         if number is None or not 0 <= number <= (form.caps or {}).get(option, 100):
             return Invalid(f"{labels[option]}: a whole number from 0 to {(form.caps or {}).get(option, 100)}")
         parts[option] = number
@@ -185,12 +185,12 @@ def _scalar(name: str, key: str, schema: Mapping[str, Any], sent: Sent) -> Any:
 
 def _part(schema: Mapping[str, Any], text: str) -> Any:
     if "enum" in schema:
-        index = _whole(text)
+        index = _integer(text)
         return schema["enum"][index] if index is not None and 0 <= index < len(schema["enum"]) else None
     if schema["type"] == "boolean":
         return {"yes": True, "no": False}.get(text)
     if schema["type"] == "integer":
-        return _whole(text)
+        return _integer(text)
     if schema["type"] == "number":
         try:
             number = float(text)
@@ -209,7 +209,7 @@ def _text(text: str, form: Text) -> Read | Invalid:
     return Read(text)
 
 
-def _whole(text: str) -> int | None:
+def _integer(text: str) -> int | None:
     text = text.strip()
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 12 else None
@@ -254,10 +254,10 @@ def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
 
 def _answered(question: Question, text: str) -> Any:
     if question.options:
-        index = _whole(text)
+        index = _integer(text)
         return question.options[index] if index is not None and 0 <= index < len(question.options) else None
     if question.number is not None:
-        number = _whole(text)
+        number = _integer(text)
         fits = number is not None and question.number.low <= number <= question.number.high
         return number if fits else None
     return text if len(text) <= (question.free or 0) else None

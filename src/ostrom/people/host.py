@@ -388,9 +388,9 @@ class Host:
         return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
 
     def _missed(self, entry: Open) -> Answer:
-        return Answer(None, "missed", facts=self._kept(self.visit_at(entry.unit, entry.player), entry))
+        return Answer(None, "missed", facts=self._timing_facts(self.visit_at(entry.unit, entry.player), entry))
 
-    def _kept(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
+    def _timing_facts(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
         seen_at = None if entry.shown is None else live.offset(entry.shown)
         facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
@@ -413,7 +413,7 @@ class Host:
                 await self.register.flush()
             finally:
                 entry.claimed = False
-        answer = Answer(value, "person", facts={**self._kept(live, entry), **facts})
+        answer = Answer(value, "person", facts={**self._timing_facts(live, entry), **facts})
         if not self.inbox.settle(entry, answer):
             return False
         live.resumed, live.result = False, None if entry.unit % self.plan.stride == 0 else live.result

@@ -19,7 +19,7 @@ from ostrom.engine.plan import Unit
 from ostrom.framing import Prompt
 from ostrom.games.amounts import Options
 from ostrom.mechanisms.protocol import Decision, Round
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +117,7 @@ class Open:
     """The words of the situation and the labels of the options, in a match."""
     fields: str = ""
     """What the fields of a stated strategy are about; empty for other decisions, whose fields need no explanation."""
-    past: Shown | None = None
+    past: MemoryView | None = None
     """What the person's memory shows of the past."""
     labels: tuple[Options, ...] = ()
     """Labels of every seat's actions, in a match."""

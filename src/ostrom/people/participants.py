@@ -106,7 +106,7 @@ class Participants:
             invited = self.reader.invited(dict(params)) if params else None
             other = None if invited is None else self.host.known_as(self.reader.source.name, invited.external)
             if invited is None or other is live:
-                await self._taken_up(live)
+                await self._wait_until_resumed(live)
                 return self._draw(request, live) if not params else RedirectResponse("/", 303)
         return self._start(request, params)
 
@@ -155,7 +155,7 @@ class Participants:
         form = await self.gatekeeper.form(request)
         if live is None:
             raise Refused(403, words(self._language(request)).no_invitation)
-        await self._taken_up(live)
+        await self._wait_until_resumed(live)
         entry = self.host.now_at(live)
         if entry is None or form.get("place") != entry.place:
             return self._answered(request, live, notice=words(live.language).stale)
@@ -167,7 +167,7 @@ class Participants:
         return self._answered(request, live)
 
     @staticmethod
-    async def _taken_up(live: LiveVisit) -> None:
+    async def _wait_until_resumed(live: LiveVisit) -> None:
         """Wait for a visit that is being taken up: the server has just started, and an answer must not be lost."""
         if live.version == 0:
             await live.news(0, BACK)

@@ -17,7 +17,7 @@ from ostrom.ground.files import plain, read_plain
 from ostrom.people.schema import Pay
 
 PENNY = Decimal("0.01")
-WHOLE = ("done", "no_partner")
+PAID_IN_FULL = ("done", "no_partner")
 """Ends at which the base is paid."""
 NOTHING = ("declined", "full", "finished_before")
 """Ends before anything was earned."""
@@ -31,7 +31,7 @@ def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
     >>> due(Pay(base="3.00", per_point="0.01", at_most="2.00"), "done", 157)
     (Decimal('3.00'), Decimal('1.57'))
     """
-    base = pay.base if end in WHOLE else Decimal(0)
+    base = pay.base if end in PAID_IN_FULL else Decimal(0)
     if end in NOTHING:
         return base.quantize(PENNY), Decimal(0).quantize(PENNY)
     bonus = max(Decimal(0), Decimal(str(round(points, 6))) * pay.per_point)

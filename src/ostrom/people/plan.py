@@ -237,7 +237,7 @@ class PeoplePlan(StudyPlan):
             if seat != self.persons(cell, key)[0]
         )
         values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
-        return Values({name: _said(value) for name, value in values.items() if value is not None}, kinds)
+        return Values({name: _as_words(value) for name, value in values.items() if value is not None}, kinds)
 
     def check_texts(self) -> None:
         """Refuse texts that ask for values which are not there, or claim what is so in no cell."""
@@ -392,13 +392,13 @@ class PeoplePlan(StudyPlan):
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """One match of every game in every cell, and what its players prepare."""
-        return ((unit, configs) for number in range(self.cells) for unit, configs in self._asked_in(number))
+        return ((unit, configs) for number in range(self.cells) for unit, configs in self._units_in(number))
 
     def matches_in(self, number: int) -> Iterator[Unit]:
         """One match of every game in a cell."""
-        return (unit for unit, _ in self._asked_in(number) if unit.kind == "match")
+        return (unit for unit, _ in self._units_in(number) if unit.kind == "match")
 
-    def _asked_in(self, number: int) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def _units_in(self, number: int) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         for key in self.people_of(number).order:
             cell = self.variant(number, key)
             players = cell.seatings[0]
@@ -417,7 +417,7 @@ class PeoplePlan(StudyPlan):
             yield unit, [seated.config for seated in players]
 
 
-def _said(value: Any) -> str:
+def _as_words(value: Any) -> str:
     """A value as a text says it: money as it is written, numbers without a tail of zeros."""
     if isinstance(value, Decimal):
         return f"{value:.2f}" if value == round(value, 2) else f"{value.normalize():f}"

@@ -182,10 +182,10 @@ class Records:
             ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
             ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
             ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
-            ("personal data is erased when people.keep is over", len(codes), self._kept_too_long()),
+            ("personal data is erased when people.keep is over", len(codes), self._overdue_text()),
         ]  # fmt: skip
 
-    def _kept_too_long(self) -> str:
+    def _overdue_text(self) -> str:
         old = self.overdue()
         if not old:
             return ""

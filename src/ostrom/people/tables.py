@@ -143,7 +143,7 @@ class PeopleTables:
         matches = [
             a.value for d, a in pairs if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
         ]
-        timings = [a.facts or {} for _, a in pairs] + self._kept_in_matches(visit)
+        timings = [a.facts or {} for _, a in pairs] + self._answer_timings(visit)
         quizzes = [a.value for d, a in pairs if d.kind == "quiz" and a.reading == "person"]
         missed = sum(int(m["missed"]) for m in matches)
         row: Row = {
@@ -177,7 +177,7 @@ class PeopleTables:
         row |= {column: by_survey.get(survey, {}).get(name) for column, (survey, name, _) in self.surveys.items()}
         return row
 
-    def _kept_in_matches(self, visit: int) -> list[Mapping[str, Any]]:
+    def _answer_timings(self, visit: int) -> list[Mapping[str, Any]]:
         """What was kept with the person's answers in matches."""
         facts: list[Mapping[str, Any]] = []
         for seat in self.plan.book.visits[visit].seats.values():

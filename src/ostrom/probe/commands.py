@@ -14,6 +14,7 @@ from ostrom.cli.ending import exit_code, forecast_data, forecast_text, spent_dat
 from ostrom.cli.options import BUDGET, DryRun, PlayOptions, Runs, standing_of, with_play_options
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.ground.errors import ModelError, UnknownName, UsageError
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.probe.regression import Item, Regression, ReplyFile
@@ -80,6 +81,8 @@ def corpus(
             lines = ["the corpus is not written: judges have not scored every reply"]
             lines += trouble(error.result, " and asks again what failed")
             return Output(messages=lines, code=exit_code(error.result))
+        if not selection.stages[0].kept and not selection.stages[0].dropped:
+            raise UsageError(f"{', '.join(run)}: has no finished match with a reply of a model to select from")
         facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
         registered = standing_of(*open_runs)
     least = {"forward": forward, "quality": quality, "specificity": specificity}
@@ -150,7 +153,7 @@ def _forecast(probing: Probing, arm: Any, rules: Any) -> Output:
         for plan, bound in forecast
         for item in forecast_text(
             f"{plan.run.name}/{plan.name}",
-            {"replies": len(plan.corpus), "scores due": bound.matches},
+            f"{how_many(len(plan.corpus), 'reply')}, {how_many(bound.matches, 'score')} due",
             bound,
             plan.budget,
         )

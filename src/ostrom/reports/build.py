@@ -1,6 +1,6 @@
 """Build the report of a run: choose and draw the panels, write figures and tables, then the page.
 
-A single chart can also be written as a file of its own: SVG, PNG, or a page that opens offline.
+A single chart can also be written as a file of its own: PDF, SVG, PNG, or a page that opens offline.
 """
 
 import shutil
@@ -24,8 +24,8 @@ from ostrom.reports.answers import ReportAnswers, answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
-from ostrom.reports.declared import panel_name, panel_of, panels
-from ostrom.reports.figures import RenderedChart, both_widths, need_extras, render, spec_of
+from ostrom.reports.declared import panel_name, panel_of, shown_with
+from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -62,24 +62,28 @@ def build_report(
     safe: bool = False,
     intervals: bool = False,
     home: Path | None = None,
+    added: Sequence[Spec] = (),
 ) -> Report:
     """Write ``report/index.html`` with figures and tables beside it.
 
-    ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
-    an error box on the page and its reason in the result. With ``safe`` no text in a CSV file can be taken for a
-    formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with ``intervals`` they
-    show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
+    ``wanted`` are panels as the study names them; without it, those of the study; ``added`` stand before them. A
+    panel that fails leaves an error box on the page and its reason in the result. With ``safe`` no text in a CSV file
+    can be taken for a formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with
+    ``intervals`` they show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
     """
     need_extras()
+    if not data.rows.get("matches") and not data.rows.get("visits"):
+        raise UsageError(
+            f"{data.name}: no match has ended, so there is nothing to report ({data.so_far or 'none is planned'})"
+        )
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-        if data.rows.get("visits"):  # who took part stands on the page, whether or not the study names it
-            named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
-            wanted = [*(name for name in panels.names() if name.startswith("people_") and name not in named), *wanted]
+        named = {"" if is_chart(spec) else panel_name(spec) for spec in wanted}
+        wanted = [*(name for name in shown_with(data.rows) if name not in named), *wanted]
     before = INTERVALS.set(intervals)
     try:
         with ReportFiles(data, safe=safe, home=home) as context:
-            return _built(context, data, wanted)
+            return _built(context, data, [*added, *wanted])
     finally:
         INTERVALS.reset(before)
 
@@ -211,7 +215,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         for figure in drawn.figures:
             file = self._name("figures", f"{prefix} {figure.name}")
             caption = f"{figure.caption} {self.made_of}".strip()
-            picture = self._renderer.draw(spec_of(figure.chart), f"{section.id}-{file}")
+            picture = self._renderer.draw(*both_specs(figure.chart, figure.canvas), f"{section.id}-{file}")
             placeholder = ShownFigure(Markup(""), caption, figure.alt, file)
             section.figures.append(placeholder)
             self._pictures.append((section, placeholder, picture))
@@ -225,13 +229,14 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         """Put every picture into its place, before the page is made; one that cannot be drawn is an error there."""
         for section, placeholder, picture in self._pictures:
             try:
-                svg, png, page = picture()
+                drawn = picture()
             except Exception as error:
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            self.files[f"figures/{placeholder.file}.svg"], self.files[f"figures/{placeholder.file}.png"] = svg, png
-            section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=page)
+            kinds = ("svg", "png", "pdf")
+            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
+            section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
@@ -291,7 +296,7 @@ def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
     return [*(spec for name, spec in named if name not in own), *rest]
 
 
-KINDS = (".svg", ".png", ".html")
+KINDS = (".pdf", ".svg", ".png", ".html")
 
 
 def check_chart_file(path: Path) -> None:
@@ -303,15 +308,54 @@ def check_chart_file(path: Path) -> None:
     need_extras()
 
 
+def draw_charts(
+    data: RunData, specs: Sequence[Spec], out: Path, *, safe: bool = False, intervals: bool = False
+) -> list[Path]:
+    """Write charts into a file, or each as PDF, SVG, PNG and tables into a folder; gives the files."""
+    before, names_in_use, files = INTERVALS.set(intervals), set[str](), dict[Path, str | bytes]()
+    try:
+        for spec in specs:
+            panel = panel_of(spec, key="chart", file="--chart")
+            drawn = panel.draw(data)
+            if not drawn.figures and (out.suffix or not drawn.tables):
+                raise UsageError(f"{panel.title}: nothing to draw. {' '.join(drawn.notes)}".strip())
+            if out.suffix:
+                if len(drawn.figures) > 1:
+                    raise UsageError(f"--out {out}: {panel.title} has {len(drawn.figures)} figures; name a folder")
+                figure = replace(drawn.figures[0], caption=f"{drawn.figures[0].caption} {in_captions(data)}".strip())
+                table = drawn.tables[0] if drawn.tables else Table(figure.name, [], [])
+                write_chart_file(
+                    out, figure, table, kicker=f"Run {data.folder.name}", title=panel.title,
+                    heading=panel.title, about=" ".join(drawn.notes),
+                )  # fmt: skip
+                return [out]
+            for figure in drawn.figures:
+                svg, png = render(figure.chart, figure.canvas)
+                place = out / file_name(figure.name, names_in_use)
+                for suffix, content in ((".pdf", as_pdf(svg)), (".svg", svg), (".png", png)):
+                    files[place.with_name(place.name + suffix)] = content
+            for table in drawn.tables:
+                files[out / f"{file_name(f'{table.name}-table', names_in_use)}.csv"] = as_csv(table, safe=safe)
+        refuse_link(out).mkdir(parents=True, exist_ok=True)
+        for path, content in files.items():
+            _write(refuse_link(path), content)
+    except OSError as error:
+        raise UsageError(f"{out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        INTERVALS.reset(before)
+    return list(files)
+
+
 def write_chart_file(
     path: Path, figure: Figure, table: Table, *, kicker: str, title: str, heading: str, about: str
 ) -> None:
     """Write a figure; a page has its table and what it says beside it under a ``heading``."""
-    svg, png = render(figure.chart)
-    data = svg.encode() if path.suffix.lower() == ".svg" else png
-    if path.suffix.lower() == ".html":
+    kind = path.suffix.lower()
+    svg, png = render(figure.chart, figure.canvas)
+    data = as_pdf(svg) if kind == ".pdf" else svg.encode() if kind == ".svg" else png
+    if kind == ".html":
         section = Section("figure", heading)
-        markup = both_widths(figure.chart, "f", svg)
+        markup = both_widths(figure.chart, "f", figure.canvas)
         section.figures.append(ShownFigure(markup, figure.caption, figure.alt, ""))
         section.tables.append(shown_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()

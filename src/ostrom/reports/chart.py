@@ -5,8 +5,9 @@ A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or
 ``ostrom.charts``. What cannot be declared is a panel in Python (``ostrom.reports.panel``).
 """
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,16 +16,20 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.population import ALL, asked_agents, averaged_words
 from ostrom.analysis.units import Observations, observations
 from ostrom.data.rundata import RunData
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.words import PLURALS, how_many
-from ostrom.reports.cells import drawn_values, marks_told, why_nothing
+from ostrom.reports.canvas import WIDE, Canvas
+from ostrom.reports.cells import drawn_values, levels_met, marks_told, why_nothing
+from ostrom.reports.files import file_name
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import listed, pretty, upper
+from ostrom.reports.words import labels, listed, pretty, upper, written
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
+MOST_FACETS, MOST_LEVELS, MOST_ESTIMATES = 36, 200, 20_000
+"""A chart with more than this is no picture that anybody can read, and takes minutes to draw."""
 
 
 class Chart(Panel):
@@ -35,7 +40,8 @@ class Chart(Panel):
     matches, ``balance`` names columns whose levels count the same, ``file`` is the name of the files. ``bands: sd``
     draws one standard deviation over matches to either side of a mean, as papers do, instead of its interval.
     ``agents`` is ``all`` or names agents (otherwise those that are studied); where there are several they are drawn
-    apart, unless ``mean_over_agents`` is true.
+    apart, unless ``mean_over_agents`` is true. ``labels`` maps a level, a column or the measure to how the chart writes
+    it; ``width`` and ``font_size`` are pixels of the picture and of its letters.
     """
 
     draws_spreads: ClassVar[bool] = False
@@ -60,7 +66,21 @@ class Chart(Panel):
         bands: Literal["interval", "sd"] = "interval",
         agents: str | Sequence[str] | None = None,
         mean_over_agents: bool = False,
+        labels: Mapping[str, str] | None = None,
+        width: float = WIDE.width,
+        font_size: float = WIDE.size,
     ) -> None:
+        if labels is not None and not (
+            isinstance(labels, Mapping) and all(isinstance(v, str) for v in labels.values())
+        ):
+            raise ValueError("labels must map names to texts, for example {alpha: GPT-4o, history_length: memory}")
+        if file is not None and (not isinstance(file, str) or file_name(file, set()) != file):
+            raise ValueError(f"file must be a name of letters, digits, _, . and -, without a folder (found {file!r})")
+        self.labels = {str(name): text for name, text in (labels or {}).items()}
+        for key, value, low, high in (("width", width, 200, 4000), ("font_size", font_size, 5, 60)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise ValueError(f"{key} must be a number of pixels from {low} to {high} (found {value!r})")
+        self.canvas = Canvas(width, font_size)
         self.agents, self.mean_over_agents = agents, mean_over_agents
         self.measure = measures.named(measure)
         self.x, self.y = _columns(x), _columns(y)
@@ -113,6 +133,29 @@ class Chart(Panel):
             return drawn_values(e)
         low, high = (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
         return {"mean": e.value, "low": low, "high": high, "points": None}
+
+    def named(self, values: Iterable[Any]) -> dict[Any, str]:
+        """How levels are written: by ``labels``, else short."""
+        return labels(values, own=self.labels)
+
+    def worded(self, name: str, otherwise: str | None = None) -> str:
+        """How a column or a measure is written."""
+        return self.labels.get(name) or otherwise or pretty(name)
+
+    @property
+    def axis(self) -> str:
+        """How the axis of the measure is called."""
+        return self.worded(self.measure.name, self.measure.title.lower())
+
+    def levels(self, data: RunData, column: str | None, cells: Sequence[Estimate]) -> dict[Any, str]:
+        """The levels of a column that estimates have and how they are written; one nameless where there is none."""
+        if column is None:
+            return {None: ""}
+        levels = levels_met(data, column, cells)
+        most = MOST_FACETS if column == self.facet else MOST_LEVELS
+        if len(levels) > most:
+            raise UsageError(f"{column}: has {len(levels)} levels, at most {most} can be drawn; pick some with where")
+        return self.named(levels)
 
     def by(self, data: RunData) -> list[str]:  # noqa: ARG002
         """The columns that results are split by in this run."""
@@ -169,6 +212,8 @@ class Chart(Panel):
         cells = self.estimates(data)
         if not cells:
             return Drawn(notes=[self._why_empty(data)])
+        if len(cells) > MOST_ESTIMATES:
+            raise UsageError(f"{self.title}: {len(cells)} estimates, at most {MOST_ESTIMATES}; pick some with where")
         by = self.by(data)
         name = self.file_name
         figures = []
@@ -176,7 +221,7 @@ class Chart(Panel):
             caption = " ".join(filter(None, (self.drawn_as(cells), rests_on(cells), averages(cells))))
             values = [e.value for e in cells]
             alt = f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
-            figures.append(Figure(name, chart, caption, alt))
+            figures.append(Figure(name, chart, caption, alt, self.canvas))
         sd = self.bands == "sd"
         rows = [
             [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in cells
@@ -194,7 +239,7 @@ class Chart(Panel):
         return Drawn(figures, [table], [*self.notes(cells), *filter(None, [] if figures else [averages(cells)])])
 
     @abstractmethod
-    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+    def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """The drawing of the estimates, or None where a table is enough."""
 
     def headline(self, cells: Sequence[Estimate]) -> str:
@@ -246,7 +291,7 @@ class Chart(Panel):
         what = self.measure.title
         if self.contrast is not None:
             ((factor, pair),) = self.contrast.items()
-            what = f"{what}: {pretty(pair)} ({pretty(factor)})"
+            what = f"{what}: {written(pair)} ({pretty(factor)})"
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
         return f"{what} by {listed(self.used)}" if self.used else what
@@ -289,4 +334,20 @@ def chart_spec(spec: Spec) -> dict[str, Any]:
     """The declaration of a chart as a specification of its kind."""
     if not isinstance(spec, Mapping) or "name" in spec:
         raise UsageError("report.panels: write either name (a panel) or chart (a declared chart), not both")
-    return {"name": spec["chart"], **{k: v for k, v in spec.items() if k != "chart"}}
+    declaration = {"name": spec["chart"], **{k: v for k, v in spec.items() if k != "chart"}}
+    keys = (
+        {"name", "chart", *chart_parameters(charts.get(declaration["name"]))}
+        if declaration["name"] in charts
+        else {*declaration}
+    )
+    for key in declaration:
+        if key not in keys:
+            raise UnknownName(f"key of chart {spec['chart']}", str(key), sorted(keys - {"name"}))
+    return declaration
+
+
+def chart_parameters(part: Any) -> dict[str, inspect.Parameter]:
+    """Those of the kind of chart and those that every chart takes, each once."""
+    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
+    parameters = [p for of in every for p in inspect.signature(of).parameters.values()]
+    return {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}

@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
+from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -102,8 +102,8 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": upper, "varied": varied,
-    "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
+    "upper": upper, "varied": varied, "written": written,
+    "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""
@@ -413,7 +413,7 @@ class PanelRegistry(Registry[Panel]):
     @cached_property
     def _files(self) -> dict[str, str]:
         places = super()._files
-        for package in ("ostrom.reports", *own_holders(), *replications().values()):
+        for package in _holders():
             for name in declared_panels(package):
                 place = f"{package}/{FILE}"
                 if name != "use" and places.setdefault(name, place) != place:
@@ -453,6 +453,21 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
             return {}
         raise error if isinstance(error, StudyError) else StudyError(str(error), file=place) from error
     return entries
+
+
+def _holders() -> list[str]:
+    """The packages that may declare panels."""
+    return ["ostrom.reports", *own_holders(), *replications().values()]
+
+
+def shown_with(rows: Mapping[str, int]) -> list[str]:
+    """The panels that every report has whose run has rows in their table (``shown_with: TABLE``)."""
+    return sorted(
+        name
+        for package in _holders()
+        for name, spec in declared_panels(package).items()
+        if rows.get(spec.get("shown_with", ""))
+    )
 
 
 panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.reports.marks import bars, curves, dots, import_altair, inline, tile_maps
+from ostrom.reports.marks import bars, curves, dots, scatter, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 
@@ -75,7 +75,6 @@ def _bars(
     tints: Mapping[str, str],  # noqa: ARG001
     tones: Mapping[str, str] | None = None,
     shares: bool = True,
-    stacked: bool = False,
     met: bool = False,
     parts: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
@@ -94,14 +93,7 @@ def _bars(
         place = parts.index(row["part_of"])
         drawn = {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
         facets.setdefault(row["facet"], []).append(drawn)
-    charts = []
-    for facet, of in facets.items():
-        order = list(labels or dict.fromkeys(row["label"] for row in of))
-        seen = {row["part"] for row in of}
-        used_tones = {part: tone for part, tone in tones.items() if part in seen or not met}
-        chart = bars(of, x=axis, parts=used_tones, labels=order, shares=shares)
-        charts.append(chart.properties(title=facet) if facet else chart)
-    return charts[0] if len(charts) == 1 and not stacked else import_altair().vconcat(*charts)
+    return bars(facets, x=axis, parts=tones, labels=labels, shares=shares, met=met)
 
 
 def _points(
@@ -109,25 +101,9 @@ def _points(
     tints: Mapping[str, str],
 ) -> Any:  # fmt: skip
     """Dots of one share against another; ``facet`` is their shape, where there are several."""
-    alt, tones = import_altair(), {name: tints[name] for name in series}
-    values = [{legend: row["series"], shapes: row["facet"], "x": row["x"], "y": row["mean"]} for row in rows]
-    several = len({row["facet"] for row in rows}) > 1
-    share = alt.Scale(domain=[0, 1])
-    return (
-        alt.Chart(inline(values))
-        .mark_point(filled=True, size=60, opacity=0.85)
-        .encode(
-            x=alt.X("x:Q", title=x_title, scale=share),
-            y=alt.Y("y:Q", title=axis, scale=share),
-            color=alt.Color(
-                f"{legend}:N",
-                scale=alt.Scale(domain=list(tones), range=list(tones.values())),
-                legend=alt.Legend(title=legend) if len(tones) > 1 else None,
-            ),
-            shape=alt.Shape(f"{shapes}:N", legend=alt.Legend(title=shapes)) if several else alt.value("circle"),
-        )
-        .properties(width=420, height=280)
-    )
+    drawn = [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows]
+    tones = {name: tints[name] for name in series}
+    return scatter(drawn, x=x_title, y=axis, series=tones, legend=legend, shapes=shapes)
 
 
 KINDS: Mapping[str, Kind] = {

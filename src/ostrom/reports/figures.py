@@ -18,12 +18,9 @@ from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
-from ostrom.reports.narrow import ROOM, narrow_spec, narrower, without_limits
+from ostrom.reports.canvas import PHONE, WIDE, Canvas
 from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
-PAGE = 976
-"""The width of the page's column in pixels."""
-TRIES = 3
 SCALE = 2.0
 """Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""
 
@@ -33,7 +30,7 @@ TONES: Mapping[str, str] = {
     f'="{RULE}"': '="var(--rule)"',
     f'="{LINE}"': '="var(--line)"',
     '="white"': '="var(--paper)"',
-    f'="{PALETTE[-1].lower()}"': '="var(--grey)"',
+    f'="{PALETTE[6].lower()}"': '="var(--grey)"',
     f'="{MAIN.lower()}"': f'="var(--blue, {MAIN})"',
     **{
         f'="{tone}"': f'="var(--tone-{round(9 * i / (n - 1))}, {tone})"'
@@ -50,7 +47,6 @@ TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
 PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 LONG = re.compile(r"-?\d+\.\d{2,}")
 """A coordinate with more digits than can be seen."""
-VERSION = re.compile(r'"\$schema":"[^"]*/vega-lite/v(\d+\.\d+)')
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
@@ -63,17 +59,11 @@ HINT = "a report needs {}: pip install 'ostrom[report]'"
 
 def need_extras() -> None:
     """Say which package is missing before any work is done."""
-    for name in ("altair", "vl_convert", "duckdb", "polars"):
+    for name in ("vl_convert", "duckdb", "polars"):
         try:
             __import__(name)
         except ImportError:
             raise OstromError(HINT.format(name.replace("_", "-"))) from None
-
-
-def render(chart: Any) -> tuple[str, bytes]:
-    """A chart as SVG text and as PNG bytes, in the house style."""
-    svg = _svg(spec_of(chart), PAGE)
-    return svg, _png(svg)
 
 
 class RenderedChart(NamedTuple):
@@ -81,13 +71,26 @@ class RenderedChart(NamedTuple):
 
     svg: str
     png: bytes
-    shown: Markup
+    pdf: bytes
+    markup: Markup
 
 
-def picture(spec: dict[str, Any], prefix: str) -> RenderedChart:
-    """The picture of a specification; its ids in a page begin with ``prefix``."""
-    svg, png = render(spec)
-    return RenderedChart(svg, png, both_widths(spec, prefix, svg))
+def render(chart: Any, canvas: Canvas = WIDE) -> tuple[str, bytes]:
+    """A chart as SVG text and as PNG bytes, in the house style."""
+    svg = _svg(spec_of(chart, canvas))
+    return svg, _png(svg)
+
+
+def as_pdf(svg: str) -> bytes:
+    """A drawing as a page of its own size, whose texts can be searched and copied."""
+    pdf: bytes = _converter().svg_to_pdf(svg)
+    return pdf
+
+
+def picture(wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> RenderedChart:
+    """The picture of both specifications of a chart; its ids in a page begin with ``prefix``."""
+    svg = _svg(wide)
+    return RenderedChart(svg, _png(svg), as_pdf(svg), _shown(svg, wide, narrow, prefix))
 
 
 def _converter() -> Any:
@@ -135,43 +138,39 @@ def _png(svg: str) -> bytes:
     return png
 
 
-def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
-    """A chart for a page: one SVG for wide screens (``wide``, where it is drawn already), one for phones."""
-    spec = spec_of(chart)
-    first = wide or _svg(spec, PAGE)
-    if _width(first) <= ROOM:
-        return Markup(for_page(first, prefix))
-    second = _svg(narrow_spec(spec), ROOM)
+def both_widths(chart: Any, prefix: str, canvas: Canvas = WIDE) -> Markup:
+    """A chart for a page: one SVG for wide screens and one for phones."""
+    wide, narrow = both_specs(chart, canvas)
+    return _shown(_svg(wide), wide, narrow, prefix)
+
+
+def both_specs(chart: Any, canvas: Canvas = WIDE) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The specifications of a chart for a canvas and for a phone."""
+    return spec_of(chart, canvas), spec_of(chart, Canvas(min(PHONE.width, canvas.width)))
+
+
+def _shown(svg: str, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> Markup:
+    if wide == narrow or _width(svg) <= PHONE.width:
+        return Markup(for_page(svg, prefix))
     return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
-        Markup(for_page(first, prefix)), Markup(for_page(second, f"{prefix}-n"))
+        Markup(for_page(svg, prefix)), Markup(for_page(_svg(narrow), f"{prefix}-n"))
     )
 
 
-def spec_of(chart: Any) -> dict[str, Any]:
-    """The specification of a chart, in the house style; one that is made already stays as it is."""
-    if isinstance(chart, dict):
-        return chart
-    # Altair has checked every part as it was built; checking the whole again doubles the time.
-    spec: dict[str, Any] = _printable(chart.to_dict(validate=False))
-    return {**spec, "config": config()}
+def spec_of(chart: Any, canvas: Canvas = WIDE) -> dict[str, Any]:
+    """The specification of a chart in the house style: of a drawing on a canvas, or of an Altair chart as it is."""
+    spec = chart.to_dict() if hasattr(chart, "to_dict") else chart(canvas) if callable(chart) else chart
+    return {**_printable(spec), "config": config(canvas.size)}
 
 
-def _svg(spec: dict[str, Any], room: int) -> str:
-    """A specification drawn; where it comes out wider than there is room, its scales give way."""
-    spec = without_limits(spec)
-    for _ in range(TRIES):
-        svg = _drawn(as_json(spec).decode())
-        if (over := _width(svg) - room) <= 1:
-            break
-        spec = narrower(spec, over)
-    return svg
+def _svg(spec: dict[str, Any]) -> str:
+    return _drawn(as_json(spec).decode())
 
 
-@lru_cache(2 * TRIES)
+@lru_cache(6)
 def _drawn(spec: str) -> str:
-    """A specification drawn as it is; both widths of one chart are kept, since a page often has it twice in a row."""
-    version = VERSION.search(spec)
-    svg: str = _converter().vegalite_to_svg(spec, vl_version=version[1] if version else None)
+    """A specification drawn; both widths of one chart are kept, since a page often has it twice in a row."""
+    svg: str = _converter().vegalite_to_svg(spec)
     return svg
 
 

@@ -1,15 +1,17 @@
 """Where cells go on a chart: which factor makes blocks, which makes rows, and what gets a colour."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
+from ostrom.reports.canvas import Drawing
 from ostrom.reports.cells import agents, agents_are_told_by_factors, drawn_values, varied
 from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.theme import MAIN, MOST_COLOURS, PALETTE
-from ostrom.reports.words import is_bare, labels, pretty
+from ostrom.reports.words import is_bare, labels, pretty, written
 
 JOINT = " · "
 
@@ -31,7 +33,7 @@ class Layout:
     """The column that has colours."""
 
 
-def lay_out(data: RunData, block: str | None = None) -> Layout:
+def lay_out(data: RunData, block: str | None = None, own: Mapping[str, str] | None = None) -> Layout:
     """A layout for the factors that vary; ``block`` is a factor that must make blocks if it varies."""
     factors, who = varied(data), agents(data)
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
@@ -39,18 +41,25 @@ def lay_out(data: RunData, block: str | None = None) -> Layout:
     coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
     distinct = coloured or len(who) == 1 or agents_are_told_by_factors(data)
     rows = rest if rest and distinct else [*rest, "agent"]
-    return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who))
+    return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who, own=own))
 
 
-def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
+def cell_label(key: Mapping[str, Any], names: Sequence[str], own: Mapping[str, str] | None = None) -> str:
     """What a row is called: values joined, with the factor's name where a bare value would say nothing.
+
+    ``own`` are labels of levels and factors.
 
     >>> cell_label({"style": "direct", "history_length": 4}, ["style", "history_length"])
     'direct · history length 4'
+    >>> cell_label({"style": "a_b", "k": 4}, ["style", "k"], {"a_b": "A", "k": "memory"})
+    'A · memory 4'
     """
-    self_naming = {name: isinstance(key[name], str) and not is_bare(key[name]) for name in names}
+    chosen = own or {}
+    self_naming = {
+        name: str(key[name]) in chosen or (isinstance(key[name], str) and not is_bare(key[name])) for name in names
+    }
     return JOINT.join(
-        labels([key[name]])[key[name]] if alone else f"{pretty(name)} {pretty(key[name])}"
+        labels([key[name]], own=own)[key[name]] if alone else f"{chosen.get(name) or pretty(name)} {written(key[name])}"
         for name, alone in self_naming.items()
     )
 
@@ -67,33 +76,29 @@ def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[s
 
 
 def dot_chart(
-    data: RunData, estimates: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None
-) -> Any:
+    data: RunData, estimates: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None,
+    own: Mapping[str, str] | None = None,
+) -> Drawing:  # fmt: skip
     """Dots with whiskers for the estimates of cells and agents."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    owners: dict[str, dict[str, tuple[Any, ...]]] = {}
+    rows = {tuple(one.key[name] for name in layout.rows): cell_label(one.key, layout.rows, own) for one in estimates}
+    times = Counter(rows.values())
     for one in estimates:
-        title = "" if layout.block is None else cell_label(one.key, [layout.block])
+        title = "" if layout.block is None else cell_label(one.key, [layout.block], own)
         identity = tuple(one.key[name] for name in layout.rows)
-        label = _own(owners.setdefault(title, {}), cell_label(one.key, layout.rows), identity)
+        label = rows[identity]
+        if times[label] > 1:  # two rows that read alike are written in full
+            label = JOINT.join(f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
         named = layout.names[one.key[layout.column]] if layout.coloured else ""
         groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
     series = tones(data, layout.column, layout.names) if layout.coloured else {"": MAIN}
     return dots(groups, axis=axis, series=series, domain=domain)
 
 
-def _own(owners: dict[str, tuple[Any, ...]], label: str, identity: tuple[Any, ...]) -> str:
-    """A label that no other row of the block has."""
-    candidate, count = label, 2
-    while owners.setdefault(candidate, identity) != identity:
-        candidate, count = f"{label} ({count})", count + 1
-    return candidate
-
-
 def named(*parts: Any) -> str:
     """Several names as one label.
 
     >>> named("public_goods", None, "ideal")
-    'public goods · ideal'
+    'public_goods · ideal'
     """
-    return JOINT.join(pretty(part) for part in parts if part not in (None, ""))
+    return JOINT.join(written(part) for part in parts if part not in (None, ""))

@@ -1,4 +1,4 @@
-"""The charts that panels share: dots with whiskers, curves with bands, bars and heat maps.
+"""The charts that panels share: dots with whiskers, curves with bands, bars, scatters and heat maps.
 
 A row may hold ``points``: the values of its matches, where they are too few for an interval. They are drawn as small
 rings with the mean as a tick.
@@ -7,62 +7,73 @@ rings with the mean as a tick.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
-from ostrom.reports.theme import DASHES, INK, LINE, MAIN, ON_DARK, ON_LIGHT, RULE, SHAPES, SIZE, colours, shades
+from ostrom.reports.canvas import Canvas, Drawing, Spec, drawing
+from ostrom.reports.theme import DASHES, GAP, INK, LINE, MAIN, ON_DARK, ON_LIGHT, RULE, SHAPES, colours, shades
 from ostrom.reports.words import is_bare
 
 Row = Mapping[str, Any]
-PAGE = 960
-"""The width of the page's column in pixels: charts fill it where they have something to fill it with."""
 MOST_PANELS = 24
 """The most small multiples in a figure; with more, a heat map is easier to read."""
-
-
 NARROWEST, WIDEST = 190, 620
 """The width of one scale in pixels."""
+PANEL, WIDEST_PANEL = 165, 560
+"""The width of a panel in pixels: the least with its axis, and the most without."""
 
 
-def import_altair() -> Any:
-    """Altair, imported when a chart is drawn."""
-    import altair as alt
-
-    return alt
-
-
-class InlineRows:
-    """Rows, or names, that Altair takes as they are: it walks through a list again for every layer and checks it."""
-
-    _schema: ClassVar[dict[str, str]] = {"type": "array"}
-
-    def __init__(self, rows: Iterable[Any]) -> None:
-        self._rows = list(rows)
-
-    def to_dict(self) -> list[Any]:
-        """The rows, for the specification of the chart."""
-        return self._rows
+def marks(
+    kind: str, encoding: Mapping[str, Any], rows: Iterable[Row] | None = None, *, where: str = "", **look: Any
+) -> Spec:
+    """Marks of one kind; without rows they show those of the view around them, ``where`` says which."""
+    return {
+        "mark": {"type": kind, **look},
+        "encoding": {channel: of for channel, of in encoding.items() if of is not None},
+        **({} if rows is None else {"data": {"values": list(rows)}}),
+        **({"transform": [{"filter": where}]} if where else {}),
+    }
 
 
-def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart."""
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False):
-        return import_altair().Data(values=InlineRows(rows))
+def quantity(field: str, **look: Any) -> Spec:
+    """A channel that shows numbers."""
+    return {"field": field, "type": "quantitative", **look}
 
 
-def text_width(text: str) -> int:
-    """About how many pixels a label takes."""
-    return round(6.7 * len(text))
+def nominal(field: str, **look: Any) -> Spec:
+    """A channel that shows names."""
+    return {"field": field, "type": "nominal", **look}
 
 
-def _named_axis(levels: Sequence[str], width: float) -> Any:
-    """The axis of a row of levels: numbers may leave some labels out, names keep all, tilted where they are long."""
-    if all(is_bare(level) for level in levels):
-        return {"grid": False, "labelOverlap": True}
-    steep = max(map(text_width, levels)) > width / len(levels)
-    return {"grid": False, "labelOverlap": False, "labelAngle": -40 if steep else 0, "labelLimit": 250}
+def tinted(field: str, tones: Mapping[str, Any], legend: Spec | None, **look: Any) -> Spec:
+    """A channel that gives every name its colour, or another look."""
+    return nominal(field, scale={"domain": [*tones], "range": [*tones.values()]}, legend=legend, **look)
+
+
+def view(
+    layers: Sequence[Spec], width: float, height: float, title: Any = None, rows: Iterable[Row] | None = None
+) -> Spec:
+    """Layers of marks on the same scales."""
+    return {
+        **({"title": title} if title else {}),
+        **({} if rows is None else {"data": {"values": list(rows)}}),
+        "layer": list(layers), "width": round(width), "height": round(height),
+    }  # fmt: skip
+
+
+def grid(views: Sequence[Spec], columns: int = 1, **look: Any) -> Spec:
+    """Views side by side and below each other."""
+    return views[0] if len(views) == 1 else {"concat": list(views), "columns": columns, **look}
+
+
+def above(canvas: Canvas, title: str, width: float) -> Spec | None:
+    """The title of a panel, in lines above its scales."""
+    return {"text": canvas.title(title, width, bold=True), "frame": "group"} if title else None
+
+
+def _height(width: float) -> float:
+    """How high a panel of a width is."""
+    return max(110, min(260, 75 + width / 3))
 
 
 def _singles(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -82,7 +93,13 @@ def _drawn_values(rows: Sequence[Row]) -> Iterator[float | None]:
         yield from (row["mean"], row["low"], row["high"], *ends, *(row.get("points") or ()))
 
 
+def _has(rows: Sequence[Row], field: str) -> bool:
+    return any(row.get(field) is not None for row in rows)
+
+
+@drawing
 def dots(
+    canvas: Canvas,
     groups: Mapping[str, Sequence[Row]],
     *,
     axis: str,
@@ -90,74 +107,65 @@ def dots(
     domain: Sequence[float] | None,
     zero: bool = False,
     legend: bool = True,
-) -> Any:
+) -> Spec:
     """Dots with whiskers, one block per group: rows need label, series, mean, low, high.
 
     ``series`` gives a colour to each name; with one name there is no legend. Without a domain every block has
     a scale of its own, which holds 0 if ``zero``.
     """
-    alt = import_altair()
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
-    label = min(300, max(text_width(row["label"]) for rows in groups.values() for row in rows)) + 20
+    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
     # Blocks share rows of the page as long as their scales can be read.
-    columns = max(1, min(_columns(len(groups)), 3, PAGE // (label + NARROWEST)))
-    width = min(WIDEST, PAGE // columns - label - 22)
+    columns, room = canvas.panels(min(len(groups), 3), beside.width + NARROWEST)
+    width = max(60, min(WIDEST, room - beside.width - canvas.size))
     shares, cut = share_ticks(v for rows in groups.values() for v in _drawn_values(rows))
     names = list(series)
-    charts = []
+    key = canvas.legend(names, beside.width, title=None) if legend and len(names) > 1 else None
+    shapes = dict(zip(names, SHAPES, strict=False)) if 1 < len(names) <= len(SHAPES) else None
+    blocks = []
     for place, (title, rows) in enumerate(groups.items()):
         labels = list(dict.fromkeys(row["label"] for row in rows))
         lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
-        step = 14 + 8 * lanes if total <= 60 else 10 + 6 * lanes
+        step = max(14 + 8 * lanes if total <= 60 else 10 + 6 * lanes, beside.height)
         ticks = shares if domain else ticks_for(_drawn_values(rows), zero=zero)
-        across: dict[str, Any] = {
+        # Blocks with one scale have its name once, below them.
+        named = axis + cut if domain else axis
+        scale: Spec = {
             "scale": {"domain": list(ticks.domain), "nice": False},
-            # Blocks with one scale have its name once, below them.
-            "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
+            "title": canvas.title(named, width) if not domain or place + columns >= len(groups) else None,
             "axis": {"values": list(ticks.values), "format": ticks.format},
         }
-        y = alt.Y("label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
-        key = {"title": None} if legend and len(names) > 1 else None
-        colour = alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key)
-        base = alt.Chart(inline(_plain(rows)))
-        shared: dict[str, Any] = {"y": y, "color": colour}
-        if lanes > 1:
-            shared["yOffset"] = alt.YOffset("series:N", sort=names)
-        mean = alt.X("mean:Q", **across)
-        whiskers = (
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=1.6)
-            .encode(x=alt.X("low:Q", **across), x2="high:Q", **shared)
-        )
-        thin = [
-            base.transform_filter("isValid(datum.bound_low)")
-            .mark_rule(strokeWidth=0.6)
-            .encode(x=alt.X("bound_low:Q", **across), x2="bound_high:Q", **shared)
-            for wide in [any(row.get("bound_low") is not None for row in rows)]
-            if wide
-        ]
-        points = base.transform_filter("!datum.few").mark_point(filled=True, size=44, opacity=1)
-        points = points.encode(x=mean, **shared)
-        if 1 < len(names) <= len(SHAPES):
-            points = points.encode(shape=_by_name(alt.Shape, names, SHAPES, key))
-        hollow = (
-            base.transform_filter("!isValid(datum.low) && !datum.few")
-            .mark_point(filled=True, size=14, color="white")
-            .encode(x="mean:Q", y=y, **({"yOffset": shared["yOffset"]} if lanes > 1 else {}))
-        )
-        layers = [*thin, whiskers, points, hollow]
+        shared = {
+            "y": nominal("label", sort=labels, title=None,
+                      axis={"grid": lanes > 1, "tickBand": "extent", **beside.axis}),
+            "yOffset": nominal("series", sort=names) if lanes > 1 else None,
+        }  # fmt: skip
+        toned = {**shared, "color": tinted("series", series, key)}
+        mean = quantity("mean", **scale)
+        shaped = {**toned, "x": mean, "shape": tinted("series", shapes, key) if shapes else None}
+        layers = [
+            marks("rule", {**toned, "x": quantity(low, **scale), "x2": {"field": high}}, where=f"isValid(datum.{low})",
+                  strokeWidth=thick)
+            for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
+            if low == "low" or _has(rows, low)
+        ]  # fmt: skip
+        layers += [
+            marks("point", shaped, where="!datum.few", filled=True, size=44, opacity=1),
+            marks("point", {**shared, "x": quantity("mean")}, where="!isValid(datum.low) && !datum.few", filled=True,
+                  size=14, color="white"),
+        ]  # fmt: skip
         if singles := _singles(rows):
-            rings = alt.Chart(inline(singles)).mark_point(size=30, strokeWidth=1.3, opacity=0.75)
-            ticked = base.transform_filter("datum.few").mark_tick(thickness=2.5, size=min(18, step - 4))
-            layers += [rings.encode(x=alt.X("at:Q", **across), **shared), ticked.encode(x=mean, **shared)]
+            layers += [
+                marks(
+                    "point", {**toned, "x": quantity("at", **scale)}, singles, size=30, strokeWidth=1.3, opacity=0.75
+                ),
+                marks("tick", {**toned, "x": mean}, where="datum.few", thickness=2.5, size=min(18, step - 4)),
+            ]
         if not domain and ticks.domain[0] < 0 < ticks.domain[1]:
-            nought = alt.Chart(inline([{"at": 0}])).mark_rule(color=LINE)
-            layers.insert(0, nought.encode(x=alt.X("at:Q", **across)))
-        drawn = alt.layer(*layers).properties(width=width, height=step * len(labels))
-        charts.append(drawn.properties(title=title) if title else drawn)
-    if len(charts) == 1:
-        return charts[0]
-    return alt.concat(*charts, columns=columns)
+            layers.insert(0, marks("rule", {"x": quantity("at", **scale)}, [{"at": 0}], color=LINE))
+        head = canvas.title(title, room, bold=True) if title else None
+        blocks.append(view(layers, width, step * len(labels), head, _plain(rows)))
+    return grid(blocks, columns)
 
 
 MOST_BANDS = 2
@@ -168,7 +176,9 @@ LONGEST_NAME = 130
 """A name at the end of a line has at most so many pixels."""
 
 
+@drawing
 def curves(
+    canvas: Canvas,
     rows: Sequence[Row],
     *,
     x: str,
@@ -181,108 +191,95 @@ def curves(
     points: bool = True,
     target: float | None = None,
     zero: bool = False,
-) -> Any:
+) -> Spec:
     """Curves with bands in small multiples: rows need x, mean, low, high, series, facet.
 
     With ``levels`` the axis is a row of levels at equal distances, else a scale of numbers. ``target`` is a value that
     the curves are read against, drawn as a line across. Without a domain every multiple has a scale of its own; with
     ``zero`` all have the same, which holds 0.
     """
-    alt = import_altair()
-    columns = _columns(len(facets))
-    width = {1: 560, 2: 350, 3: 235, 4: 172}[max(columns, 1)]
-    height = {1: 260, 2: 190, 3: 150, 4: 120}[max(columns, 1)]
-    if levels is None:
-        across = alt.X(
-            "x:Q",
-            title=x,
-            scale={"nice": False, "zero": False},
-            axis={"grid": False, "values": list(whole_ticks([row["x"] for row in rows])), "format": ",d"},
-        )
-    else:
-        across = alt.X(
-            "x:O", title=x, sort=list(levels), scale={"type": "point", "padding": 0.35},
-            axis=_named_axis(levels, width),
-        )  # fmt: skip
-    names = list(series)
-    named = len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
-    # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
-    mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
-    key = None if named or len(names) < 2 else dict(title=legend, symbolOpacity=1, **mark)
-    encoded = {
-        "x": across,
-        "color": alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key),
-    }
-    by_shape = 1 < len(names) <= len(SHAPES)
+    names, facets = list(series), list(facets) or [""]
     shares, cut = share_ticks([*_drawn_values(rows), target])
     common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
-    order = {facet: place for place, facet in enumerate(facets)}
-    rows = _banded(sorted(rows, key=lambda row: order.get(row["facet"], 0)), points)
+    ends = canvas.text(*names) + 14
+    named = len(facets) == 1 < len(names) <= MOST_NAMED and ends <= min(LONGEST_NAME, canvas.width / 4)
+    columns, width = _panel_width(canvas, facets, common or ticks_for(_drawn_values(rows)), ends if named else 0)
+    # A line has a line as its mark, whatever its dashes.
+    mark: Spec = {} if points else {"symbolType": "stroke", "symbolSize": 220}
+    key = None if named or len(names) < 2 else canvas.legend(names, 60, title=legend, symbolOpacity=1, **mark)
+    by_shape = 1 < len(names) <= len(SHAPES)
+    dashes = dict(zip(names, DASHES, strict=False))
+    rows = _banded(rows, points)
+    if levels is None:
+        places = {row["x"] for row in rows}
+        reach = 0 if len(places) > 1 else 0.5  # the only place stands in the middle
+        along = quantity(
+            "x", scale={"nice": False, "zero": False, "domain": [min(places) - reach, max(places) + reach]},
+            axis={"grid": False, "values": list(whole_ticks([*places])), "format": ",d"},
+        )  # fmt: skip
+    else:
+        fit = {"labelOverlap": True} if all(map(is_bare, levels)) else canvas.below(levels, width)
+        along = {"field": "x", "type": "ordinal", "sort": list(levels), "scale": {"type": "point", "padding": 0.35},
+                 "axis": {"grid": False, **fit}}  # fmt: skip
 
-    def layered(of: Sequence[Row], ticks: Ticks, **source: Any) -> Any:
+    def panel(place: int, facet: str) -> Spec:
         """Layer bands, lines and points on one y scale."""
-        up: dict[str, Any] = {
+        of = [row for row in rows if row["facet"] == facet]
+        ticks = common or ticks_for(_drawn_values(of))
+        first, last = place % columns == 0, place + columns >= len(facets)
+        height = _height(width)
+        scale: Spec = {
             "scale": {"domain": list(ticks.domain), "nice": False},
             "axis": {"values": list(ticks.values), "format": ticks.format},
-            "title": y + (cut if domain else ""),
+            "title": canvas.title(y + (cut if domain else ""), height) if first else None,
         }
-        base = alt.Chart(**source).transform_filter("!isValid(datum.at)").encode(**encoded)
-        line = base.mark_line().encode(y=alt.Y("mean:Q", **up))
-        if by_shape:
-            # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
-            line = line.encode(strokeDash=_dashes(names) if points else _by_name(alt.StrokeDash, names, DASHES, key))
-        layers = [line]
-        bounded = base.transform_filter("isValid(datum.low)")
+        across = {**along, "title": canvas.title(x, width) if last else None}
+        tone = tinted("series", series, key)
+        shared = {"x": across, "color": tone}
+        mean = {**shared, "y": quantity("mean", **scale)}
+        span = {**shared, "y": quantity("low", **scale), "y2": {"field": "high"}}
+        # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
+        dash = (_dashes(dashes) if points else tinted("series", dashes, key)) if by_shape else None
+        layers = [marks("line", {**mean, "strokeDash": dash}, where="!isValid(datum.at)")]
         if any(row["drawn"] == "band" for row in of):
-            bands = bounded.transform_filter("datum.drawn == 'band'").mark_area(opacity=0.16)
-            layers.insert(0, bands.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
+            # The edges keep two bands apart where they lie over each other.
+            edged = {**span, "stroke": {**tone, "legend": None}}
+            band: Spec = {"fillOpacity": 0.16, "strokeOpacity": 0.55, "strokeWidth": 0.8}
+            layers.insert(0, marks("area", edged, where="datum.drawn == 'band'", **band))
         if any(row["drawn"] == "whisker" for row in of):
-            whiskers = bounded.transform_filter("datum.drawn == 'whisker'").mark_rule(strokeWidth=1.6)
-            layers.append(whiskers.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
-        if points and any(row.get("bound_low") is not None for row in of):
-            thin = base.transform_filter("isValid(datum.bound_low)").mark_rule(strokeWidth=0.6)
-            layers.append(thin.encode(y=alt.Y("bound_low:Q", **up), y2="bound_high:Q"))
-        if points:
-            dots = base.transform_filter("!datum.few").mark_point(filled=True, size=46, opacity=1)
-            dots = dots.encode(y=alt.Y("mean:Q", **up))
-            layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if by_shape else dots)
-        elif any(row["alone"] for row in of):  # one round has no line
-            lone = base.transform_filter("datum.alone").mark_point(filled=True, size=46, opacity=1)
-            layers.append(lone.encode(y=alt.Y("mean:Q", **up)))
-        if any(row["few"] for row in of) and points:
-            ticked = base.transform_filter("datum.few").mark_tick(orient="horizontal", thickness=2.5, size=14)
-            rings = alt.Chart(**source).transform_filter("isValid(datum.at)").encode(**encoded)
-            rings = rings.mark_point(size=30, strokeWidth=1.3, opacity=0.75)
-            layers += [rings.encode(y=alt.Y("at:Q", **up)), ticked.encode(y=alt.Y("mean:Q", **up))]
+            layers.append(marks("rule", span, where="datum.drawn == 'whisker'", strokeWidth=1.6))
+        if points and _has(of, "bound_low"):
+            thin = {**shared, "y": quantity("bound_low", **scale), "y2": {"field": "bound_high"}}
+            layers.append(marks("rule", thin, where="isValid(datum.bound_low)", strokeWidth=0.6))
+        where = "!datum.few && !isValid(datum.at)" if points else "datum.alone"  # one round has no line
+        if points or any(row["alone"] for row in of):
+            shape = tinted("series", dict(zip(names, SHAPES, strict=False)), key) if points and by_shape else None
+            layers.append(marks("point", {**mean, "shape": shape}, where=where, filled=True, size=46, opacity=1))
+        singles = _singles(of) if points else []  # along many rounds single matches would only make a fog
+        if singles:
+            ring = {**shared, "y": quantity("at", **scale)}
+            layers.append(marks("point", ring, where="isValid(datum.at)", size=30, strokeWidth=1.3, opacity=0.75))
+            layers.append(marks("tick", mean, where="datum.few && !isValid(datum.at)", orient="horizontal",
+                                thickness=2.5, size=14))  # fmt: skip
         if target is not None:
-            across_all = alt.Chart(inline([{"goal": target}])).mark_rule(strokeDash=[4, 3], color=INK)
-            layers.insert(0, across_all.encode(y=alt.Y("goal:Q", **up)))
+            goal = {"y": quantity("goal", **scale)}
+            layers.insert(0, marks("rule", goal, [{"goal": target}], strokeDash=[4, 3], color=INK))
         if named:
-            ends = alt.Chart(inline(_ends(of, levels, ticks, height)))
-            ends = ends.mark_text(align="left", dx=9, fontSize=SIZE, color=INK)
-            layers.append(ends.encode(x=across, y=alt.Y("end:Q", **up), text="series:N"))
-        return alt.layer(*layers).properties(width=width, height=height)
+            texts = {"x": across, "y": quantity("end", **scale), "text": nominal("series")}
+            layers.append(marks("text", texts, _ends(of, levels, ticks, height, canvas.size), align="left", dx=9,
+                                color=INK))  # fmt: skip
+        return view(layers, width, height, above(canvas, facet, width), [*_plain(of), *singles])
 
-    def data(of: Sequence[Row]) -> Any:
-        # Along many rounds single matches would only make a fog.
-        return inline([*_plain(of), *(_singles(of) if points else ())])
+    return grid([panel(place, facet) for place, facet in enumerate(facets)], columns, align="each")
 
-    def values(of: Sequence[Row]) -> Ticks:
-        return common or ticks_for(_drawn_values(of))
 
-    if len(facets) <= 1:
-        only = facets[0] if facets and facets[0] else None
-        chart = layered(rows, values(rows), data=data(rows))
-        return chart.properties(title=only) if only else chart
-    if common:
-        return layered(rows, common).facet(
-            facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data(rows)
-        )
-    apart = []
-    for facet in facets:
-        of = [row for row in rows if row["facet"] == facet]
-        apart.append(layered(of, values(of), data=data(of)).properties(title=facet))
-    return alt.concat(*apart, columns=columns)
+def _panel_width(
+    canvas: Canvas, titles: Sequence[str], ticks: Ticks, more: float = 0, least: float = PANEL
+) -> tuple[int, float]:
+    """How many panels stand side by side, and the width of their scales beside an axis and ``more``."""
+    left = canvas.axis(ticks.values) + more
+    columns, room = canvas.panels(len(titles), least, titles, left)
+    return columns, max(60, min(WIDEST_PANEL, room - left))
 
 
 def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
@@ -302,17 +299,21 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
     bands = drawn_as_bands((row["facet"], row["series"]) for row in rows if row["low"] is not None)
     drawn = "band" if bands else "whisker" if points else ""
     lengths = Counter((row["facet"], row["series"]) for row in rows)
+    bounded = Counter((row["facet"], row["series"]) for row in rows if row["low"] is not None)
     return [
         {
-            **{name: row[name] for name in row if name != "label"},
-            "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else "",
+            **{key: row[key] for key in row if key != "label"},
+            # An interval at a single place has no band: it would be a line without a width.
+            "drawn": "" if row["low"] is None else drawn if bounded[row["facet"], row["series"]] > 1 else "whisker",
             "alone": lengths[row["facet"], row["series"]] == 1,
         }
         for row in rows
     ]  # fmt: skip
 
 
-def _ends(rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, height: float) -> list[dict[str, Any]]:
+def _ends(
+    rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, height: float, size: float
+) -> list[dict[str, Any]]:
     """Where the name of each line stands: at its last point, as far from the others as a line of text is high."""
     place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
     last: dict[str, Row] = {}
@@ -320,7 +321,7 @@ def _ends(rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, heigh
         if row["series"] not in last or place(row) >= place(last[row["series"]]):
             last[row["series"]] = row
     low, high = ticks.domain
-    apart = (high - low) * (SIZE + 2) / height
+    apart = (high - low) * (size + 2) / height
     ends: list[dict[str, Any]] = []
     for row in sorted(last.values(), key=lambda row: (row["mean"], row["series"])):
         end = max(row["mean"], ends[-1]["end"] + apart) if ends else row["mean"]
@@ -331,65 +332,39 @@ def _ends(rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, heigh
     return ends
 
 
-def _dashes(names: Sequence[str]) -> Any:
+def _dashes(dashes: Mapping[str, Any]) -> Spec:
     """Dashes of lines alone: those of a scale would also cut the outlines of the legend's shapes."""
-    tests = [
-        {"test": f"datum.series === {json.dumps(name)}", "value": dash}
-        for name, dash in zip(names, DASHES, strict=False)
-    ]
-    return import_altair().StrokeDashValue([1, 0], condition=tests)
+    tests = [{"test": f"datum.series === {json.dumps(key)}", "value": dash} for key, dash in dashes.items()]
+    return {"value": [1, 0], "condition": tests}
 
 
-def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:
-    """An encoding that gives each series a dash or shape, in order."""
-    scale = {"domain": list(names), "range": list(looks[: len(names)])}
-    return channel("series:N", scale=scale, legend=legend)
-
-
-def _columns(panels: int) -> int:
-    """How many small multiples stand side by side: few, and without holes where it can be helped.
-
-    >>> [_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 10, 18)]
-    [1, 2, 3, 2, 3, 3, 4, 3, 3, 3]
-    """
-    if panels <= 2 or panels == 4:
-        return min(max(panels, 1), 2)
-    return min((3, 4), key=lambda n: (-panels % n, n))
-
-
-def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Any:
+@drawing
+def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Spec:
     """A map: one line per label, dark where the value is high; rows need label, start, end, mean."""
-    alt = import_altair()
-    step = 15 if len(labels) <= 60 else 11
-    return (
-        alt.Chart(inline([dict(row) for row in rows]))
-        .mark_rect()
-        .encode(
-            x=alt.X("start:Q", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
-            x2="end:Q",
-            y=alt.Y(
-                "label:N", sort=list(labels), title=None,
-                axis={"labelFontSize": SIZE if step > 12 else 9}, scale={"paddingInner": 0.12},
-            ),
-            color=alt.Color(
-                "mean:Q",
-                scale={"domain": [0, 1], "range": shades()},
-                legend=_scale_of_shades(legend, ticks_for([0, 1])),
-            ),
-        )
-        .properties(width=520, height=step * len(labels))
-    )  # fmt: skip
+    beside = canvas.beside(labels)
+    width = max(60, min(520, canvas.width - beside.width - canvas.size))
+    encoding = {
+        "x": quantity("start", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
+        "x2": {"field": "end"},
+        "y": nominal("label", sort=list(labels), title=None, scale={"paddingInner": 0.12}, axis={**beside.axis}),
+        "color": quantity("mean", scale={"domain": [0, 1], "range": shades()},
+                        legend=_scale_of_shades(canvas, beside.width, legend, ticks_for([0, 1], 5))),
+    }  # fmt: skip
+    return view([marks("rect", encoding)], width, max(15, beside.height) * len(labels), rows=rows)
 
 
-def _scale_of_shades(title: str, ticks: Ticks, *, percent: bool = False) -> Any:
+def _scale_of_shades(canvas: Canvas, left: float, title: str, ticks: Ticks, *, percent: bool = False) -> Spec:
     """The legend of a heat map, with a number at every step of its scale."""
-    form = "%" if percent else ticks.format
-    return import_altair().Legend(
-        title=title, gradientLength=220, gradientThickness=12, values=list(ticks.values), format=form
-    )
+    form, room = "%" if percent else ticks.format, canvas.width - left
+    return {
+        "title": canvas.title(title, room), "gradientLength": max(80, min(220, room - 30)),
+        "gradientThickness": 12, "values": list(ticks.values), "format": form,
+    }  # fmt: skip
 
 
+@drawing
 def bars_with_whiskers(
+    canvas: Canvas,
     rows: Sequence[Row],
     *,
     x: str,
@@ -398,61 +373,108 @@ def bars_with_whiskers(
     facets: Sequence[str],
     series: Mapping[str, str],
     shares: bool,
-) -> Any:
+) -> Spec:
     """Bars from zero, side by side for each series: rows need x, mean, low, high, series, facet."""
-    alt = import_altair()
-    names, columns = list(series), _columns(len(facets))
+    names = list(series)
     ticks = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
-    scale = {"domain": list(ticks.domain), "nice": False}
-    axis = {"values": list(ticks.values), "format": ticks.format}
-    width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
-    shared: dict[str, Any] = {"x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width))}
-    if len(names) > 1:
-        shared["xOffset"] = alt.XOffset("series:N", sort=names)
-    colour = alt.Color(
-        "series:N",
-        scale={"domain": names, "range": list(series.values())},
-        legend={"title": None} if len(names) > 1 else None,
-    )
-    charts = []
-    for facet in facets:
-        inside = [row for row in rows if row["facet"] == facet]
-        base = alt.Chart(inline(_plain(inside)))
-        bodies = base.mark_bar().encode(y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared)
-        whiskers = [
-            base.transform_filter(f"isValid(datum.{low})")
-            .mark_rule(strokeWidth=thick, color=INK)
-            .encode(y=alt.Y(f"{low}:Q", scale=scale), y2=high, **shared)
+    least = max(PANEL, 6 * len(levels) * len(names))
+    columns, width = _panel_width(canvas, facets, ticks, least=least)
+    fit = {"labelOverlap": True} if all(map(is_bare, levels)) else canvas.below(levels, width)
+    key = canvas.legend(names, 60, title=None) if len(names) > 1 else None
+    panels = []
+    for place, facet in enumerate(facets):
+        of, height = [row for row in rows if row["facet"] == facet], _height(width)
+        first, last = place % columns == 0, place + columns >= len(facets)
+        scale: Spec = {
+            "scale": {"domain": list(ticks.domain), "nice": False},
+            "axis": {"values": list(ticks.values), "format": ticks.format},
+            "title": canvas.title(y, height) if first else None,
+        }
+        shared = {
+            "x": nominal("x", sort=list(levels), title=canvas.title(x, width) if last else None,
+                      axis={"grid": False, **fit}),
+            "xOffset": nominal("series", sort=names) if len(names) > 1 else None,
+        }  # fmt: skip
+        layers = [marks("bar", {**shared, "y": quantity("mean", **scale), "color": tinted("series", series, key)})]
+        layers += [
+            marks("rule", {**shared, "y": quantity(low, **scale), "y2": {"field": high}}, where=f"isValid(datum.{low})",
+                  strokeWidth=thick, color=INK)
             for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
-            if low == "low" or any(row.get(low) is not None for row in inside)
-        ]
-        rings = (
-            alt.Chart(inline(_singles(inside)))
-            .mark_point(size=30, strokeWidth=1.3, color=INK, opacity=0.75)
-            .encode(y=alt.Y("at:Q", scale=scale), **shared)
-        )
-        drawn = alt.layer(bodies, *whiskers, rings).properties(width=width, height=190)
-        charts.append(drawn.properties(title=facet) if facet else drawn)
-    return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=columns)
+            if low == "low" or _has(of, low)
+        ]  # fmt: skip
+        rings = {**shared, "y": quantity("at", **scale)}
+        layers.append(marks("point", rings, _singles(of), size=30, strokeWidth=1.3, color=INK, opacity=0.75))
+        panels.append(view(layers, width, height, above(canvas, facet, width), _plain(of)))
+    return grid(panels, columns, align="each")
 
 
-def bars(rows: Sequence[Row], *, x: str, parts: Mapping[str, str], labels: Sequence[str], shares: bool) -> Any:
-    """Stacked bars, one per label: rows need label, part, value, place (the part's place in the stack)."""
-    alt = import_altair()
-    axis = {"format": "%", "tickCount": 5} if shares else {"format": "~s", "tickCount": 5}
-    return (
-        alt.Chart(inline([dict(row) for row in rows]))
-        .mark_bar()
-        .encode(
-            x=alt.X("value:Q", title=x, stack="normalize" if shares else "zero", axis=axis),
-            y=alt.Y("label:N", sort=list(labels), title=None, axis={"grid": False}),
-            color=alt.Color(
-                "part:N", scale={"domain": list(parts), "range": list(parts.values())}, legend={"title": None}
-            ),
-            order=alt.Order("place:Q"),
-        )
-        .properties(width=440, height=alt.Step(22))
-    )
+@drawing
+def bars(
+    canvas: Canvas,
+    groups: Mapping[str, Sequence[Row]],
+    *,
+    x: str,
+    parts: Mapping[str, str],
+    labels: Sequence[str] | None,
+    shares: bool,
+    met: bool,
+) -> Spec:
+    """Stacked bars, one per label, a block per group: rows need label, part, value, place (of the part in the stack).
+
+    ``met`` leaves parts that no bar of a block has out of its legend.
+    """
+    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
+    width = max(60, min(440, canvas.width - beside.width - 2 * canvas.size))
+    blocks = []
+    for title, rows in groups.items():
+        order, seen = list(labels or dict.fromkeys(row["label"] for row in rows)), {row["part"] for row in rows}
+        used_tones = {part: tone for part, tone in parts.items() if part in seen or not met}
+        encoding = {
+            "x": quantity("value", title=canvas.title(x, width), stack="normalize" if shares else "zero",
+                        axis={"format": "%", "values": list(SHARES.values)} if shares
+                        else {"format": "~s", "tickCount": 5}),
+            "y": nominal("label", sort=order, title=None, axis={"grid": False, **beside.axis}),
+            "color": tinted("part", used_tones, canvas.legend(used_tones, beside.width, title=None)),
+            "order": quantity("place"),
+        }  # fmt: skip
+        head = canvas.title(title, canvas.width, bold=True) if title else None
+        blocks.append(view([marks("bar", encoding)], width, max(22, beside.height) * len(order), head, rows))
+    return grid(blocks)
+
+
+@drawing
+def scatter(
+    canvas: Canvas,
+    rows: Sequence[Row],
+    *,
+    x: str,
+    y: str,
+    series: Mapping[str, str],
+    legend: str | None = None,
+    shapes: str | None = None,
+    shares: tuple[bool, bool] = (True, True),
+) -> Spec:
+    """Dots of one value against another: rows need x, y, series; ``facet`` is their shape, where there are several."""
+    sides = {
+        side: share_ticks([])[0] if share else ticks_for(row[side] for row in rows)
+        for side, share in zip("xy", shares, strict=True)
+    }
+    _, width = _panel_width(canvas, [""], sides["y"])
+    width, height = min(420, width), _height(min(420, width)) + 40
+    facets = list(dict.fromkeys(row.get("facet", "") for row in rows))
+    several = 1 < len(facets) <= len(SHAPES)
+    left = canvas.axis(sides["y"].values) + (canvas.width / 2 if several else 0)  # two legends stand side by side
+    encoding = {
+        **{
+            side: quantity(side, title=canvas.title(title, room), scale={"domain": list(sides[side].domain)},
+                         axis={"values": list(sides[side].values), "format": sides[side].format})
+            for side, title, room in (("x", x, width), ("y", y, height))
+        },
+        "color": tinted("series", series, canvas.legend(series, left, title=legend) if len(series) > 1 else None),
+        "shape": tinted("facet", dict(zip(facets, SHAPES, strict=False)), canvas.legend(facets, left, title=shapes))
+        if several else None,
+    }  # fmt: skip
+    return view([marks("point", encoding, filled=True, size=60, opacity=0.85)], width, height, rows=rows)
 
 
 def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, str]:
@@ -462,51 +484,53 @@ def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, 
     return dict(zip(names, colours(names, ordered=ordered), strict=True))
 
 
-SPACING = 22
 WIDEST_TILE, NARROWEST_TILE = 120, 38
+Map = Mapping[str, Any]
+"""A heat map: rows (x, y, value), across, down, domain, title; what has no value is grey."""
 
 
+@drawing
 def tiles(
-    rows: Sequence[Mapping[str, Any]],
+    canvas: Canvas,
+    maps: Sequence[Map],
     *,
-    across: Sequence[str],
-    down: Sequence[str],
     legend: str,
-    domain: tuple[float, float],
     titles: tuple[str | None, str | None] = (None, None),
-    title: str = "",
     digits: int = 2,
     percent: bool = False,
-    beside: int = 1,
-) -> Any:
-    """A heat map with its numbers: rows need x, y, value; what has no value is grey.
-
-    ``beside`` is how many maps the figure has: tiles are as wide as the page lets them be.
-    """
-    alt = import_altair()
-    low, high = domain if domain[1] > domain[0] else (domain[0], domain[0] + 1)
-    data = [{**row, "dark": row["value"] > low + 0.55 * (high - low)} for row in rows]
-    width = _tile_width(across, down, _map_columns(across, down, beside))
-    steep = max(map(text_width, across)) > width
-    base = alt.Chart(inline(data)).encode(
-        x=alt.X(
-            "x:N", sort=list(across), title=titles[0],
-            axis={"labelAngle": -40 if steep else 0, "labelLimit": 250, "grid": False, "ticks": False},
-        ),
-        y=alt.Y("y:N", sort=list(down), title=titles[1], axis={"labelLimit": 250, "grid": False}),
-    )  # fmt: skip
-    tone_of = alt.Color(
-        "value:Q",
-        scale={"domain": [low, high], "range": shades()},
-        legend=_scale_of_shades(legend, ticks_for([low, high]), percent=percent),
-    )
-    tone = alt.condition("datum.dark", alt.value(ON_DARK), alt.value(ON_LIGHT))
-    number = ".0%" if percent else f".{digits}f"
-    drawn = alt.layer(
-        base.mark_rect(stroke="white", strokeWidth=1).encode(color=tone_of),
-        base.mark_text(fontSize=SIZE).encode(text=alt.Text("value:Q", format=number), color=tone),
-    ).properties(width=width * len(across), height=26 * len(down), view=alt.ViewBackground(fill=RULE))
-    return drawn.properties(title=title) if title else drawn
+) -> Spec:
+    """Heat maps with their numbers in a grid; maps with the same scale of colours share one legend."""
+    beside = canvas.beside(dict.fromkeys(label for one in maps for label in one["down"]))
+    left = beside.width + (canvas.size + 12 if titles[1] else 0)
+    many = max(len(one["across"]) for one in maps)
+    fitting = int((canvas.width + GAP) // (left + GAP + (NARROWEST_TILE + 8) * many))
+    columns = max(1, min(len(maps), fitting, 4))
+    room = (canvas.width - GAP * (columns - 1)) / columns - left
+    tile = max(5, min(WIDEST_TILE, room / many))
+    form = ".0%" if percent else f".{digits}f"
+    views = []
+    for one in maps:
+        low, high = one["domain"]
+        high = high if high > low else low + 1
+        rows = [{**row, "dark": row["value"] > low + 0.55 * (high - low)} for row in one["rows"]]
+        width = tile * len(one["across"])
+        shared = {
+            "x": nominal("x", sort=list(one["across"]), title=titles[0],
+                      axis={"grid": False, "ticks": False, **canvas.below(one["across"], width)}),
+            "y": nominal("y", sort=list(one["down"]), title=titles[1], axis={"grid": False, **beside.axis}),
+        }  # fmt: skip
+        key = _scale_of_shades(canvas, left, legend, ticks_for([low, high], 5), percent=percent)
+        tone = quantity("value", scale={"domain": [low, high], "range": shades()}, legend=key)
+        layers = [marks("rect", {**shared, "color": tone}, stroke="white", strokeWidth=1)]
+        # Where a number is wider than its tile the table has it.
+        if canvas.text(*(f"{row['value']:.{0 if percent else digits}f}" + "%" * percent for row in rows)) < tile:
+            ink = {"condition": {"test": "datum.dark", "value": ON_DARK}, "value": ON_LIGHT}
+            layers.append(marks("text", {**shared, "text": quantity("value", format=form), "color": ink}))
+        head = above(canvas, one.get("title") or "", max(width, room))
+        high_row = max(26, beside.height)
+        views.append({**view(layers, width, high_row * len(one["down"]), head, rows), "view": {"fill": RULE}})
+    scales = {str(one["domain"]) for one in maps}
+    return grid(views, columns, resolve={"scale": {"color": "shared" if len(scales) == 1 else "independent"}})
 
 
 def tile_maps(
@@ -518,44 +542,16 @@ def tile_maps(
     down: Sequence[str] | None = None,
     facets: Sequence[str] | None = None,
     **look: Any,
-) -> Any:
+) -> Drawing:
     """A map for each facet: rows need x, y, facet, mean; labels stand in the order of the rows unless stated."""
     across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
     down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
     facets = list(dict.fromkeys(row["facet"] for row in rows)) if facets is None else facets
     maps = [
-        tiles(
-            [{"x": r["x"], "y": r["y"], "value": r["mean"]} for r in rows if r["facet"] == facet],
-            across=across, down=down, legend=legend, domain=domain, title=facet, beside=len(facets), **look,
-        )
+        {
+            "rows": [{"x": r["x"], "y": r["y"], "value": r["mean"]} for r in rows if r["facet"] == facet],
+            "across": across, "down": down, "domain": domain, "title": facet,
+        }
         for facet in facets
     ]  # fmt: skip
-    return side_by_side(maps, across, down)
-
-
-def side_by_side(charts: Sequence[Any], across: Sequence[str], down: Sequence[str]) -> Any:
-    """Maps in a grid; maps with the same scale of colours share one legend."""
-    alt = import_altair()
-    if len(charts) == 1:
-        return charts[0]
-    scales = {str(chart.layer[0].encoding.color.to_dict()) for chart in charts}
-    return alt.concat(*charts, columns=_map_columns(across, down, len(charts))).resolve_scale(
-        color="shared" if len(scales) == 1 else "independent"
-    )
-
-
-def _tile_width(across: Sequence[str], down: Sequence[str], columns: int) -> int:
-    """How wide a tile is, in pixels."""
-    room = PAGE // columns - SPACING - min(190, max(map(text_width, down))) - 30
-    return max(NARROWEST_TILE, min(WIDEST_TILE, room // len(across)))
-
-
-def _map_columns(across: Sequence[str], down: Sequence[str], many: int) -> int:
-    """How many heat maps fit side by side, at most 4, with tiles wide enough for their numbers.
-
-    >>> [_map_columns(["a", "b", "c"], ["a"], n) for n in (1, 2, 7)], _map_columns(["a"] * 20, ["a"], 5)
-    ([1, 2, 4], 1)
-    """
-    label = min(190, max(map(text_width, down))) + 30
-    fitting = PAGE // (label + SPACING + (NARROWEST_TILE + 8) * len(across))
-    return max(1, min(many, fitting, 4))
+    return tiles(maps, legend=legend, **look)

@@ -8,18 +8,21 @@ from typing import Any
 from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
+from ostrom.reports.canvas import WIDE, Canvas
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart: on the page as SVG, beside it as SVG and PNG."""
+    """A chart: on the page as SVG, beside it as SVG, PNG and PDF."""
 
     name: str
     chart: Any
-    """An Altair chart that holds its own data."""
+    """A function of a canvas that gives a specification of Vega-Lite (``ostrom.reports.marks``), or an Altair chart."""
     caption: str
     alt: str
     """What the chart shows, for people who cannot see it."""
+    canvas: Canvas = WIDE
+    """How wide its files are, and how large their letters."""
 
 
 @dataclass(frozen=True)

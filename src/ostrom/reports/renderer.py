@@ -32,11 +32,12 @@ class Renderer(AbstractContextManager["Renderer"]):
         self._thread = ThreadPoolExecutor(1) if apart else None
         self._child: subprocess.Popen[bytes] | None = None
 
-    def draw(self, spec: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
+    def draw(self, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
         """A picture to come; the call of what is returned waits for it."""
         if self._thread is None:
-            return lambda: picture(spec, prefix)
-        future: Future[RenderedChart] = self._thread.submit(self._ask, as_json({"spec": spec, "prefix": prefix}))
+            return lambda: picture(wide, narrow, prefix)
+        request = as_json({"wide": wide, "narrow": narrow, "prefix": prefix})
+        future: Future[RenderedChart] = self._thread.submit(self._ask, request)
         return future.result
 
     def _ask(self, request: bytes) -> RenderedChart:
@@ -57,7 +58,8 @@ class Renderer(AbstractContextManager["Renderer"]):
             raise OstromError("the process that draws the charts ended") from None
         if "problem" in answer:
             raise OstromError(answer["problem"])
-        return RenderedChart(answer["svg"], base64.b64decode(answer["png"]), Markup(answer["shown"]))
+        png, pdf = (base64.b64decode(answer[kind]) for kind in ("png", "pdf"))
+        return RenderedChart(answer["svg"], png, pdf, Markup(answer["markup"]))
 
     def __exit__(self, *_: object) -> None:
         if self._child is not None:
@@ -78,7 +80,8 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             drawn = picture(**orjson.loads(line))
-            answer = {"svg": drawn.svg, "png": base64.b64encode(drawn.png).decode(), "shown": drawn.shown}
+            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in ("png", "pdf")}
+            answer = {"svg": drawn.svg, "markup": drawn.markup, **files}
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}
         try:

@@ -134,7 +134,7 @@ class CooperationOverRounds(Panel):
         unit = "round" if width == 1 else f"round (bins of {width})"
         columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
         rows = [
-            [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
+            [*c.key.values(), c.matches, int(start), float(mean), _none_if_nan(low), _none_if_nan(high)]
             for c in curves
             for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
         ]
@@ -206,8 +206,8 @@ def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]
     """The ends of a band; none where matches are too few to say how far it reaches."""
     if curve.matches < FEW and not INTERVALS.get():
         return {"low": None, "high": None}
-    return {"low": _known(low), "high": _known(high)}
+    return {"low": _none_if_nan(low), "high": _none_if_nan(high)}
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if value != value else float(value)

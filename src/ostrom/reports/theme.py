@@ -1,7 +1,8 @@
 """How charts look: one typeface, few lines, colours that stay apart for every eye and in grey print.
 
-The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper. The
-typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
+The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper; violet
+stays apart from them for colour-blind readers too. The typeface is one that the renderer brings along, with its metric
+twins as the next choices of a browser.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ ON_LIGHT, ON_DARK = "#10151b", "#fefefe"
 """Text on tiles, whose colours are the same on a light and on a dark page."""
 SIZE = 13
 """Pixels of every text in a chart: that of notes on the page."""
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
-DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4])
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#8B5CF6")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "triangle-right")
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4], [6, 2, 1, 2, 1, 2])
 SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""
+GAP = 22
+"""Pixels between panels."""
 STEPS = 11
 """Shades of a heat map: one for each tenth, so that 0.88 and 0.81 do not look the same."""
 COOPERATES, DEFECTS = "#0072B2", "#E69F00"
@@ -56,8 +59,8 @@ def _blend(share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(left, right, strict=True))
 
 
-def config() -> dict[str, Any]:
-    """The Vega-Lite configuration that every chart gets."""
+def config(size: float = SIZE) -> dict[str, Any]:
+    """The Vega-Lite configuration that every chart gets, with letters of a size."""
     return {
         "background": "white",
         "font": FONT,
@@ -67,10 +70,11 @@ def config() -> dict[str, Any]:
         "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 200},
         "axis": {
             "labelColor": QUIET,
-            "labelFontSize": SIZE,
-            "labelLimit": 300,
+            "labelFontSize": size,
+            "labelLimit": 0,
+            "maxExtent": 2000,  # else a title lies on labels of more than 200 pixels
             "titleColor": INK,
-            "titleFontSize": SIZE,
+            "titleFontSize": size,
             "titleFontWeight": "normal",
             "titlePadding": 8,
             "domainColor": LINE,
@@ -80,32 +84,23 @@ def config() -> dict[str, Any]:
             "gridWidth": 1,
         },
         "axisY": {"domain": False, "ticks": False, "labelPadding": 10},
-        "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False},
+        "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False, "labelSeparation": 4},
         "legend": {
             "orient": "top",
             "direction": "horizontal",
             "titleColor": QUIET,
-            "titleFontSize": SIZE,
+            "titleFontSize": size,
             "titleFontWeight": "normal",
             "labelColor": INK,
-            "labelFontSize": SIZE,
-            "labelLimit": 260,
+            "labelFontSize": size,
+            "labelLimit": 0,
             "symbolSize": 60,
             "symbolStrokeWidth": 2,
-            "columns": 4,
             "titleOrient": "top",
             "offset": 10,
         },
-        "header": {
-            "labelColor": INK,
-            "labelFontSize": SIZE,
-            "labelFontWeight": "bold",
-            "labelAnchor": "start",
-            "labelPadding": 6,
-            "title": None,
-        },
-        "title": {"color": INK, "fontSize": SIZE, "fontWeight": "bold", "anchor": "start", "offset": 8},
+        "title": {"color": INK, "fontSize": size, "fontWeight": "bold", "anchor": "start", "offset": 8},
         "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
-        "concat": {"spacing": 22},
-        "facet": {"spacing": 22},
+        "concat": {"spacing": GAP},
+        "text": {"fontSize": size},
     }

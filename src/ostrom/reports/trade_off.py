@@ -46,9 +46,9 @@ class TradeOff(Panel):
         caption = f"Differences to {self.base}, with 95 % intervals."
         table = Table(f"trade_off_{self.factor}", columns, rows, caption)
         agents = dict.fromkeys(agent for agent, _ in gains)
-        return Drawn(tables=[table], notes=[self._said(a, starts.get(a), gains, costs) for a in agents])
+        return Drawn(tables=[table], notes=[self._sentence(a, starts.get(a), gains, costs) for a in agents])
 
-    def _said(
+    def _sentence(
         self,
         agent: Any,
         start: Estimate | None,

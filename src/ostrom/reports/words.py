@@ -1,17 +1,15 @@
 """How names and numbers read on the page."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostrom.ground import words
+from ostrom.ground.python_files import readable
 
-LONGEST = 38
+LONGEST = 100
 LONGEST_QUESTION = 180
 """A longer sentence is no headline."""
-IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
-"""A name as code writes it; pages write it as charts do."""
 
 
 class Share(float):
@@ -35,6 +33,18 @@ def pretty(name: Any) -> str:
             return str(name).replace("_", " ")
 
 
+def written(value: Any) -> str:
+    """A level as its author wrote it: a file, a model and a name of the user's own keep their underscores.
+
+    >>> written("my_memory.py:recent@1a2b3c4d5e6f"), written("http://10.0.0.1/v1#a_b"), written(None), written(0.50)
+    ('my_memory.py:recent', 'a_b', 'none', '0.5')
+    """
+    if not isinstance(value, str):
+        return pretty(value)
+    # The host of a server and the hash of a function say little to a reader.
+    return readable(value.rpartition("#")[2] or value if value.startswith(("http://", "https://")) else value)
+
+
 def upper(text: str) -> str:
     """A text that begins with a capital letter.
 
@@ -56,25 +66,21 @@ def shortened(text: str, most: int = LONGEST) -> str:
     return text[: most - right - 1] + "…" + text[-right:]
 
 
-def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
-    """Short labels for names; two names never share one.
+def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | None = None) -> dict[Any, str]:
+    """Short labels for names, those of ``own`` first; two names never share one.
 
     >>> labels(["a_b", "a b"])
     {'a_b': 'a_b', 'a b': 'a b'}
+    >>> labels(["a_b", 4], own={"a_b": "Agent B", "4": "four"})
+    {'a_b': 'Agent B', 4: 'four'}
     >>> labels(["http://127.0.0.1:8000/v1#llama-8b", "openai/gpt-4o"])
     {'http://127.0.0.1:8000/v1#llama-8b': 'llama-8b', 'openai/gpt-4o': 'openai/gpt-4o'}
     """
     unique = list(dict.fromkeys(names))
-    short = {name: shortened(pretty(_model_part(name)), most) for name in unique}
+    chosen = own or {}
+    short = {name: chosen.get(str(name)) or shortened(written(name), most) for name in unique}
     times = Counter(short.values())
     return {name: label if times[label] == 1 else str(name) for name, label in short.items()}
-
-
-def _model_part(name: Any) -> Any:
-    """The model in the address of a server: the host says little on a chart."""
-    if isinstance(name, str) and name.startswith(("http://", "https://")) and "#" in name:
-        return name.rpartition("#")[2] or name
-    return name
 
 
 def is_bare(value: Any) -> bool:
@@ -105,7 +111,7 @@ def number(value: Any) -> str:
     """A value as a table shows it; nothing known is a dash.
 
     >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256), "stag_hunt")]
-    ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %', 'stag hunt']
+    ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %', 'stag_hunt']
     """
     match value:
         case None:
@@ -125,7 +131,7 @@ def number(value: Any) -> str:
         case float():
             return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
         case _:
-            return pretty(str(value)) if IDENTIFIER.fullmatch(str(value)) else str(value)
+            return str(value)
 
 
 def column_texts(values: Sequence[Any]) -> list[str]:

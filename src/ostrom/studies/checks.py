@@ -60,7 +60,7 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
     for tool in config.tools:
         tools.build(tool, key="agent.tools", file=file)
     for name in config.params:
-        params = _known_params(config.model)
+        params = _model_params(config.model)
         if params is not None and name not in params:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
             text = unknown_key(name, params, f"the parameters of {of}")
@@ -71,7 +71,7 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
             raise StudyError(rule, file=file, key=f"agent.params.{name}", actual=config.params[name])
 
 
-def _known_params(model: str | None) -> Iterable[str] | None:
+def _model_params(model: str | None) -> Iterable[str] | None:
     """The parameters of a model; without one, those that any client takes; None where nobody knows."""
     if model is None:
         return RULES

@@ -180,8 +180,8 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
     for place, (old, new) in enumerate(zip(read_looks(path), looks, strict=False)):
         if not old.same(new):
             raise RunError(
-                f"{path / FILE}: the look after {old.seeds} seeds is on record with {_said(old)}, and the matches now "
-                f"give {_said(new)}: the run or the rules of its analysis were changed"
+                f"{path / FILE}: the look after {old.seeds} seeds is on record with {_look_text(old)}, and the matches "
+                f"now give {_look_text(new)}: the run or the rules of its analysis were changed"
             )
         if old.version != new.version:  # what was decided by an earlier rule stands
             looks[place] = old
@@ -205,6 +205,6 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     return decide(rule, comparison(observed, sides[0], sides[1], factor, ()), seeds)
 
 
-def _said(look: Look) -> str:
+def _look_text(look: Look) -> str:
     criterion = "no criterion" if look.criterion is None else f"criterion {look.criterion:.6g}"
     return f"{criterion}, {'stop' if look.stop else 'go on'}"

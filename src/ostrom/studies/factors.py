@@ -105,12 +105,17 @@ def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> F
         return Factor(name, tuple(Level(e.label, {path: e.value}, e.traits) for e in _drawn_from(levels, where, file)))
     if not isinstance(levels, list) or not levels:
         raise StudyError("needs a list of at least one level", file=file, key=where, actual=levels)
+    for level in levels:
+        if isinstance(level, Mapping) and not isinstance(level.get("label", ""), str):
+            raise StudyError("must be a text", file=file, key=f"{where}.label", actual=level["label"])
     labels = [_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
-        labels = [_whole_label(level) for level in levels]
+        labels = [_full_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
         raise StudyError("names a level twice", file=file, key=where, actual=levels)
-    return Factor(name, tuple(Level(lb, {path: v}) for lb, v in zip(labels, levels, strict=True)))
+    # The label of a level is its name in tables and charts, no parameter of the part.
+    values = [{k: v for k, v in one.items() if k != "label"} if isinstance(one, Mapping) else one for one in levels]
+    return Factor(name, tuple(Level(label, {path: value}) for label, value in zip(labels, values, strict=True)))
 
 
 def _drawn_from(spec: Mapping[str, Any], where: str, file: str | None) -> list[Entry]:
@@ -148,11 +153,11 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
 def _label(value: Any) -> Any:
     if isinstance(value, Mapping):
         name = value.get("name")
-        return value.get("label") or (readable(name) if isinstance(name, str) else name) or _whole_label(value)
-    return value if isinstance(value, str | int | float | bool) or value is None else _whole_label(value)
+        return value.get("label") or (readable(name) if isinstance(name, str) else name) or _full_label(value)
+    return value if isinstance(value, str | int | float | bool) or value is None else _full_label(value)
 
 
-def _whole_label(value: Any) -> Any:
+def _full_label(value: Any) -> Any:
     if isinstance(value, Mapping) and "name" in value:
         rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
         name = readable(str(value["name"]))
@@ -186,7 +191,7 @@ class Grid:
         self.factors = tuple(factors)
         self._sizes = [len(factor.levels) for factor in factors]
         total = prod(self._sizes)
-        self._kept: Sequence[int] = range(total)
+        self._chosen: Sequence[int] = range(total)
         if not only:
             return
         if total > MOST_CHECKED:
@@ -195,25 +200,25 @@ class Grid:
                 file=file, key="only",
             )  # fmt: skip
         rules = [self._rule(entry, f"only.{place}", file) for place, entry in enumerate(only)]
-        self._kept = [
+        self._chosen = [
             number
             for number, levels in enumerate(product(*(range(size) for size in self._sizes)))
             if any(all(levels[place] in allowed for place, allowed in rule) for rule in rules)
         ]
-        if not self._kept:
+        if not self._chosen:
             raise StudyError("keeps no combination of levels", file=file, key="only")
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._chosen)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        if isinstance(self._kept, range):
+        if isinstance(self._chosen, range):
             return product(*(range(size) for size in self._sizes))
         return (self.levels(number) for number in range(len(self)))
 
     def levels(self, number: int) -> tuple[int, ...]:
         """The index of every factor's level in the cell with this number."""
-        place, levels = self._kept[number], []
+        place, levels = self._chosen[number], []
         for size in reversed(self._sizes):
             place, level = divmod(place, size)
             levels.append(level)
@@ -222,7 +227,7 @@ class Grid:
     def covering(self) -> Iterator[int]:
         """Numbers of cells that together contain every level that occurs in the grid."""
         met: set[tuple[int, int]] = set()
-        if isinstance(self._kept, range):
+        if isinstance(self._chosen, range):
             stride = 1
             for size in reversed(self._sizes):
                 yield from range(0, size * stride, stride)

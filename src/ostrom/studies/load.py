@@ -191,7 +191,7 @@ def with_options(
     if models:
         data["types"] = {
             **_scripted(mapping_at(data.get("types"), file, "types"), data.get("models") or ()),
-            **dict(_asked(models, data.get("variants"), file)),
+            **dict(_agent_types(models, data.get("variants"), file)),
         }
     stop = mapping_at(data.get("stop"), file, "stop")
     if stop and seeds is not None:
@@ -266,7 +266,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     return merged
 
 
-def _asked(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _agent_types(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The types that models on the command line stand for: themselves, and the variants of the study."""
     over = {
         name: dict(mapping_at(spec, file, f"variants.{name}"))

@@ -106,7 +106,7 @@ class StudyPlan(Plan):
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
         self._cell = lru_cache(maxsize=256)(self._build_cell)
-        self._told: set[tuple[int, int]] = set()
+        self._warned: set[tuple[int, int]] = set()
         self._sound: set[int] = set()
         self._starts = self._count()
         self._check()
@@ -543,9 +543,9 @@ class StudyPlan(Plan):
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
         pair = (id(config), id(game))
-        if config.kind == "strategy" or pair in self._told:
+        if config.kind == "strategy" or pair in self._warned:
             return
-        self._told.add(pair)
+        self._warned.add(pair)
         lacking = renderer_of(config, self.library).lacks(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")

@@ -37,7 +37,7 @@ from ostrom.games import is_game_file
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.memory import Shown, memories
+from ostrom.memory import MemoryView, memories
 
 _INCLUDED = re.compile(r"""\{%[-+]?\s*(?:include|import|from)\s+["']([^"']+)["']""")
 
@@ -77,7 +77,7 @@ def try_prompts(plan: Plan) -> None:
             for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
                 library.need_file(file)
         for decision in decisions:
-            renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
+            renderer.prompt(formed(decision, config), _memory_view(config, decision), None, config.facts)
         renderer.correction("no answer", "")
 
 
@@ -146,7 +146,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             yield f"payoffs/{framing.payoffs}.txt"
         if view.facts.get("repeated"):
             yield from ("past.txt", f"history/{framing.history}.txt")
-            if _shown(config, decision).counts is not None:
+            if _memory_view(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
         form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
         if rule and view.facts.get("observer"):
@@ -186,7 +186,7 @@ def formed(decision: Decision, config: AgentConfig) -> Decision:
     return decision
 
 
-def _shown(config: AgentConfig, decision: Decision) -> Shown:
+def _memory_view(config: AgentConfig, decision: Decision) -> MemoryView:
     """What memory shows of the past when it has to draw nothing in particular."""
     return memories.build(config.memory).show(decision.view, lambda number, _: np.random.default_rng(number), ())
 

@@ -31,7 +31,7 @@ class InvalidRule(Declared):
 
     @field_validator("policy")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _check_policy(cls, value: str) -> str:
         return _policy(value)
 
 
@@ -123,7 +123,7 @@ class StudyFile(Declared):
 
     @field_validator("refused")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _check_policy(cls, value: str) -> str:
         return _policy(value)
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ SOME = 200
 """Units whose rows are written in one transaction."""
 
 
-class Made(NamedTuple):
+class ReplayedUnit(NamedTuple):
     """A unit that was replayed."""
 
     unit: int
@@ -100,7 +100,7 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
         alone = count == 1 and asyncio._get_running_loop() is None
         replayed = _alone(run, units, rows) if alone else _together(path, units, rows, count)
         rebuilt = followed = 0
-        for some in batches(_told(replayed, len(units), tell), SOME):
+        for some in batches(_with_progress(replayed, len(units), tell), SOME):
             followed += sum(one.followed for one in some)
             own = [one for one in some if one.rows is not None]
             rebuilt += len(own)
@@ -116,7 +116,7 @@ def _sum(name: str, shards: Sequence[Checked]) -> Checked:
     return Checked(name, **totals, unfollowed=why, processes=max(shard.processes for shard in shards))
 
 
-def _told(replayed: Iterable[Made], of: int, tell: Tell | None) -> Iterator[Made]:
+def _with_progress(replayed: Iterable[ReplayedUnit], of: int, tell: Tell | None) -> Iterator[ReplayedUnit]:
     """Units that were replayed; how far the replay is, is told on the way."""
     for done, one in enumerate(replayed, 1):
         if tell is not None:
@@ -124,20 +124,20 @@ def _told(replayed: Iterable[Made], of: int, tell: Tell | None) -> Iterator[Made
         yield one
 
 
-def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
+def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[ReplayedUnit]:
     """Replay and follow units in this process: each with its rows, where they are wanted."""
     rows = run.rows
     with closing(Chain(run.plan, rows, run.manifest)) as chain:
         for unit in units:
             rebuilt: tuple[bytes | None, str | None] = (None, None)
             if make:
-                (rebuilt,) = (_made(rows, table) for table in rows.tables(unit, stored=False))
+                (rebuilt,) = (_stored_rows(rows, table) for table in rows.tables(unit, stored=False))
             else:
                 rows.verify(unit)
-            yield Made(unit, *rebuilt, chain.follow(run.plan.unit(unit)))
+            yield ReplayedUnit(unit, *rebuilt, chain.follow(run.plan.unit(unit)))
 
 
-def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
+def _stored_rows(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
     """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
     unit, keeps = table.unit, keeps_rows(table.unit, len(table.rows.steps))
     if table.state != "done" or not keeps or rows.journal.play(unit.index) is not None:
@@ -146,7 +146,7 @@ def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
     return table.rows.kept(), dump(refused) if refused else None
 
 
-def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[Made]:
+def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[ReplayedUnit]:
     """The same by several processes; the first thing that is wrong stops them."""
     lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     command = [sys.executable, "-m", "ostrom.studies.verify", str(path.absolute()), "rows" if make else ""]
@@ -186,7 +186,7 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
                 raise RunError(line["problem"])
             done += 1
             rows = None if line["made"] is None else b64decode(line["made"])
-            yield Made(line["unit"], rows, line["refused"], line["followed"])
+            yield ReplayedUnit(line["unit"], rows, line["refused"], line["followed"])
         if done != len(units):
             raise RunError(f"{path}: a process that checks it ended before its time")
 

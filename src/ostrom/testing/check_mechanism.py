@@ -259,13 +259,13 @@ def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision
     assert prompt.instruction in prompt.text, f"{where}: the prompt does not say how to answer"
     if answer.reading == "missed":
         return
-    text = _said(decision, answer, prompt.labels)
+    text = _reply_text(decision, answer, prompt.labels)
     back = read(decision.form, text, prompt.labels)
     assert isinstance(back, Answer), f"{where}: the valid answer {text} is not read: {back.reason}"
     assert back.value == answer.value, f"{where}: {text} is read as {back.value}, meant was {answer.value}"
 
 
-def _said(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
+def _reply_text(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
     """A valid answer as a model would write it, in the labels that it was shown."""
     match decision.form:
         case Choice():

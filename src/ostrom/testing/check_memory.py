@@ -11,7 +11,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import History, Round, View
-from ostrom.memory import Memory, Note, Shown, memories
+from ostrom.memory import Memory, MemoryView, Note, memories
 from ostrom.memory.base import Draw
 
 
@@ -49,7 +49,7 @@ def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6
             check_shown(part, game, rounds, seat, seed)
 
 
-def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> Shown:
+def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> MemoryView:
     """Assert what holds for all memories in one situation, and return what is shown.
 
     The same draws show the same; nothing is known of rounds to come, of another player's draws or of what
@@ -94,6 +94,6 @@ def _named(form: Form) -> tuple[int, ...]:
     return tuple(allowed[::2][: rounds["maxItems"]])
 
 
-def _plain(shown: Shown) -> tuple[object, ...]:
+def _plain(shown: MemoryView) -> tuple[object, ...]:
     rounds = [(r.number, r.actions, r.payoffs) for r in shown.rounds]
     return (rounds, shown.span, shown.note, shown.gaps, shown.counts, shown.before)

@@ -27,7 +27,7 @@ def check_panel(
     ``panel`` is a name, a specification, the object, or what makes it without parameters. ``data`` are runs to
     draw; by default a small one of scripted players is played.
     """
-    part = _made(panel)
+    part = _panel(panel)
     assert isinstance(part, Panel), f"is a {type(part).__name__}, not a Panel"
     name = type(part).__name__
     assert isinstance(part.title, str) and part.title.strip(), f"{name}: no title"
@@ -51,7 +51,7 @@ def check_chart(
     check_panel(part, data=data)
 
 
-def _made(panel: Any) -> Any:
+def _panel(panel: Any) -> Any:
     if isinstance(panel, str):
         return panels.build(panel)
     if isinstance(panel, Mapping):

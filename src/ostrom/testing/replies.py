@@ -337,7 +337,7 @@ class PromptCache:
     """
 
     def __init__(self) -> None:
-        self._known: set[bytes] = set()
+        self._digests: set[bytes] = set()
 
     def usage(self, body: dict[str, Any]) -> dict[str, int]:
         """Tokens of a prompt that were read from the cache and, on the Anthropic wire, those written into it."""
@@ -352,12 +352,12 @@ class PromptCache:
             text = text_of(message.get("content"))
             digest.update(orjson.dumps([message.get("role"), text]))
             counted += text.count(" ") + 1
-            if digest.digest() in self._known:
+            if digest.digest() in self._digests:
                 read, hit = counted, True
             if not anthropic or place <= last_mark:
                 keep.append(digest.digest())
                 marked = counted
-        self._known.update(keep)
+        self._digests.update(keep)
         if last_mark < 0:
             return {"read": 0 if anthropic or not hit else read, "written": 0}
         return {"read": min(read, marked), "written": marked - min(read, marked)}

@@ -322,7 +322,7 @@ class _Bundle:
         body = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
         (self.out / path).write_bytes(b"bundle(" + orjson.dumps(name) + b"," + body + b");\n")
 
-    def _found(self) -> dict[str, Any]:
+    def _findings(self) -> dict[str, Any]:
         """Findings and warnings of the run, and whether its report lies beside the page."""
         conclusions: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
         if self.run.manifest.get("registered"):
@@ -366,7 +366,7 @@ class _Bundle:
         }  # fmt: skip
         self._put("run.js", "run", facts)
         public = {k: v for k, v in self.clean.data(study).items() if k != "people"}
-        page = draw("bundle", title=title, facts=facts, study=public, found=self._found())
+        page = draw("bundle", title=title, facts=facts, study=public, found=self._findings())
         (self.out / "index.html").write_text(page, encoding="utf-8")
         for name in STATIC:
             (self.out / name).write_bytes(files("ostrom.web").joinpath("static", name).read_bytes())

@@ -36,7 +36,7 @@ PATIENT = 30
 MOST_LEVELS = 60
 """Rows or columns of a heat table."""
 
-_made: dict[Path, tuple[float, float]] = {}
+_render_times: dict[Path, tuple[float, float]] = {}
 """When the tables of a run were made last, and how long that took."""
 
 
@@ -52,12 +52,12 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             exploratory = bool(data.manifest.get("registered"))
             answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
             if not stale:  # tables are made when they are asked for, so the answer is part of what it took
-                _made[folder] = (time.monotonic(), time.monotonic() - began)
+                _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
 
 
 def _recently(folder: Path) -> bool:
-    when, took = _made.get(folder, (-1e9, 0.0))
+    when, took = _render_times.get(folder, (-1e9, 0.0))
     return time.monotonic() - when < PATIENT * took
 
 

@@ -24,7 +24,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import UnitTable
 from ostrom.engine.shards import CALL_BOUNDS
-from ostrom.engine.unit_rows import CAME, PLAYERS, SAID, UnitRows
+from ostrom.engine.unit_rows import ANSWERS, OUTCOMES, PLAYERS, UnitRows
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
@@ -500,7 +500,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
 
 def _sign(unit: Unit, turn: tuple[Any, ...], came: tuple[Any, ...]) -> int:
     """The sign for what came of a decision; 0 where it ends no round of the player."""
-    result = dict(zip(CAME, came, strict=True))
+    result = dict(zip(OUTCOMES, came, strict=True))
     if turn[3] != "act" or turn[4] or result["payoff"] is None:
         return 0
     value = result["action"] if result["amount"] is None else result["amount"]
@@ -542,7 +542,7 @@ def _readings(journal: Journal, table: UnitTable) -> Counter[str]:
     rows = table.rows
     if rows.said is None:  # answers that are not kept with the rows are journaled one by one
         return Counter(journal.readings(table.unit.index))
-    counts, place = Counter[str](), list(SAID).index("reading")
+    counts, place = Counter[str](), list(ANSWERS).index("reading")
     for answer, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
         counts[str(answer[place])] += int(count)
     return +counts

@@ -118,7 +118,7 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
         yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
 
 
-SHOWN = (
+COLUMNS = (
     "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "
     "invalid missed complaints note rationale copied"
 ).split()
@@ -155,7 +155,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     learned: dict[int, dict[str, Any]] = {}
     channels = channels_of(unit)
     for row in run.rows.decisions(number):
-        fields = {name: row.get(name) for name in SHOWN}
+        fields = {name: row.get(name) for name in COLUMNS}
         if row.get("facts"):
             learned[row["round"]] = orjson.loads(row["facts"])
         fields["said"] = words_of(row["kind"], row["answer"], row["player"], channels)

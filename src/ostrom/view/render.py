@@ -12,7 +12,7 @@ import orjson
 from ostrom.features.transcript.transcript import tried
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
-from ostrom.reports.words import labels, number, pretty, share, shortened
+from ostrom.reports.words import labels, number, pretty, share, shortened, written
 
 DIGITS = "0123456789"
 _SAME = re.compile(r"(.)\1*", re.S)
@@ -73,7 +73,7 @@ def levels(cell: Any) -> str:
     >>> levels({"history_length": 3, "style": "direct"})
     'history length 3, style direct'
     """
-    return ", ".join(f"{pretty(str(name))} {pretty(str(level))}" for name, level in cell.items())
+    return ", ".join(f"{pretty(str(name))} {written(level)}" for name, level in cell.items())
 
 
 def query(values: Any, **changes: Any) -> str:

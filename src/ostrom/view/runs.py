@@ -15,7 +15,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.files import read_plain
-from ostrom.reports.words import number, pretty, share
+from ostrom.reports.words import number, pretty, share, written
 from ostrom.view.matches import CHOICES
 from ostrom.view.render import address, draw
 from ostrom.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING, UNKNOWN
@@ -67,7 +67,7 @@ def _row(viewer: Viewer, name: str) -> dict[str, Any]:
     return {"name": name, "status": viewer.watching.status(name), "check": viewer.watching.check(name)}
 
 
-def _told(viewer: Viewer, name: str, part: str) -> bytes:
+def _message(viewer: Viewer, name: str, part: str) -> bytes:
     """The message about a run that changed, drawn once for all pages that are open."""
     watching = viewer.watching
     version, event = watching.drawn.get((name, part), (None, b""))
@@ -89,7 +89,7 @@ def events(viewer: Viewer, request: Request) -> Response:
         since, seen = seen, watching.version
         changed = [name for name, at in list(watching.changed.items()) if at > since and name in watching.statuses]
         part = "_cells" if only is None else "_pulse"
-        return [_told(viewer, name, part) for name in changed if only is None or name == only]
+        return [_message(viewer, name, part) for name in changed if only is None or name == only]
 
     return stream(viewer, news, 0.25)
 
@@ -231,7 +231,7 @@ def _cell(
         "method": cell["method"],
         "note": cell["note"],
         "matches": urlencode(pairs),
-        "label": ", ".join(f"{pretty(name)} {pretty(level)}" for name, level in levels.items()) or "all matches",
+        "label": ", ".join(f"{pretty(name)} {written(level)}" for name, level in levels.items()) or "all matches",
     }
 
 

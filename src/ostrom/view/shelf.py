@@ -77,13 +77,13 @@ class Shelf:
     @contextmanager
     def opened(self, name: str) -> Iterator[Run]:
         """A run, open for reading without the check of its integrity; it stays open for the next reader."""
-        with self._kept(name) as entry:
+        with self._open_entry(name) as entry:
             yield entry.run
 
     @contextmanager
     def listed(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
         """The matches of a run, as far as they can be read in so many seconds; the rest is read in the background."""
-        with self._kept(name) as entry:
+        with self._open_entry(name) as entry:
             entry.matches = entry.matches or MatchList(entry.run)
             complete = entry.matches.update(seconds)
             yield entry.matches
@@ -99,7 +99,7 @@ class Shelf:
         with suppress(OstromError):
             while not complete and not self._closing:
                 began = time.monotonic()
-                with self._kept(name) as entry:  # which takes long where there are many shards
+                with self._open_entry(name) as entry:  # which takes long where there are many shards
                     seconds = max(SLICE, time.monotonic() - began)
                     complete = entry.matches is None or entry.matches.update(seconds)
                 time.sleep(SLICE / 10)
@@ -107,7 +107,7 @@ class Shelf:
             self._filling.pop(name, None)
 
     @contextmanager
-    def _kept(self, name: str) -> Iterator[OpenRun]:
+    def _open_entry(self, name: str) -> Iterator[OpenRun]:
         folder = self.folder(name)
         with self._guard:
             entry = self._open.pop(name, None)

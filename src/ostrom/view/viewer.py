@@ -33,7 +33,7 @@ WAIT = 1.5
 """Seconds that a page waits for figures before it is shown without them."""
 IDLE = 90.0
 """Seconds after which a process that nobody asks is ended."""
-KEPT = 64
+MOST_CACHED = 64
 """Answers that are kept."""
 LEAN = {"MALLOC_ARENA_MAX": "2"}
 """The database has threads; with an arena for each, the process takes 45 MB more."""
@@ -57,15 +57,15 @@ class FigureProcess:
         key = orjson.dumps([journal, request], option=orjson.OPT_SORT_KEYS)
         task = self._answers.pop(key, None)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
-            task = asyncio.create_task(self._asked(request))
+            task = asyncio.create_task(self._answer(request))
         self._answers[key] = task
-        while len(self._answers) > KEPT:
+        while len(self._answers) > MOST_CACHED:
             _, old = self._answers.popitem(last=False)
             old.cancel()
         done, _ = await asyncio.wait({task}, timeout=WAIT)
         return task.result() if done else None
 
-    async def _asked(self, request: Answer) -> Answer:
+    async def _answer(self, request: Answer) -> Answer:
         async with self._turn:
             if self._idle is not None:
                 self._idle.cancel()

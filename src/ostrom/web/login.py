@@ -14,7 +14,7 @@ from ostrom.web.security import Gatekeeper, Refused
 from ostrom.web.tokens import sign, verified
 
 HOURS = 12
-KNOWN_DAYS = 180
+RETURNING_DAYS = 180
 """Days for which a browser that logged in does not wait behind strangers."""
 PAUSE = 0.5
 """Seconds after a wrong password in which its queue checks no other."""
@@ -76,10 +76,10 @@ class Login:
         self._ask, self._print_link = ask, print_link
         self.purpose, self.cookie, self.gatekeeper = purpose, f"ostrom_{purpose}", gatekeeper
         self._salt, self._key = secrets.token_bytes(16), secrets.token_bytes(32)
-        self._known_key = key or self._key
+        self._returning_key = key or self._key
         self._hash = None if password is None else self._hashed(password)
         self._long = self._mac(password) if password is not None and len(password) >= LONG else None
-        self._strangers, self._known = Queue(), Queue()
+        self._strangers, self._returning = Queue(), Queue()
         self._renew_link()
 
     def _hashed(self, password: str) -> bytes:
@@ -111,8 +111,8 @@ class Login:
         password = form.get("password", "")[:1000]
         if self._long is not None and hmac.compare_digest(self._mac(password), self._long):
             return self._logged_in()
-        mark = verified(self._known_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", ""))
-        queue = self._strangers if mark is None else self._known
+        mark = verified(self._returning_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", ""))
+        queue = self._strangers if mark is None else self._returning
         passed = await queue.check(lambda: self._right(password))
         if passed is None:
             return self._ask(FULL, 429)
@@ -133,9 +133,9 @@ class Login:
         response = RedirectResponse("/", 303)
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
         until = str(int(time.monotonic()) + HOURS * 3600)
-        mark = sign(self._known_key, f"{self.purpose}-known", secrets.token_urlsafe(12))
+        mark = sign(self._returning_key, f"{self.purpose}-known", secrets.token_urlsafe(12))
         for name, value, age in (
-            (f"{self.cookie}_known", mark, KNOWN_DAYS * 86400),
+            (f"{self.cookie}_known", mark, RETURNING_DAYS * 86400),
             (self.cookie, sign(self._key, self.purpose, until), None),
         ):
             response.set_cookie(

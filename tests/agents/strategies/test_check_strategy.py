@@ -105,15 +105,15 @@ class Broken(Machine[bool]):
     def cooperate(self, state: bool) -> float:
         return float(state)
 
-    def _known(self, past: Past) -> tuple[bool, int]:
-        state, done = super()._known(past)
+    def _state_before(self, past: Past) -> tuple[bool, int]:
+        state, done = super()._state_before(past)
         return (state, min(done + 1, len(past))) if done else (state, done)
 
 
 class Gullible(Broken):
     """Takes every longer past for a continuation of the last one."""
 
-    def _known(self, past: Past) -> tuple[bool, int]:
+    def _state_before(self, past: Past) -> tuple[bool, int]:
         if self._memo is None or len(past) < self._memo[1] or past.rounds[0] is not self._memo[2]:
             return self.initial, 0
         return self._memo[0], self._memo[1]

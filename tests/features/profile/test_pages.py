@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.intervals import exactly
-from ostrom.features.profile.battery import Battery, BatteryPart, ModelProfile, ProfileFigure, Taken
+from ostrom.features.profile.battery import Battery, BatteryPart, ModelFigure, ModelProfile, ProfileFigure
 
 GROUPED = ProfileFigure(name="Groups", measure="cooperation", by=("game",))
 SINGLE = ProfileFigure(name="All", measure="cooperation")
@@ -23,7 +23,7 @@ def sure(value: float, **key: str) -> Estimate:
 
 def profile(model: str, value: float, *notes: str) -> ModelProfile:
     groups = (sure(value, game="pd"), sure(value / 2, game="stag"))
-    taken = [Taken(PART, GROUPED, groups, ()), Taken(PART, SINGLE, (sure(value),), ())]
+    taken = [ModelFigure(PART, GROUPED, groups, ()), ModelFigure(PART, SINGLE, (sure(value),), ())]
     return ModelProfile(model, Path(), taken, list(notes))
 
 

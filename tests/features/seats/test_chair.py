@@ -11,7 +11,7 @@ from tests.clock import Clock, on_a_clock
 
 from ostrom.agents.base import Missed
 from ostrom.answers import Answer
-from ostrom.features.seats.chair import LONGEST_ANSWER, Chair, OpenDecision, Told
+from ostrom.features.seats.chair import LONGEST_ANSWER, Chair, OpenDecision, ToolReply
 from ostrom.features.seats.server import at_seats
 from ostrom.models.base import Message, Reply, Request
 
@@ -80,7 +80,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
         asked = asking(chair, 0, "two")
         await clock.forward(0)
         told = await chair.act("a")
-        assert told == Told("refused", "You have not read what there is to decide: call look first.")
+        assert told == ToolReply("refused", "You have not read what there is to decide: call look first.")
         assert not asked.done()
         asked.cancel()
 
@@ -194,8 +194,8 @@ def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, s
     ],
 )  # fmt: skip
 def test_a_call_names_one_of_ones_own_seats(seats: tuple[int, ...], arguments: Mapping[str, Any], text: str) -> None:
-    async def at(seat: int, name: str) -> Told:
-        return Told("taken", f"{name} at {seat}")
+    async def at(seat: int, name: str) -> ToolReply:
+        return ToolReply("taken", f"{name} at {seat}")
 
     call = at_seats({seat: lambda name, _, seat=seat: at(seat, name) for seat in seats})  # type: ignore[misc]
     assert text in asyncio.run(call("look", arguments)).text

@@ -9,7 +9,7 @@ is at most p and at least 2p - 1; in the symmetric Trust game 4 + 6p <= m <= min
 from __future__ import annotations
 
 from ostrom.analysis.references import number, published_rows
-from ostrom.replications.memory_curse.regimes import Known, Regime, regime
+from ostrom.replications.memory_curse.regimes import Rate, Regime, regime
 from ostrom.replications.memory_curse.results import LENGTH
 
 Pair = tuple[str, str]
@@ -19,7 +19,7 @@ RANK = ("Appendix Table 1", "Appendix Table 6", "Appendix Table 13", "Appendix D
 """Where a rate is taken from, best first: the full tables, then what fills their gaps."""
 
 
-def published_rates(condition: str = "reasoning", *, matched: bool = False) -> dict[Pair, dict[int, Known]]:
+def published_rates(condition: str = "reasoning", *, matched: bool = False) -> dict[Pair, dict[int, Rate]]:
     """Cooperation rates, as shares, by model and game and then by history length; bounds where only rewards
     are known. ``matched`` takes the rate that the reward implies if both players always act alike.
 
@@ -40,7 +40,7 @@ def published_rates(condition: str = "reasoning", *, matched: bool = False) -> d
         rank, length = RANK.index(row["table"]), int(row["history_length"])
         if length not in of or rank < of[length][0]:
             of[length] = rank, value / 100
-    rates: dict[Pair, dict[int, Known]] = {
+    rates: dict[Pair, dict[int, Rate]] = {
         pair: {length: value for length, (_, value) in sorted(of.items())} for pair, of in found.items()
     }
     for pair in pairs:
@@ -74,9 +74,9 @@ def published_penalties() -> dict[str, dict[str, float]]:
     return found
 
 
-def _from_rewards(pair: Pair, condition: str, matched: bool) -> dict[int, Known]:
+def _from_rewards(pair: Pair, condition: str, matched: bool) -> dict[int, Rate]:
     model, game = pair
-    bounds: dict[int, Known] = {}
+    bounds: dict[int, Rate] = {}
     for row in published_rows("memory_curse"):
         if (row["model"], row["game"], row["condition"], row["metric"]) == (model, game, condition, "mean_reward"):
             reward = number(row["value"])
@@ -85,7 +85,7 @@ def _from_rewards(pair: Pair, condition: str, matched: bool) -> dict[int, Known]
     return bounds
 
 
-def _rate(game: str, reward: float, matched: bool) -> Known | None:
+def _rate(game: str, reward: float, matched: bool) -> Rate | None:
     if game == "prisoners_dilemma":
         both = (reward - 100) / 100
         return both if matched else (both, (1 + both) / 2)

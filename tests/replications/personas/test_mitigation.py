@@ -16,7 +16,7 @@ from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.scenarios import families, shipped_cast
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -91,7 +91,7 @@ def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
     game = build_game(name)
     for seat in range(game.seats):
         voice = PromptRenderer(Framing(labels="actions", hint="equilibrium"), Library(), "direct")
-        text = voice.prompt(act(View(game, seat, "none")), Shown(), None, {}).text
+        text = voice.prompt(act(View(game, seat, "none")), MemoryView(), None, {}).text
         listed = re.findall(r"^- (.* chooses? .*)\.$", text, re.MULTILINE)
         told = [re.findall(r"chooses? (\w+)", line) for line in listed if "receive" not in line]
         expected = [[game.actions[s][a] for s, a in enumerate(e.profile)] for e in pure_equilibria(game)]

@@ -24,7 +24,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
-from ostrom.memory import Shown
+from ostrom.memory import MemoryView
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.effects import effects_of_counts
@@ -42,7 +42,7 @@ PRESENTATIONS = ("rows", "best_responses", "own_sentences", "matrices", "prose")
 def prompt(game: Game, seat: int, framing: Framing, persona: str | None = None, rows: int = 0) -> str:
     renderer = PromptRenderer(framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s]))
     decision = replace(act(View(game, seat, "none")), form=explained(Choice(game.named_actions(seat)), 60))
-    return renderer.prompt(decision, Shown(), None, {}).text
+    return renderer.prompt(decision, MemoryView(), None, {}).text
 
 
 # -- what is shown is what is scored ---------------------------------------------------------------------

@@ -11,7 +11,8 @@ from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.repeated_games.pairs import _shown
+from ostrom.replications.repeated_games.pairs import _meaningful
+from ostrom.reports.canvas import WIDE
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.panel import Drawn, Table
 from ostrom.studies.load import load_study
@@ -60,7 +61,7 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     data = played(**{**TOURNAMENT, "mechanism": rules})
     drawn = draw(data, {"name": "strips", "pair": ["kind", "hard"]})
     assert names_of(drawn) == ["strips_kind_hard"]
-    chart = str(drawn.figures[0].chart.to_dict())
+    chart = str(drawn.figures[0].chart(WIDE))
     assert chart.count("match ") == 1 and "1 kind" in chart and "2 hard" in chart
     # Scripts predict what they would do there themselves: the cooperator that both cooperate.
     assert "2 \u21b3 kind" in chart and "1 \u21b3 hard" in chart
@@ -110,9 +111,9 @@ def test_three_players_make_no_heat_map_of_pairs(played: Played) -> None:
 def test_maps_show_defection_only_where_all_pairs_can_cooperate() -> None:
     dilemma: dict[str, Any] = dict.fromkeys(["defection1", "defection2", "score1", "coordination"])
     other: dict[str, Any] = dict.fromkeys(["coordination", "favourite1", "score1", "defection1"])
-    assert _shown({("a", "b"): dilemma}) == ("defection", "score")
-    assert _shown({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
-    assert _shown({("a", "c"): {"score1": other["score1"]}}) == ("score",)
+    assert _meaningful({("a", "b"): dilemma}) == ("defection", "score")
+    assert _meaningful({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
+    assert _meaningful({("a", "c"): {"score1": other["score1"]}}) == ("score",)
 
 
 def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:

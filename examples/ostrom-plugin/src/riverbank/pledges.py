@@ -26,9 +26,7 @@ class Pledges(Mechanism):
         """Pledge, then act."""
         told: dict[str, Any] = {"fine": self.fine}
         answers = yield [
-            Decision(
-                seat, "pledge", View(game, seat, self.name, facts=told), choice_of(game.named_actions(seat))
-            )
+            Decision(seat, "pledge", View(game, seat, self.name, facts=told), choice_of(game.named_actions(seat)))
             for seat in range(game.seats)
         ]
         pledged = [game.index(seat, answer.value) for seat, answer in enumerate(answers)]
@@ -36,8 +34,7 @@ class Pledges(Mechanism):
         answers = yield [act(View(game, seat, self.name, facts=told)) for seat in range(game.seats)]
         played = profile_of(game, answers)
         paid = tuple(
-            payoff - self.fine * (played[seat] != pledged[seat])
-            for seat, payoff in enumerate(game.payoff(played))
+            payoff - self.fine * (played[seat] != pledged[seat]) for seat, payoff in enumerate(game.payoff(played))
         )
         return Outcome([Round(1, played, paid, facts={"pledged": pledged})], paid, {"pledged": pledged})
 

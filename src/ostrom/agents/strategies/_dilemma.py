@@ -117,7 +117,7 @@ class GenerousTitForTat(Reciprocator):
         self.g = None if g is None else float(g)
         if self.g is not None:
             self.stochastic = 0 < self.g < 1
-        self._known: dict[tuple[Game, int], float] = {}
+        self._cache: dict[tuple[Game, int], float] = {}
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
@@ -132,7 +132,7 @@ class GenerousTitForTat(Reciprocator):
             self._generosity(game, seat)
 
     def _generosity(self, game: Game, seat: int) -> float:
-        if (game, seat) not in self._known:
+        if (game, seat) not in self._cache:
             options = game.actions[seat]
             deviations = [
                 Dilemma.of(game, seat, self.name, deviation=action)
@@ -153,8 +153,8 @@ class GenerousTitForTat(Reciprocator):
             )
             if g < 0:
                 raise StudyError(f"strategy {self.name}: no generosity is safe in game {game.name}; give g")
-            self._known[game, seat] = g
-        return self._known[game, seat]
+            self._cache[game, seat] = g
+        return self._cache[game, seat]
 
 
 Odds = tuple[float, float, float, float]
@@ -180,7 +180,7 @@ class ZDExtortion(Strategy):
         self, chi: Annotated[float, Finite(), Ge(1)] = 3.0, phi: Annotated[float, Finite(), Gt(0)] | None = None
     ) -> None:
         self.chi, self.phi = chi, phi
-        self._known: dict[tuple[Game, int], Odds] = {}
+        self._cache: dict[tuple[Game, int], Odds] = {}
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
@@ -191,9 +191,9 @@ class ZDExtortion(Strategy):
 
     def memory_one(self, game: Game, seat: int) -> Odds:
         """The chances of cooperating after CC, CD, DC and DD in a game of two."""
-        if (game, seat) not in self._known:
-            self._known[game, seat] = self._solved(game, seat)
-        return self._known[game, seat]
+        if (game, seat) not in self._cache:
+            self._cache[game, seat] = self._solved(game, seat)
+        return self._cache[game, seat]
 
     def _solved(self, game: Game, seat: int) -> Odds:
         mine, its = Dilemma.of(game, seat, self.name), Dilemma.of(game, seat, self.name, payee=1 - seat)

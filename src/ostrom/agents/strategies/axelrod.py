@@ -46,7 +46,7 @@ class AxelrodPlayer(Strategy):
             own, its = self._action(past.i_cooperated(i)), self._action(past.cooperated(i))
             me.update_history(own, its)
             other.update_history(its, own)
-            move = self._asked(me, other)
+            move = self._move(me, other)
         ends = (past.rounds[0], past.rounds[-1], past.seat) if len(past) else (None, None, past.seat)
         self._live = (me, other, len(past), move, ends)
         return move
@@ -66,9 +66,9 @@ class AxelrodPlayer(Strategy):
             if self.seed is None:
                 raise StudyError(f"player {self.player} of the Axelrod library is random: it needs a seed")
             me.set_seed(self.seed % 2**32)
-        return me, other, 0, self._asked(me, other)
+        return me, other, 0, self._move(me, other)
 
-    def _asked(self, me: Any, other: Any) -> float:
+    def _move(self, me: Any, other: Any) -> float:
         return C if me.strategy(other) == self._axelrod.Action.C else D
 
     def _action(self, cooperated: bool) -> Any:

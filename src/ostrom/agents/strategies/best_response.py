@@ -55,7 +55,7 @@ class _Search:
         self.game, self.seat, self.past, self.tries = past.game, past.seat, past, 0
         self.chance, self.drawn = CHANCES[0], False
         self.now = now_of(past.view, self._chance)
-        self._known_ends: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}
+        self._end_cache: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}
         self.before = self._steps(past.view.facts.get("moves", ()))
 
     def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
@@ -147,16 +147,16 @@ class _Search:
         Kept: those who decide at the same time and those who decide before them look at the same courses of play.
         """
         key = (moves, self.chance)
-        if key not in self._known_ends:
+        if key not in self._end_cache:
             self.drawn = False
             due, drawn = self._due(moves), self.drawn
             if isinstance(due, End):
-                self._known_ends[key] = tuple(float(paid) for paid in due.payoffs), drawn
+                self._end_cache[key] = tuple(float(paid) for paid in due.payoffs), drawn
             else:
                 done = tuple(self._reply(moves, due, place) for place in range(len(due)))
                 payoffs, later = self._ended((*moves, done))
-                self._known_ends[key] = payoffs, drawn or later
-        return self._known_ends[key]
+                self._end_cache[key] = payoffs, drawn or later
+        return self._end_cache[key]
 
     def _reply(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
         """What somebody who decides later does: as theory says, or else what is best by the same search."""

@@ -173,7 +173,7 @@ NUMBERS = (
 )
 ROUNDING = 1e-9
 
-TAKEN = (
+PUNISHMENTS_SQL = (
     "WITH named AS (SELECT match, player, round, step, stage, amount FROM decisions WHERE kind = 'act' AND amount IS "
     "NOT NULL), stated AS (SELECT match, round, json_extract_string(facts, '$.taken_at') AS stage FROM decisions WHERE "
     "facts IS NOT NULL), stages AS (SELECT n.match, n.round, coalesce(any_value(s.stage), arg_min(n.stage, n.step)) AS "
@@ -212,7 +212,7 @@ def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
     """What the players of a common stock take together in each round: wishes beyond the stock are not met."""
     stocked = round_facts(data, "stock", "harvest_by_round")
-    by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(TAKEN))
+    by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(PUNISHMENTS_SQL))
     for (match, number), amounts in sorted(by_round.items()):
         if (match, number) in stocked:
             yield {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
@@ -222,7 +222,7 @@ def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
     """How often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")
     counted: dict[tuple[int, int], list[bool]] = {}
-    for row in data.records(TAKEN):
+    for row in data.records(PUNISHMENTS_SQL):
         lasting = sustainable.get((row["match"], row["round"]))
         if lasting is not None:
             part = lasting / data.game(row["match"]).seats

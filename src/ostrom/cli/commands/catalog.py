@@ -98,6 +98,8 @@ def list_parts(
     if family is not None and kind != "games":
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
+    if kind == "runs" and not rows:
+        return Output([], [Remark(f"{runs}: holds no run (`ostrom run STUDY` plays one, --runs names another folder)")])
     first = [] if all_ else first_of(kind)
     counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
     text: list[TextItem] = [TextTable.of("", [{k: v for k, v in row.items() if k not in counted} for row in rows])]
@@ -393,7 +395,7 @@ def _measure(registry: Any, name: str) -> dict[str, Any]:
     declared = isinstance(part, Measure)
     return {
         "name": name,
-        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0],
+        "title": part.title if declared else (inspect.getdoc(part) or "").partition("\n")[0].replace("`", ""),
         "scale": part.scale if declared else None,
         "unit": part.unit if declared else None,
         "parameters": "" if declared else parameters_of(registry, name),
@@ -497,10 +499,9 @@ def _end(value: float | None) -> str:
 
 def _chart_parameters(part: Any) -> str:
     """Those of the kind of chart and those that every chart takes."""
-    from ostrom.reports.chart import Chart
+    from ostrom.reports.chart import chart_parameters
 
-    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
-    return _with_defaults(p for of in every for p in inspect.signature(of).parameters.values())
+    return _with_defaults(chart_parameters(part).values())
 
 
 def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:

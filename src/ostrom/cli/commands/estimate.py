@@ -53,7 +53,7 @@ def estimate(
     studied agent (models and people; scripts where there is nobody else).
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
-    from ostrom.analysis.estimate import split_by
+    from ostrom.analysis.estimate import some, split_by
     from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import asked_agents, averaged_words, population_words
@@ -78,6 +78,7 @@ def estimate(
         raise UsageError("--safe is for --csv: other output holds no formulas")
     part = _measure(measure)
     with opened_runs(names, runs) as data:
+        _check_columns(part, data)
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
         far = so_far(data)
         columns = _columns(by)
@@ -87,7 +88,8 @@ def estimate(
         values = observations(data, part, picked, chosen)
         mean = mean_over_agents or "agent" in _columns(balance)
         split = split_by(values, columns, compared, agents, mean=mean)
-        estimates = _estimates(values, data, part, split, contrast, over, log, _columns(balance), level)
+        estimates = _estimates(values, part, split, contrast, over, log, _columns(balance), level)
+        some(estimates, part, data, compared=bool(contrast or over), where=picked)
         plain = contrast and not (by or balance or agents or mean_over_agents)
         question = AskedContrast(measure, contrast, picked, level) if plain else None
         whose = population_words(data, chosen, picked)
@@ -150,7 +152,6 @@ def _clean(value: float | None) -> float | None:
 
 def _estimates(
     values: Observations,
-    data: Sequence[RunData],
     part: Measure,
     by: Sequence[str],
     contrast: str,
@@ -165,12 +166,19 @@ def _estimates(
         factor, equals, pair = contrast.partition("=")
         if not equals:
             raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
-        estimates = statistics.contrast(values, part, factor.strip(), pair.strip(), by, balance=balance, level=level)
-    elif over:
-        estimates = statistics.trend(values, part, over, by, log=log, level=level)
-    else:
-        estimates = statistics.estimate(values, part, by, balance=balance, level=level)
-    return list(statistics.some(estimates, part, data, compared=bool(contrast or over)))
+        return statistics.contrast(values, part, factor.strip(), pair.strip(), by, balance=balance, level=level)
+    if over:
+        return statistics.trend(values, part, over, by, log=log, level=level)
+    return statistics.estimate(values, part, by, balance=balance, level=level)
+
+
+def _check_columns(part: Measure, data: Sequence[RunData]) -> None:
+    """Refuse a run without a column that the measure reads, and say why it may have none."""
+    for run in data:
+        missing = [need for need in part.needs if need.partition(".")[2] not in run.columns(need.partition(".")[0])]
+        if missing:
+            why = f": {part.without}" if part.without else ""
+            raise UsageError(f"{part.name}: {run.name} has no column {', '.join(missing)}{why}")
 
 
 def _table(part: Measure, estimates: Sequence[Estimate], level: float) -> TextTable:
@@ -210,15 +218,16 @@ def test(
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
     runs: Runs = Path("runs"),
 ) -> Output:
-    """Test whether a measure differs between the levels of a factor.
+    """Does a measure differ between the levels of a factor? A p-value.
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
     """
+    from ostrom.analysis.estimate import some
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
     from ostrom.analysis.looks import look_at
-    from ostrom.analysis.population import asked_agents, averaged_words, population_words
-    from ostrom.analysis.units import condition
+    from ostrom.analysis.population import ALL, asked_agents, averaged_words, population_words
+    from ostrom.analysis.units import condition, observations
     from ostrom.ground.errors import UnknownName
 
     names, measure = _split(arguments)
@@ -228,11 +237,17 @@ def test(
         raise UsageError(f"--type must be II or III (found {type_!r})")
     part = _measure(measure)
     with opened_runs(names, runs) as data:
-        tests = tested(
-            data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
-            where=(picked := condition(data, part, where or [])), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
-            agents=agents, mean_over_agents=mean_over_agents,
-        )  # fmt: skip
+        _check_columns(part, data)
+        picked = condition(data, part, where or [])
+        try:
+            tests = tested(
+                data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
+                where=picked, sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
+                agents=agents, mean_over_agents=mean_over_agents,
+            )  # fmt: skip
+        except UsageError:
+            some(observations(data, part, picked, ALL).rows, part, data, where=picked)  # where it finds nothing at all
+            raise
         registered = standing(data)
         look, looked = look_at(data, part.name, filter(None, (factor, second)))
         whose = population_words(data, asked_agents(agents, (), [factor, second or ""]), picked)

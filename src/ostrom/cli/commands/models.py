@@ -22,7 +22,7 @@ def check(
     ] = 60.0,
     options: PlayOptions = PlayOptions(),
 ) -> Output:
-    """Make one call, and one that offers a tool, and report what came back."""
+    """Does a model answer? Make one call, and one that offers a tool."""
     from ostrom.ground.errors import StudyError, TimedOut
     from ostrom.models import open_model
     from ostrom.models.check import calls_tools, probe

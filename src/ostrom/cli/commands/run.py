@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import count_text, exit_code, forecast_data, forecast_text, spending_text, spent_data, trouble
+from ostrom.cli.ending import (
+    count_text,
+    exit_code,
+    forecast_data,
+    forecast_text,
+    headline,
+    spending_text,
+    spent_data,
+    trouble,
+)
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
@@ -201,9 +210,6 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
     measured = None if like is None else measure(like, runs or "runs")
     bound = forecast(plan, resolved.options.rates, measured, resolved.options.max_connections)
     missing = missing_adapters(plan)
-    units = {"cells": bound.cells, "matches": bound.matches}
-    if bound.designs:
-        units["designs"] = bound.designs
     one_seed = (plan.unit(i) for i in range(len(plan) // plan.study.seeds))
     repeats, long = planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED))
     return Output(
@@ -220,7 +226,7 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
             )
             if missing
             else None,
-            *forecast_text(plan.run_name(None), units, bound, plan.budget, batch=batch),
+            *forecast_text(plan.run_name(None), bound.size, bound, plan.budget, batch=batch),
             None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
             *(Remark(f"warning: {text}") for text in (repeats, long) if text),
             Remark("--from RUN takes what it can of this from a run that was played")
@@ -228,6 +234,14 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
             else None,
         ],
     )
+
+
+def plan_headline(plan: StudyPlan, options: PlayOptions) -> dict[str, str]:
+    """Size, hours and money of a plan: a line each."""
+    from ostrom.costs.forecast import forecast
+
+    bound = forecast(plan, options.rates, None, options.max_connections)
+    return headline(bound.size, bound, batch=bool(options.batch))
 
 
 def divided_budget(plan: StudyPlan) -> str:

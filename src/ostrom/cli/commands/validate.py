@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.commands.run import plan_headline
 from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Seeds, Sets, with_play_options
 from ostrom.cli.output import Output, Remark, say
 from ostrom.ground.errors import StudyError, UsageError
@@ -26,7 +27,7 @@ def validate_file(
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
 ) -> Output:
-    """Check a file from end to end and say what it is.
+    """Before playing: is this file right, and what will it take?
 
     A study is checked as `ostrom run` with the same options checks it, alone and with each of its presets.
     """
@@ -59,22 +60,44 @@ def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, 
     from ostrom.agents.commands import written
     from ostrom.studies.files import presets_of
 
-    facts: dict[str, Any] = {"file": file, "kind": "study"}
+    plans: dict[str, Any] = {}
     left_open = False
     for name in [None, *presets_of(file)] if preset is None else [preset]:
         try:
-            plan, stands_in = resolve_or_stand_in(file, preset=name, **content)
+            plans[name or "as written"], stands_in = resolve_or_stand_in(file, preset=name, **content)
             left_open = left_open or stands_in
         except StudyError as error:
             if name is None or preset is not None:
                 raise
             raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
-        facts[name or "as written"] = f"{how_many(plan.cells, 'cell')}, {_size(plan)}"
+    plan = next(iter(plans.values()))
+    sizes = {name: f"{how_many(one.cells, 'cell')}, {_size(one)}" for name, one in plans.items()}
+    facts = _headline(plan, next(iter(sizes.values())), content["options"], left_open=left_open)
+    facts |= {"file": file, "kind": "study", **sizes}
     if commands := dict.fromkeys(written(named) for config in plan.agents for _, named in config.commands):
         facts["commands"] = "; ".join(commands)
     if left_open:
         facts["models"] = "none named: ostrom run needs --model"
     return facts
+
+
+def _headline(plan: Any, size: str, options: PlayOptions, *, left_open: bool) -> dict[str, Any]:
+    """Size, hours and money of a study; people come one by one, and take their own time."""
+    if plan.study.people is not None:
+        pay = plan.study.people.pay
+        bonus = (
+            ""
+            if not pay.per_point
+            else f", bonus {'without a bound' if pay.at_most is None else f'at most {pay.at_most:.2f} {pay.currency}'}"
+        )
+        return {
+            "size": size,
+            "hours": "as long as people take",
+            "money": f"each person {pay.base:.2f} {pay.currency}{bonus}",
+        }
+    if left_open:
+        return {"size": size, "hours": "depends on the model: name it with --model", "money": "depends on the model"}
+    return plan_headline(plan, options)
 
 
 def _size(plan: Any) -> str:

@@ -376,7 +376,7 @@ class BatchScheduler:
             if problem.line is not None and 1 <= problem.line <= len(batch.keys):
                 call = opened.calls.pop(batch.keys[problem.line - 1], None)
                 if call is not None:
-                    self._taken(opened, call.key)
+                    self._note_reply(opened, call.key)
                     message = one_line(f"{problem.code} {problem.message}")
                     self._refuse(call, RequestRefused(f"{batch.model} refused the request: {message}"))
         if any(says_full(problem) for problem in ended.problems):
@@ -412,13 +412,13 @@ class BatchScheduler:
         """Give a call its result; a call that was not run goes into the next wave."""
         assert opened.lines is not None
         call, line = opened.calls.pop(key), opened.lines.pop(key, None)
-        self._taken(opened, key)
+        self._note_reply(opened, key)
         if line is not None and line.kind in ("reply", "error"):
             self._answer(call, line)
         else:
             self._requeue(opened, call)
 
-    def _taken(self, opened: _Open, key: bytes) -> None:
+    def _note_reply(self, opened: _Open, key: bytes) -> None:
         """Note that a batch has handed out a result, which ``journaled`` then removes from ``left``."""
         self._handed.setdefault(key, []).append(opened)
         if self._member.get(key) is opened:

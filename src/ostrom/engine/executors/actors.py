@@ -44,7 +44,7 @@ from ostrom.models.pending_call import NO_SIZE, CallSize
 class _RemoteSlot:
     """A slot request of a worker."""
 
-    dropped = False
+    dropped, rank = False, 0
 
     def __init__(self, size: CallSize) -> None:
         self.size = size
@@ -75,7 +75,7 @@ class GateActor:
         self._gate = RunGate(tally, budget, asyncio.Event(), prices)
         for model, (start, most) in models.items():
             self._gate.open(model, start, most)
-        self._held: dict[str, Counter[tuple[str, CallSize]]] = {}
+        self._reserved: dict[str, Counter[tuple[str, CallSize]]] = {}
         self._lost: set[str] = set()
         self._cache = None if cache is None else Cache(cache, cached_since)
 
@@ -98,13 +98,13 @@ class GateActor:
             for size in sizes:
                 CallOutcome(model, "abandoned", size=size).apply_to(self._gate)
             return Failure.of(Stopped("this worker was given up"))
-        self._held.setdefault(worker, Counter()).update((model, size) for size in sizes)
+        self._reserved.setdefault(worker, Counter()).update((model, size) for size in sizes)
         return eras
 
     async def release(self, worker: str, outcomes: Sequence[CallOutcome]) -> None:
         """Record how calls of a worker ended, and free their slots."""
         for outcome in outcomes:
-            counts, call = self._held.get(worker), (outcome.model, outcome.size)
+            counts, call = self._reserved.get(worker), (outcome.model, outcome.size)
             if counts and counts[call]:
                 counts[call] -= 1
                 outcome.apply_to(self._gate)
@@ -112,7 +112,7 @@ class GateActor:
     async def lost(self, worker: str) -> None:
         """Free the slots of a worker that is lost; its calls under way may be billed."""
         self._lost.add(worker)
-        for model, size in self._held.pop(worker, Counter()).elements():
+        for model, size in self._reserved.pop(worker, Counter()).elements():
             CallOutcome(model, "abandoned", size=size, more={"billed": True}).apply_to(self._gate)
 
     async def stop(self) -> None:

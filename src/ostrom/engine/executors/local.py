@@ -385,9 +385,11 @@ class LocalExecutor:
         """Play one unit."""
         journaled, replies = assignment.known(self._journal)
         playing = self._player.play(assignment.unit, assignment.facts, journaled, replies)
-        return playing if self._outside is None else self._told(assignment.unit, playing, self._outside)
+        return playing if self._outside is None else self._play_and_report(assignment.unit, playing, self._outside)
 
-    async def _told(self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats) -> UnitEnd:
+    async def _play_and_report(
+        self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats
+    ) -> UnitEnd:
         """Play a unit and tell those outside how it ended."""
         ended = await playing
         outside.ended(unit.index, ended.scores)

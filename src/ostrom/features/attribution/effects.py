@@ -86,7 +86,9 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True):
         assert edit is not None
         change, low, high = _difference(chance, group, base, base_group, level)
-        effects.append(RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high))
+        effects.append(
+            RoundEffect(edit.round, edit.back, edit.row, _round_text(plan, edit.back), chance, change, low, high)
+        )
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
@@ -152,7 +154,7 @@ def _difference(
     return limits.value, limits.low, limits.high
 
 
-def _shown(plan: AttributionPlan, back: int) -> str:
+def _round_text(plan: AttributionPlan, back: int) -> str:
     """What the round shows, in the game's own words."""
     view, played = plan.decision.view, plan.rounds[-back]
     if played.void:
@@ -202,11 +204,12 @@ def strips(attribution: Attribution) -> list[str]:
 def draw_svg(attribution: Attribution, path: Path) -> bool:
     """The strip as an SVG file; False where the report extra is not installed."""
     try:
-        import altair as alt
         import vl_convert  # noqa: F401
     except ImportError:
         return False
+    from ostrom.reports.canvas import WIDE
     from ostrom.reports.figures import render
+    from ostrom.reports.marks import marks, nominal, quantity, view
 
     data = [
         {"round": e.round, "what": e.row, "change": e.change, "shown": e.shown}
@@ -214,23 +217,16 @@ def draw_svg(attribution: Attribution, path: Path) -> bool:
         if e.change is not None
     ]
     rows = list(dict.fromkeys(e.row for e in attribution.effects))
-    chart = (
-        alt.Chart(alt.Data(values=data))
-        .mark_rect(stroke="#d0d0d0", strokeWidth=0.5)
-        .encode(
-            x=alt.X("round:O", title="remembered round", axis=alt.Axis(labelOverlap=True)),
-            y=alt.Y("what:N", title=None, sort=rows),
-            color=alt.Color(
-                "change:Q",
-                title=f"change in {attribution.what}",
-                scale=alt.Scale(scheme="redblue", domain=[-1, 1], domainMid=0),
-            ),
-        )
-        .properties(
-            title=f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}",
-            width=max(120, min(900, 14 * len({e.round for e in attribution.effects}))),
-            height=26 * len(rows),
-        )
-    )
+    legend = {"title": f"change in {attribution.what}"}
+    scale = {"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}
+    encoding = {
+        "x": {"field": "round", "type": "ordinal", "title": "remembered round", "axis": {"labelOverlap": True}},
+        "y": nominal("what", title=None, sort=rows),
+        "color": quantity("change", scale=scale, legend=legend),
+    }
+    title = f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}"
+    width = max(120, min(900, 14 * len({e.round for e in attribution.effects})))
+    strip = marks("rect", encoding, stroke="#d0d0d0", strokeWidth=0.5)
+    chart = view([strip], width, 26 * len(rows), WIDE.title(title, width + 120, bold=True), data)
     path.write_text(render(chart)[0], encoding="utf-8")
     return True

@@ -191,7 +191,7 @@ def attribute(
     origin = AttributionOf(
         run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
         seat=seat, method=method, measure=measure, samples=samples if measure == "sample" else 1, last=last,
-        taken=_taken(point, step, seat - 1),
+        taken=_chosen_action(point, step, seat - 1),
     )  # fmt: skip
     prefix = {place: answer for place, answer in point.answers.items() if place[0] < step}
     # A note that was written for this very decision belongs to what the player knew.
@@ -236,7 +236,7 @@ def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int, stage:
     raise UsageError(f"--round {number}: {where} has rounds 1 to {point.rounds}")
 
 
-def _taken(point: ForkPoint, step: int, player: int) -> str | None:
+def _chosen_action(point: ForkPoint, step: int, player: int) -> str | None:
     value = point.answers[step, player, ""][0].value
     return str(value) if isinstance(value, str | int | float) else None
 

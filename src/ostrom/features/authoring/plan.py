@@ -65,7 +65,7 @@ class Authoring(Mechanism):
         """Ask the author for a story, then the reader for its reading."""
         (written,) = yield [self.question(game)]
         story = dict(written.value)
-        facts = {**self._told("read"), "narrative": story["narrative"]}
+        facts = {**self._facts_for("read"), "narrative": story["narrative"]}
         (read,) = yield [Decision(1, "read", View(game, 1, self.name, facts=facts), READING)]
         return Outcome([], (), {**story, "stable": read.value["stable"], "reason": read.value["reason"]})
 
@@ -77,13 +77,13 @@ class Authoring(Mechanism):
             "subtype": scenario.subtype, "class_title": scenario.class_title, "rows": rows,
             "least": NARRATIVE_WORDS[0], "most": NARRATIVE_WORDS[1], "stable": self._stable(),
         }  # fmt: skip
-        return Decision(0, "write", View(game, 0, self.name, facts={**self._told("write"), **facts}), STORY)
+        return Decision(0, "write", View(game, 0, self.name, facts={**self._facts_for("write"), **facts}), STORY)
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
         """Two: the story and the reading."""
         return 2
 
-    def _told(self, task: str) -> dict[str, Any]:
+    def _facts_for(self, task: str) -> dict[str, Any]:
         scenario = self.scenario
         pair = [list(scenario.green.profile), list(scenario.tragedy.profile)]
         return {

@@ -18,7 +18,7 @@ def check(
     ] = None,
     runs: Runs = Path("runs"),
 ) -> Output:
-    """Check a run from end to end: every seal, every match replayed.
+    """After playing: is this run intact? Every seal, every match.
 
     Prompts are written and replies read again. What a match left for the tables is held against its replay, its prompts
     against those that the study writes, its answers against what its replies say, and its models against run.json.

@@ -19,7 +19,7 @@ from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast, key_words
 from ostrom.analysis.interaction import tied_sets
 from ostrom.analysis.population import ALL, averaged_words, kinds_of, names_agents
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import Observation, Observations, observations, select
+from ostrom.analysis.units import DONE, Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import changes, made_before_2, models_of
 from ostrom.data.rundata import RunData
@@ -178,6 +178,9 @@ class ComparedAgents:
 def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     """The agents of a comparison: those that are asked for, those that changed, or those that are studied."""
     runs = (new, old)
+    for run in runs:
+        if not run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1"):
+            raise UsageError(f"{run.name}: no match is finished ({run.so_far or 'none was played'})")
     models = _only_models(runs)
     configurations = [_configurations(run, models[run.name], new.manifest.get("prompts") != old.manifest.get("prompts"))
              for run in runs]  # fmt: skip

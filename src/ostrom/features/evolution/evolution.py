@@ -314,14 +314,14 @@ def _finite(case: _Case, process: Process) -> Evolved:
     size, values = case.get("population"), case.tensor.values
     rng = case.streams.at(0, 0, "path")
     path = simulate(
-        values, process, _whole_counts(case.start(), size), rng,
+        values, process, _rounded_counts(case.start(), size), rng,
         steps=case.get("steps"), mutation=case.get("mutation"),
     )  # fmt: skip
     shares = {"long_run": case.named(rare_mutation_shares(values, process, size)), "final": case.named(path.final)}
     return Evolved(shares, {"steps": path.steps, "settled": path.settled}, path)
 
 
-def _whole_counts(shares: Floats, size: int) -> tuple[int, ...]:
+def _rounded_counts(shares: Floats, size: int) -> tuple[int, ...]:
     """Individuals of each type: shares rounded down, what is left goes to the largest remainders."""
     if size < 2:
         raise UsageError(f"a finite population needs at least 2 individuals (found {size})")

@@ -69,7 +69,7 @@ def gate(
     ] = None,
     options: PlayOptions = PlayOptions(),
 ) -> Output:
-    """Judge statements about a run: pass, fail or undecided.
+    """Is a model good enough? Statements: pass, fail or undecided.
 
     The bounds hold for any distribution. A gate that names no agent is judged for each studied agent, and passes if
     all pass. A study is played first. One line says deploy, do not, or not yet.
@@ -77,7 +77,7 @@ def gate(
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
     from ostrom.analysis.verdict_files import CODES, check_folders
-    from ostrom.cli.commands.run import refuse_unused
+    from ostrom.cli.commands.run import plan_headline, refuse_unused
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
     from ostrom.features.gates.more_seeds import check_until_decided
@@ -103,6 +103,8 @@ def gate(
     target, interrupted = run, False
     if is_study(run, runs, changes):
         resolved = resolve(run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options)
+        if resolved.plan.study.people is not None:
+            raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
         if grown > resolved.plan.study.seeds:  # an earlier session played more seeds until gates were decided
@@ -111,12 +113,11 @@ def gate(
         for price in prices:
             say(price.words)
         if dry_run:
-            document = {"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
-            return Output(document, (), source=prices, rows_key="prices")
+            facts = plan_headline(resolved.plan, options)
+            document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
+            return Output(document, [facts], source=prices, rows_key="prices")
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
-        if resolved.plan.study.people is not None:
-            raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         refuse_unused(resolved)
         interrupted, target = _play(resolved, folder).interrupted, str(folder)
     looks: Looks | None = None

@@ -37,7 +37,7 @@ from ostrom.studies.plan import StudyPlan
 BOUNDS = ("at_least", "at_most", "between", "within")
 DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
-SHOWN = 5
+MOST_NAMED = 5
 """Names of gates in one line."""
 
 
@@ -232,9 +232,9 @@ class Judgement:
     @property
     def decision_line(self) -> str:
         """The decision with its reason, in one line."""
-        names = listed([one.name for one in self.judged if one.answer == self.answer][:SHOWN])
+        names = listed([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
         many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
-        names += f" and {many - SHOWN} more" if many > SHOWN else ""
+        names += f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
         if self.answer == "pass":
             return f"deploy: {'all ' if len(self.judged) > 1 else ''}{all_} passed"
         if self.answer == "fail":
@@ -472,7 +472,7 @@ def _lacking(
                 yield key, "has only one of the levels that are compared"
     for column in filter(None, dict.fromkeys((*gate.by, factor))):
         met = {row[column] for row in rows.rows}
-        among = _asked(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
+        among = _level_texts(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
@@ -497,7 +497,7 @@ def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list
         picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *filters, *columns])))
         rows = data.records(f"SELECT DISTINCT {picked} FROM matches ORDER BY match")
         for column in filters:
-            rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
+            rows = [row for row in rows if as_text(row[column]) in _level_texts(where[column])]
     return [row for row in rows if row["unit"] == "match"]
 
 
@@ -514,7 +514,7 @@ def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
     return sum(state != "done" for state in states.values()) + waiting, len(states) + waiting
 
 
-def _asked(levels: Any) -> set[str]:
+def _level_texts(levels: Any) -> set[str]:
     return {as_text(level) for level in (levels if isinstance(levels, list) else [levels])}
 
 

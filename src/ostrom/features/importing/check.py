@@ -21,7 +21,7 @@ DONE = {
     "keep": "kept as written",
     "repair": "repaired",
 }
-SHOWN = 5
+MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ class Cause:
     def where(self) -> str:
         """The first places, by file."""
         if self.kind == "file":
-            more = ", ..." if len(self.rows) > SHOWN else ""
-            return ", ".join(row.file for row in self.rows[:SHOWN]) + more
+            more = ", ..." if len(self.rows) > MOST_LISTED else ""
+            return ", ".join(row.file for row in self.rows[:MOST_LISTED]) + more
         files = grouped((row.file, row) for row in self.rows)
         texts = []
-        for file, rows in list(files.items())[:SHOWN]:
-            numbers = ", ".join(str(row.line) for row in rows[:SHOWN])
-            more = ", ..." if len(rows) > SHOWN else ""
+        for file, rows in list(files.items())[:MOST_LISTED]:
+            numbers = ", ".join(str(row.line) for row in rows[:MOST_LISTED])
+            more = ", ..." if len(rows) > MOST_LISTED else ""
             texts.append(f"{Path(file).name} {rows[0].unit}{'s' if len(rows) > 1 else ''} {numbers}{more}")
-        return "; ".join(texts) + (f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else "")
+        return "; ".join(texts) + (f"; and {len(files) - MOST_LISTED} more files" if len(files) > MOST_LISTED else "")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -153,7 +153,7 @@ class Checker:
 
     def __init__(self, mapping: Mapping, policy: str) -> None:
         self.mapping, self.policy = mapping, policy
-        self._known: dict[SeatRound, SeatRound] = {}
+        self._shared_rounds: dict[SeatRound, SeatRound] = {}
 
     def match(self, match: Recorded, game: Game) -> CheckedMatch:
         """Translate the moves of a match and compare every payoff and total with the game's."""
@@ -260,7 +260,7 @@ class Checker:
         )
 
     def _once(self, played: SeatRound) -> SeatRound:
-        return self._known.setdefault(played, played)
+        return self._shared_rounds.setdefault(played, played)
 
     def _actions(self, match: Recorded, game: Game, one: _Round) -> list[int | None]:
         places: list[int | None] = []

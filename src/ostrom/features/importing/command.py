@@ -14,7 +14,7 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.features.importing import Imported
 
-SHOWN = 20
+MOST_LISTED = 20
 
 
 def import_files(
@@ -83,13 +83,13 @@ def _summary(result: Imported) -> list[str]:
     from ostrom.features.importing.check import DONE
 
     notes = ["; ".join(cause.as_dict()["notes"][:3]) for cause in result.causes]
-    bad, more = len(result.disagreements), len(result.skipped) - SHOWN
+    bad, more = len(result.disagreements), len(result.skipped) - MOST_LISTED
     return [
         *(
             f"{DONE[cause.done]}: {cause}" + (f" [{note}]" if note else "")
             for cause, note in zip(result.causes, notes, strict=True)
         ),
-        *(f"skipped: {line}" for line in result.skipped[:SHOWN]),
+        *(f"skipped: {line}" for line in result.skipped[:MOST_LISTED]),
         *([f"and {more} more matches were skipped"] if more > 0 else []),
         f"{how_many(result.matches, 'match')}, {how_many(result.rounds, 'round')}"
         + (f", {how_many(len(result.skipped), 'match')} skipped" if result.skipped else "")

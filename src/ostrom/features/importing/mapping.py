@@ -192,7 +192,7 @@ class Mapping(Declared):
 
     @field_validator("encoding")
     @classmethod
-    def _known(cls, value: str | None) -> str | None:
+    def _check_game(cls, value: str | None) -> str | None:
         try:
             codecs.lookup(value or "utf-8")
         except LookupError:

@@ -252,7 +252,7 @@ class MappedGames:
 
     def __init__(self, mapping: Mapping, mapping_file: str) -> None:
         self.rule, self.mapping_file = mapping.game, mapping_file
-        self._known: dict[str, tuple[str, Spec, Game]] = {}
+        self._games: dict[str, tuple[str, Spec, Game]] = {}
         self.notes: dict[str, str] = {}
         """Notes on games of a table, by their number there."""
 
@@ -265,8 +265,8 @@ class MappedGames:
             return self._built("", rule, self._label(rule))
         value = canonical(line[rule.column])
         where = f"{self.unit} {line.number}, column {rule.column}"
-        if value in self._known:
-            return self._known[value]
+        if value in self._games:
+            return self._games[value]
         if rule.is_ is not None:
             if value not in rule.is_:
                 raise StudyError(
@@ -284,9 +284,9 @@ class MappedGames:
             raise StudyError(str(error), file=file, key=where) from None
 
     def _built(self, value: str, spec: Spec, label: str) -> tuple[str, Spec, Game]:
-        if value not in self._known:
-            self._known[value] = (label, spec, build_game(spec, key="game", file=self.mapping_file))
-        return self._known[value]
+        if value not in self._games:
+            self._games[value] = (label, spec, build_game(spec, key="game", file=self.mapping_file))
+        return self._games[value]
 
     def _label(self, spec: Spec) -> str:
         return spec if isinstance(spec, str) else str(spec.get("label") or spec.get("name") or "game")

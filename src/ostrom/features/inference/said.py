@@ -191,7 +191,7 @@ def _met(
     }
 
 
-SAID: Mapping[str, Callable[[Statement], float]] = {
+MEASURES: Mapping[str, Callable[[Statement], float]] = {
     "agreement": lambda s: s.agreement,
     "log_loss": lambda s: s.log_loss,
     "divergence": lambda s: s.divergence,
@@ -204,7 +204,7 @@ SAID: Mapping[str, Callable[[Statement], float]] = {
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
     """One row for every statement: what ``of`` says about it."""
     for s in statements(data):
-        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(SAID[of](s))}
+        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
 
 
 class Situation(NamedTuple):

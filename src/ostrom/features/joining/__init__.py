@@ -45,7 +45,7 @@ def join_shards(
     """
     target = Folder(Path(runs) / check_name(name))
     manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
-    combined = _whole(manifests)
+    combined = _joined_manifest(manifests)
     trees = {manifest["shard"]["trees"] for _, manifest in manifests}
     if len(trees) > 1:
         raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
@@ -97,7 +97,7 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
     return [places[number] for number in sorted(places)]
 
 
-def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
+def _joined_manifest(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
     """The manifest of the undivided study; refused where a shard is of another one."""
     combined = undivided(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):

@@ -31,6 +31,7 @@ from ostrom.features.judging.plan import (
     read_corpus,
     write_judged,
 )
+from ostrom.ground.words import how_many
 from ostrom.studies.run import open_run
 
 
@@ -98,7 +99,8 @@ def judge(
 
 def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path) -> Output:
     bound, batch = plan.forecast(options.rates, options.limit), bool(options.batch)
-    counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
+    decisions, judgements = how_many(len(plan.corpus), "decision"), how_many(len(plan), "judgement")
+    size = f"{decisions}, {judgements}, {bound.matches:,} due now"
     cost = forecast_data(bound, plan.budget, batch=batch)
     return Output(
         {
@@ -107,7 +109,7 @@ def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path) -> Output:
             "judgements": {"planned": len(plan), "due": bound.matches},
             **{k: v for k, v in cost.items() if k not in ("cells", "matches", "designs", "decisions")},
         },
-        forecast_text(folder.name, counted, bound, plan.budget, batch=batch),
+        forecast_text(folder.name, size, bound, plan.budget, batch=batch),
     )
 
 

@@ -12,9 +12,10 @@ import orjson
 from ostrom.analysis.units import histories
 from ostrom.data.rundata import RunData
 from ostrom.ground.values import grouped
+from ostrom.reports.canvas import Canvas, Spec, drawing
 from ostrom.reports.cells import varied
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair, inline
+from ostrom.reports.marks import grid, marks, quantity, tinted, view
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS, colours
 from ostrom.reports.words import shortened
@@ -228,22 +229,22 @@ class FamilyTree(Panel):
         cells = populations_by_cell(data)
         if not cells:
             return Drawn(notes=["No finished match has a population of instructions."])
-        alt, charts, rows = import_altair(), [], []
+        trees, rows = [], []
         for label, (chain, *_) in [*cells.items()][: self.trees]:
             texts = list(dict.fromkeys(" ".join(genome) for genome in chain[0].begun))
             of = [texts.index(" ".join(genome)) for genome in chain[0].begun]
             tones = colours(texts) if len(texts) <= MOST_COLOURS else colours(range(len(texts)), ordered=True)
             title = JOINT.join(filter(None, [label, f"seed {chain[0].seed}"]))
-            charts.append(_tree(alt, chain, of, [shortened(text, 60) for text in texts], tones, title))
+            trees.append((chain, of, [shortened(text, 60) for text in texts], tones, title))
             for one in chain:
                 counts = Counter(of[founder] for founder in one.founders)
                 rows += [[label, one.generation, texts[place], n] for place, n in sorted(counts.items())]
         figure = Figure(
             "family_tree",
-            alt.vconcat(*charts, spacing=18),
+            _trees(trees),
             "Each point is a member, each line leads from parent to child; colours are the founding instructions. "
             "Members stand in the order of their founders. One population per cell, that of the first replicate.",
-            f"Family trees of {len(charts)} populations.",
+            f"Family trees of {len(trees)} populations.",
         )
         table = Table(
             "family_tree", ["cell", "generation", "founding instruction", "members"], rows, "Descendants.", 60
@@ -251,7 +252,14 @@ class FamilyTree(Panel):
         return Drawn([figure], [table])
 
 
-def _tree(alt: Any, chain: list[Population], of: list[int], texts: list[str], tones: list[str], title: str) -> Any:
+@drawing
+def _trees(canvas: Canvas, trees: Sequence[tuple[list[Population], list[int], list[str], list[str], str]]) -> Spec:
+    return grid([_tree(canvas, *tree) for tree in trees], 1, spacing=18)
+
+
+def _tree(
+    canvas: Canvas, chain: list[Population], of: list[int], texts: list[str], tones: list[str], title: str
+) -> Spec:
     height: dict[tuple[int, int], int] = {}
     for one in chain:
         order = sorted(range(len(one.genomes)), key=lambda m: (of[one.founders[m]], one.founders[m], m))
@@ -265,16 +273,17 @@ def _tree(alt: Any, chain: list[Population], of: list[int], texts: list[str], to
             if one.generation:
                 before = {"x": one.generation - 1, "y": height[one.generation - 1, parent]}
                 lines.append({**before, "x2": point["x"], "y2": point["y"], "of": of_text})
-    tone = alt.Color(
-        "of:N", title=None, scale=alt.Scale(domain=texts, range=tones),
-        legend=alt.Legend(columns=1) if len(texts) <= MOST_COLOURS else None,
-    )  # fmt: skip
-    up = alt.Y("y:Q", axis=None)
     ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # whole generations, at most twelve
-    across = alt.X("x:Q", title="generation", axis=alt.Axis(values=ticks, format="d", grid=False))
-    layers = [alt.Chart(inline(points)).mark_point(filled=True, size=14, opacity=1).encode(across, up, tone)]
+    legend = {**canvas.legend(texts, title=None), "columns": 1} if len(texts) <= MOST_COLOURS else None
+    shared = {
+        "x": quantity("x", title="generation", axis={"values": ticks, "format": "d", "grid": False}),
+        "y": quantity("y", axis=None),
+        "color": tinted("of", dict(zip(texts, tones, strict=True)), legend),
+    }
+    layers = [marks("point", shared, points, filled=True, size=14, opacity=1)]
     if lines:
-        rules = alt.Chart(inline(lines)).mark_rule(strokeWidth=0.8, opacity=0.6)
-        layers.insert(0, rules.encode(across, up, tone, x2="x2:Q", y2="y2:Q"))
+        ends = {**shared, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+        layers.insert(0, marks("rule", ends, lines, strokeWidth=0.8, opacity=0.6))
     size = max(60, min(240, 5 * len(chain[0].genomes)))
-    return alt.layer(*layers).properties(width=WIDTH, height=size, title=title)
+    width = min(WIDTH, canvas.width - 30)
+    return view(layers, width, size, canvas.title(title, width, bold=True))

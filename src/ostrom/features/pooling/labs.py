@@ -102,7 +102,7 @@ def pool_runs(
     if query.whose is None and any(run.manifest.get("registered") for run in runs):
         query = query.model_copy(update={"agents": (ALL,), "mean_over_agents": True})  # one population for all labs
     single = all(len(models_of(run.manifest)) == 1 for run in runs)
-    answers = {name: _asked(run, query, level, single) for name, run in zip(names, runs, strict=True)}
+    answers = {name: _estimates(run, query, level, single) for name, run in zip(names, runs, strict=True)}
     refuse_copies(dict(zip(names, runs, strict=True)), {name: estimates for name, (estimates, _) in answers.items()})
     if "agent" not in query.by and all(len({one.key.get("agent") for one in of}) < 2 for of, _ in answers.values()):
         answers = {name: ([_unsplit(one) for one in of], why) for name, (of, why) in answers.items()}
@@ -172,7 +172,7 @@ def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Es
         met[mark] = name
 
 
-def _asked(run: RunData, query: Query, level: float, single: bool) -> tuple[list[Estimate], str]:
+def _estimates(run: RunData, query: Query, level: float, single: bool) -> tuple[list[Estimate], str]:
     """The estimates of a run, or why it has none; ``{model}`` stands for its only model.
 
     Where every lab has a single model, groups by the model are the same group in each.

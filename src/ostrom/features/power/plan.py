@@ -130,7 +130,7 @@ def power_curve(
     def power(n: int) -> Estimate:
         if n not in powers:
             progress(n)
-            powers[n] = _found(there, n, question, question.seed)
+            powers[n] = _hit_rate(there, n, question, question.seed)
         return powers[n]
 
     needed = _smallest(lambda n: power(n).value >= question.target, sorted(seeds))
@@ -139,7 +139,7 @@ def power_curve(
     points = tuple(
         PowerAt(
             n, n * units, power(n),
-            _found(absent, n, question, question.seed + 1),
+            _hit_rate(absent, n, question, question.seed + 1),
             n * cost.matches, n * cost.likely_calls, None if cost.likely_usd is None else n * cost.likely_usd,
             3600 * cost.hours(n) if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
             n * int(cost.at_most["calls"] or 0),
@@ -186,7 +186,7 @@ def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
     return within if up >= down - 1e-6 else -within
 
 
-def _found(simulated: Simulation, seeds: int, question: PowerQuestion, seed: int) -> Estimate:
+def _hit_rate(simulated: Simulation, seeds: int, question: PowerQuestion, seed: int) -> Estimate:
     """How often the analysis of simulated runs says what is looked for."""
     runs = simulated.inferences(seeds, question.simulations, seed)
     if question.within is not None:

@@ -134,7 +134,7 @@ RECORD = "profile.json"
 
 
 @dataclass(frozen=True)
-class Taken:
+class ModelFigure:
     """A figure of one model, and others beside it."""
 
     part: BatteryPart
@@ -150,7 +150,7 @@ class ModelProfile:
 
     model: str
     folder: Path
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[ModelFigure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
     usd: float = 0.0
@@ -225,17 +225,17 @@ def play_battery(
     return list(profiles.values()), False
 
 
-def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[Taken], str]:
+def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[ModelFigure], str]:
     """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
     skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
     if skipped:
         reason = next((row["why"] for row in skipped if row["why"]), "no valid answer")
         note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({reason})"
-    return [_taken(part, figure, data, model, level) for figure in part.figures], note
+    return [_figure_of(part, figure, data, model, level) for figure in part.figures], note
 
 
-def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> Taken:
+def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> ModelFigure:
     beside = [Other(one.name, one.value, one.source, people=True) for one in figure.beside]
     try:
         # The model is whose profile it is: its name would keep the same figure of two models apart.
@@ -248,6 +248,6 @@ def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, 
             grouped = [group for group in groups if group] if figure.published.by else []
             beside = [*published_beside(figure.published, grouped, figure.of(model).levels(data)), *beside]
     except OstromError as error:
-        return Taken(part, figure, (), tuple(beside), str(error))
+        return ModelFigure(part, figure, (), tuple(beside), str(error))
     lacking = "" if estimates else "no finished match gives this figure"
-    return Taken(part, figure, tuple(estimates), tuple(beside), lacking)
+    return ModelFigure(part, figure, tuple(estimates), tuple(beside), lacking)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ostrom.analysis.estimate import Estimate, key_words, minus
 from ostrom.analysis.registered import Standing
 from ostrom.analysis.verdicts import Verdict, above
-from ostrom.features.profile.battery import Battery, ModelProfile, Taken
+from ostrom.features.profile.battery import Battery, ModelFigure, ModelProfile
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
@@ -84,7 +84,7 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
     ]
 
 
-def _firsts(profile: ModelProfile) -> list[Taken]:
+def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """The first figure of every part; one without groups, where there is one."""
     parts = grouped((entry.part.name, entry) for entry in profile.taken)
     figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
@@ -247,7 +247,7 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
     return list(sections.values())
 
 
-def _figure(entry: Taken, by_model: Sequence[tuple[str, Taken]], prefix: str) -> ShownFigure:
+def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], prefix: str) -> ShownFigure:
     """Dots with whiskers: the models, then published models and people."""
     figure = entry.figure
     models = [model for model, _ in by_model]
@@ -292,7 +292,7 @@ def _rows(profiles: Sequence[ModelProfile]) -> list[list[Any]]:
     return [row for profile in profiles for one in profile.taken for row in _rows_of([(profile.model, one)])]
 
 
-def _rows_of(figures: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
+def _rows_of(figures: Sequence[tuple[str, ModelFigure]]) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for model, one in figures:
         head = [one.part.name, one.figure.name]

@@ -205,7 +205,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
     from ostrom.studies.run import open_run
 
     registration = read_registration(file)
-    here = study_here(registration, options)
+    here = study_here(registration, file.parent, options)
     document: dict[str, Any] = {"registration": str(file), "hash": registration.hash, "kind": registration.kind,
                                 "created": registration.created, "study_here": here}  # fmt: skip
     fine = not here
@@ -227,8 +227,8 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
     return Output(document, text, code=int(not fine), source=one)
 
 
-def study_here(registration: Registration, options: PlayOptions) -> list[str]:
-    """How the study that lies here differs from the registered one; empty where it does not."""
+def study_here(registration: Registration, folder: Path, options: PlayOptions) -> list[str]:
+    """How the study beside the registration, or of that name here, differs from the registered one; empty if not."""
     from ostrom.analysis.registration import changed_prompts, without_model
     from ostrom.engine.folder import FREE_TO_CHANGE, differences
     from ostrom.features.registering.plan import PLACEHOLDER
@@ -238,10 +238,16 @@ def study_here(registration: Registration, options: PlayOptions) -> list[str]:
     stated = registration.stated
     if registration.kind != "confirmatory":
         return []
+    beside = folder / stated.study
     models = [PLACEHOLDER] if registration.eligible is not None else list(stated.models)
     try:
         plan = resolve(
-            stated.study, preset=stated.preset, changes=stated.set, models=models, seeds=stated.seeds, options=options
+            beside if beside.is_file() else stated.study,
+            preset=stated.preset,
+            changes=stated.set,
+            models=models,
+            seeds=stated.seeds,
+            options=options,
         ).plan
     except OstromError as error:
         return [f"the study cannot be read here: {error}"]

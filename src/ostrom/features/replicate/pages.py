@@ -26,7 +26,7 @@ from ostrom.reports.marks import curves, dots
 from ostrom.reports.page import Section, plain_page
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.theme import LINE, colours
-from ostrom.reports.words import pretty
+from ostrom.reports.words import pretty, written
 
 PAPER = "the paper's models"
 RULE = (
@@ -327,7 +327,7 @@ def _picture(outcome: Replication, picture: Picture, published: Sequence[Publish
         )
     else:
         groups = {
-            facet: [{**row, "label": pretty(row["x"])} for row in rows if row["facet"] == facet] for facet in facets
+            facet: [{**row, "label": written(row["x"])} for row in rows if row["facet"] == facet] for facet in facets
         }
         chart = dots(groups, axis=axis, series=series, domain=domain)
     colour = " In colour: ours with 95 % intervals." if len(series) > 1 else ""
@@ -336,7 +336,7 @@ def _picture(outcome: Replication, picture: Picture, published: Sequence[Publish
 
 
 def _row(at: tuple[str, str], series: str, mean: float, low: float | None, high: float | None) -> dict[str, Any]:
-    return {"x": at[0], "facet": pretty(at[1]), "series": series, "mean": mean, "low": low, "high": high}
+    return {"x": at[0], "facet": written(at[1]), "series": series, "mean": mean, "low": low, "high": high}
 
 
 def _is_number(text: str) -> bool:

@@ -320,7 +320,7 @@ def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ClaimCase:
     """A claim put to one model of one run: the estimates of each of its questions, or why there are none."""
 
     claim: PaperClaim
@@ -340,7 +340,7 @@ def judged_claims(
     plan: PaperPlan, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str] = ()
 ) -> Iterator[ClaimLine]:
     """Every claim for every model of every run of its part; those of one measure and run borrow their variances."""
-    questions = {claim.claim: list(_asked(plan, claim, runs, reference, chosen)) for claim in plan.claims}
+    questions = {claim.claim: list(_claim_cases(plan, claim, runs, reference, chosen)) for claim in plan.claims}
     tables = grouped(
         (one.table, estimate.inference)
         for of in questions.values() for one in of for several in one.estimates for estimate in several
@@ -358,9 +358,9 @@ def judged_claims(
         yield from [line for line in lines if line.estimate is not None] or lines[:1]
 
 
-def _asked(
+def _claim_cases(
     plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str]
-) -> Iterator[_Asked]:
+) -> Iterator[_ClaimCase]:
     study = plan.studies[declared.run]
     for run in (run for run in runs if run.study == study):
         data = reference.of_arms(run.data)
@@ -369,7 +369,7 @@ def _asked(
         for agent in _about(claim, run):
             model = models.get(agent)
             if claim.about and model is not None and model not in claim.about:
-                yield _Asked(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
+                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
                 continue
             question: Query = claim
             try:
@@ -379,17 +379,17 @@ def _asked(
                     estimates.append(tuple(question.ask(data)))
                 beside = _published(claim, question, data)
             except OstromError:
-                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+                yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
                 continue
             if model is not None:
                 beside = tuple(other for other in beside if other.name == model)
             if not all(estimates):
-                yield _Asked(claim, run, agent, (), why=_reason(question, data))
+                yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
             elif claim.by and claim.count is None:
                 for group in zip(*estimates, strict=True):
-                    yield _Asked(claim, run, agent, tuple((one,) for one in group), beside)
+                    yield _ClaimCase(claim, run, agent, tuple((one,) for one in group), beside)
             else:
-                yield _Asked(claim, run, agent, tuple(estimates), beside)
+                yield _ClaimCase(claim, run, agent, tuple(estimates), beside)
 
 
 def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[str, str]:
@@ -431,7 +431,7 @@ def _reason(question: Query, data: RunData) -> str:
     return "No match was played that the claim is about."
 
 
-def _line(question: _Asked, prior: Prior) -> ClaimLine:
+def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
     """What the estimates of a claim say."""
     claim, run = question.claim, question.run
     if not question.estimates:

@@ -14,6 +14,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.reports.build import Report
+    from ostrom.reports.chart import Spec
 
 
 def report(
@@ -42,12 +43,25 @@ def report(
             "--checklist", help="Write only what a referee asks for: model, dates, access, prompts, code, ..."
         ),
     ] = False,
+    chart: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--chart", help="Add a chart as studies declare it, '{chart: dots, measure: score}', or a panel by name."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --chart: write the charts alone, into a file (.pdf, .svg, .png, .html) or folder.",
+        ),
+    ] = None,
     safe: Safe = False,
     runs: Runs = Path("runs"),
 ) -> Output:
     """Write the report of a run: one HTML page that opens offline.
 
-    Figures and tables lie beside it.
+    Figures (SVG, PNG, PDF) and tables lie beside it.
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """
@@ -56,13 +70,23 @@ def report(
     if not as_paper and len(run) > 1:
         raise UsageError("several runs need --as-paper; without it a report is that of one run")
     if checklist:
-        if as_paper or intervals or safe:
+        if as_paper or intervals or safe or chart or out:
             raise UsageError(
-                "--checklist: writes no charts and no tables of results (not with --as-paper, --intervals, --safe)"
+                "--checklist: writes no charts and no tables of results "
+                "(not with --as-paper, --intervals, --safe, --chart, --out)"
             )
         return _checklist(run[0], runs)
+    if as_paper and chart:
+        raise UsageError("--chart adds to the report of a run; with --as-paper exhibits.yaml says what is drawn")
+    if out is not None and not chart:
+        raise UsageError("--out needs --chart: it is where the charts are written")
+    if out is not None:
+        files = write_charts(run[0], chart or (), out, runs, safe=safe, intervals=intervals)
+        return Output({"files": [*map(str, files)]}, [*map(str, files)])
     paper = (as_ or (), reference) if as_paper else None
-    page = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
+    page = write_report(
+        run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals, panels=parse_panels(chart or ())
+    )
     far = {"so_far": page.so_far} if page.so_far else {}
     whose = {"population": page.population} if page.population and not as_paper else {}
     hint = "with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN"
@@ -120,11 +144,12 @@ def write_report(
     paper: tuple[Sequence[str], str | None] | None = None,
     more: Sequence[str] = (),
     intervals: bool = False,
+    panels: Sequence[Spec] = (),
 ) -> Report:
     """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape.
 
     In the latter the figures of ``more`` runs stand in the same tables. With ``intervals`` charts show them for
-    cells of few matches too.
+    cells of few matches too. ``panels`` come before those of the study.
     """
     from ostrom.reports.build import build_report
     from ostrom.reports.figures import need_extras
@@ -135,4 +160,42 @@ def write_report(
             from ostrom.features.reporting.as_paper import write_as_paper
 
             return write_as_paper(played[0], *paper, safe=safe, more=played[1:])
-        return build_report(played[0].counting(), safe=safe, intervals=intervals)
+        return build_report(played[0].counting(), safe=safe, intervals=intervals, added=panels)
+
+
+def write_charts(
+    run: str | Path,
+    specs: Sequence[str],
+    out: Path,
+    runs: Path = Path("runs"),
+    *,
+    safe: bool = False,
+    intervals: bool = False,
+) -> list[Path]:
+    """Draw charts of a run into a file, or each with its table into a folder; gives what was written."""
+    from ostrom.reports.build import check_chart_file, draw_charts
+    from ostrom.reports.figures import need_extras
+
+    panels = parse_panels(specs)
+    if out.suffix:
+        check_chart_file(out)
+        if len(panels) > 1:
+            raise UsageError(f"--out {out}: several charts need a folder, a file holds one")
+    need_extras()
+    with opened_runs([str(run)], runs) as played:
+        return draw_charts(played[0].counting(), panels, out, safe=safe, intervals=intervals)
+
+
+def parse_panels(texts: Sequence[str]) -> list[Spec]:
+    """Charts and panels as they stand on the command line, checked before any work is done."""
+    from ostrom.ground.yaml import read_yaml
+    from ostrom.reports.declared import panel_of
+
+    specs: list[Spec] = []
+    for text in texts:
+        spec = read_yaml(text, "--chart")
+        if not isinstance(spec, str | dict):
+            raise UsageError("--chart: must be {chart: KIND, measure: NAME, ...} or the name of a panel")
+        panel_of(spec, key="chart", file="--chart")
+        specs.append(spec)
+    return specs

@@ -31,7 +31,7 @@ NOTHING = "There is nothing to decide now: call look, which waits until there is
 
 
 @value
-class Told:
+class ToolReply:
     """What the agent is told by one call."""
 
     state: str
@@ -97,7 +97,7 @@ class Chair:
         self._begun: set[int] = set()
         """Matches in which the agent has been asked."""
         self._left: dict[int, str] = {}
-        self._endings: deque[Told] = deque()
+        self._endings: deque[ToolReply] = deque()
         self._news = asyncio.Event()
 
     # -- what the engine calls -----------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Chair:
         if tell and unit in self._begun and (finished or self.over is None):
             paid = "" if score is None else f" Your score: {score:g} (points per round)."
             text = f"The match is over.{paid if finished else ' It was broken off.'}"
-            self._endings.append(Told("match_over", text, {"score": score}))
+            self._endings.append(ToolReply("match_over", text, {"score": score}))
         self._begun.discard(unit)
         self._start_clock()
         self._changed()
@@ -167,7 +167,7 @@ class Chair:
 
     # -- what the agent calls ------------------------------------------------------------------------
 
-    async def look(self, wait: float = USUAL_WAIT) -> Told:
+    async def look(self, wait: float = USUAL_WAIT) -> ToolReply:
         """What there is to decide, or what has ended; waits for it so many seconds."""
         self._take()
         await self._wait(
@@ -179,35 +179,35 @@ class Chair:
         if (turn := self._current()) is not None and turn.question is not None:
             turn.question.shown = True
             left = max(0.0, (turn.deadline or 0.0) - asyncio.get_running_loop().time())
-            return Told("decide", turn.question.text, {"seconds": round(left, 1)})
+            return ToolReply("decide", turn.question.text, {"seconds": round(left, 1)})
         if self.over is not None:
             self.told_over = True
             self._changed()
-            return Told("run_over", self.over)
-        return Told("wait", "There is nothing to decide yet: call look again.")
+            return ToolReply("run_over", self.over)
+        return ToolReply("wait", "There is nothing to decide yet: call look again.")
 
-    def rules(self) -> Told:
+    def rules(self) -> ToolReply:
         """The rules of the match, as the prompts tell them."""
         self._take()
         turn = self._current()
-        return Told("refused", NOTHING) if turn is None else Told("rules", turn.rules or NOTHING)
+        return ToolReply("refused", NOTHING) if turn is None else ToolReply("rules", turn.rules or NOTHING)
 
-    async def act(self, answer: str) -> Told:
+    async def act(self, answer: str) -> ToolReply:
         """Answer the question that was looked at; says what is wrong with an answer that cannot be read."""
         self._take()
         turn = self._current()
         question = None if turn is None else turn.question
         if turn is None or question is None or question.answer.done():
-            return Told("refused", self.over or NOTHING)
+            return ToolReply("refused", self.over or NOTHING)
         if not question.shown:
-            return Told("refused", "You have not read what there is to decide: call look first.")
+            return ToolReply("refused", "You have not read what there is to decide: call look first.")
         if len(answer) > LONGEST_ANSWER:
-            return Told("refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,}).")
+            return ToolReply("refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,}).")
         question.answer.set_result(answer)
         await self._wait(VERDICT, lambda: bool(turn.end or self.over or turn.question not in (None, question)))
         return self._verdict(turn)
 
-    def leave(self, why: str = "the agent left") -> Told:
+    def leave(self, why: str = "the agent left") -> ToolReply:
         """Give the match up: what is still to be decided in it is missed. The seat is free for the next match."""
         unit = next(iter(self._turns), None)
         if unit is not None:
@@ -216,23 +216,25 @@ class Chair:
                 turn.miss(why)
         self.heard = self.own_match
         self._changed()
-        return Told("left", "You have left: what is still to be decided in this match counts as missed.")
+        return ToolReply("left", "You have left: what is still to be decided in this match counts as missed.")
 
     # -- within --------------------------------------------------------------------------------------
 
-    def _verdict(self, turn: OpenDecision) -> Told:
+    def _verdict(self, turn: OpenDecision) -> ToolReply:
         again = turn.question
         if turn.end is None and again is not None and _AGAIN.search(again.part):
             again.shown = True
-            return Told("again", again.messages[-1].content)
+            return ToolReply("again", again.messages[-1].content)
         if turn.end is None and again is None:
-            return Told("wait", "The answer is not written down yet: call look.")
+            return ToolReply("wait", "The answer is not written down yet: call look.")
         reading = None if turn.end is None else turn.end.reading
         if reading == "missed":
-            return Told("refused", "Too late: the decision counts as missed.")
+            return ToolReply("refused", "Too late: the decision counts as missed.")
         if reading in ("policy", "refused"):
-            return Told("refused", "None of your answers could be read: the study says what happens now. Call look.")
-        return Told("taken", "Taken. Call look for what comes next.")
+            return ToolReply(
+                "refused", "None of your answers could be read: the study says what happens now. Call look."
+            )
+        return ToolReply("taken", "Taken. Call look for what comes next.")
 
     def _current(self) -> OpenDecision | None:
         """The decision of the match that is being played here; other matches wait for their turn."""

@@ -58,7 +58,7 @@ class SeatHost:
         """Chairs of agents with processes, by match and player."""
         self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._folder: Path | None = None
-        self._told = False
+        self._announced = False
         """Whether the end of a process was said: once is enough for a study of a thousand matches."""
         self._server = SeatServer(self._chairs, port)
         self._stack = AsyncExitStack()
@@ -181,8 +181,8 @@ class SeatHost:
             if not over.done():
                 why = f"{written(command)}: ended with status {exit_.result()} before the match was over"
                 chair.leave(why)
-                if not self._told and not self._quiet:  # the tables keep no words of the program
-                    self._told = True
+                if not self._announced and not self._quiet:  # the tables keep no words of the program
+                    self._announced = True
                     say(why + await program.last_words())
                 await over
             await asyncio.wait({exit_}, timeout=FAREWELL)

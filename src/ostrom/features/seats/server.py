@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, Chair, Told
+from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, Chair, ToolReply
 from ostrom.ground.version import __version__
 from ostrom.web.security import SLOWEST, Gatekeeper, Refused
 from ostrom.web.server import listen_on, serving
@@ -38,7 +38,7 @@ INSTRUCTIONS = (
 )
 GONE = "The run is no longer played: its process has ended."
 SEAT = {"seat": {"type": "integer", "minimum": 1, "description": "which of your seats, if you have several"}}
-Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, Told]]
+Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, ToolReply]]
 """Makes one call of a tool with its arguments."""
 
 
@@ -65,15 +65,15 @@ TOOLS = [
 ]  # fmt: skip
 
 
-async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> Told:
+async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Make a call of a tool at one seat; whatever is wrong with it is one line."""
     arg_names = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
     if unknown := [str(key)[:40] for key in arguments if key not in arg_names]:
-        return Told("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(arg_names)}).")
+        return ToolReply("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(arg_names)}).")
     if name == "look":
         wait = arguments.get("wait", USUAL_WAIT)
         if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
-            return Told("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
+            return ToolReply("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
         return await chair.look(wait)
     if name == "rules":
         return chair.rules()
@@ -81,20 +81,20 @@ async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> T
         return chair.leave()
     answer = arguments.get("answer")
     if not isinstance(answer, str):
-        return Told("refused", "answer must be a text.")
+        return ToolReply("refused", "answer must be a text.")
     return await chair.act(answer)
 
 
 def at_seats(calls: Mapping[int, Call]) -> Call:
     """A call at one of several seats: the argument ``seat`` says which; a seat of somebody else is refused."""
 
-    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
+    async def call(name: str, arguments: Mapping[str, Any]) -> ToolReply:
         seat = arguments.get("seat", next(iter(calls)) if len(calls) == 1 else None)
         yours = ", ".join(map(str, calls))
         if seat is None:
-            return Told("refused", f"Say which of your seats you mean: seat must be one of {yours}.")
+            return ToolReply("refused", f"Say which of your seats you mean: seat must be one of {yours}.")
         if isinstance(seat, bool) or not isinstance(seat, int) or seat not in calls:
-            return Told("refused", f"That seat is not yours (yours: {yours}).")
+            return ToolReply("refused", f"That seat is not yours (yours: {yours}).")
         return await calls[seat](name, arguments)
 
     return call
@@ -116,7 +116,7 @@ def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
     ) -> types.CallToolResult:
         if params.name not in {tool.name for tool in TOOLS}:
             names = ", ".join(tool.name for tool in TOOLS)
-            outcome = Told("refused", f"There is no tool {params.name[:40]!r} (allowed: {names}).")
+            outcome = ToolReply("refused", f"There is no tool {params.name[:40]!r} (allowed: {names}).")
         else:
             outcome = await call_of(context.request)(params.name, params.arguments or {})
         return types.CallToolResult(
@@ -239,12 +239,12 @@ async def connected(url: str, token: str) -> AsyncIterator[Client]:
         yield client
 
 
-async def _forward(url: str, token: str, name: str, arguments: Mapping[str, Any]) -> Told:
+async def _forward(url: str, token: str, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     try:
         async with connected(url, token) as client:
             result = await client.call_tool(name, dict(arguments))
     except Exception:  # whatever the client raises: nobody serves the seat any more
-        return Told("run_over", GONE)
+        return ToolReply("run_over", GONE)
     text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
     more = dict(result.structured_content or {})
-    return Told(str(more.pop("state", "refused")), text, more)
+    return ToolReply(str(more.pop("state", "refused")), text, more)

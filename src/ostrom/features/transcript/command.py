@@ -35,6 +35,8 @@ def transcript(
     match = match if number is None else number
     with open_run(run, runs) as opened:
         decisions = list(decisions_of(opened, match, number=round, player=player))
+        if not decisions:
+            raise UsageError(f"match {match} of {opened.name}{f': round {round}' if round else ''} has no decisions")
         unit = opened.plan.unit(match)
         state, reason, _, facts = opened.journal.ended(match) or ("open", None, None, {})
         head = {

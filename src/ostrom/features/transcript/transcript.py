@@ -11,7 +11,19 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
-SAID = ("round", "kind", "stage", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale")
+ANSWER_COLUMNS = (
+    "round",
+    "kind",
+    "stage",
+    "answer",
+    "action",
+    "label",
+    "payoff",
+    "reading",
+    "complaints",
+    "note",
+    "rationale",
+)
 """What a transcript tells of a decision, besides who took it and when."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
@@ -49,7 +61,7 @@ def transcript(
         for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
-            row_facts = {name: row.get(name) for name in SAID}
+            row_facts = {name: row.get(name) for name in ANSWER_COLUMNS}
             paid = settled.get((row_facts["round"], who), {}).get("paid") if row_facts["payoff"] is not None else None
             if (player is None or who == player) and (number is None or row_facts["round"] == number):
                 agent = row.get("agent") or unit.players[who - 1].name

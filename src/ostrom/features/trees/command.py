@@ -12,6 +12,7 @@ from ostrom.cli.output import Output, Remark, TextTable, ask, json_wanted, say, 
 from ostrom.engine.runner import Result
 from ostrom.features.trees.plan import TreePlan, tree_names
 from ostrom.ground.errors import StudyError
+from ostrom.ground.words import how_many
 from ostrom.studies.resolve import resolve
 
 COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
@@ -53,7 +54,10 @@ def tree(
         show(
             _table(plan),
             *forecast_text(
-                plan.name, {"trees": len(plan), "answers": plan.nodes, "known": answer_count}, bound, plan.budget
+                plan.name,
+                f"{how_many(len(plan), 'tree')}, {how_many(plan.nodes, 'answer')}, {answer_count:,} known",
+                bound,
+                plan.budget,
             ),
         )
         if not (yes or _agreed()):

@@ -158,7 +158,7 @@ class TreePlan(DerivedPlan):
         """How many answers there are by now; refused where the folder holds the trees of another study."""
         if not self.folder.exists:
             return 0
-        _check_made_for(self.folder, self)
+        _check_same_study(self.folder, self)
         with self.folder.open_journal() as journal:
             return sum(not part for index in range(len(self)) for _, _, part in journal.answers(index))
 
@@ -235,7 +235,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
             raise RunError(
                 f"{folder.path}: there is no tree yet; `ostrom more tree {plan.file}` asks its {tree.nodes:,} answers"
             )
-        _check_made_for(folder, tree)
+        _check_same_study(folder, tree)
         _refuse_older(folder, plan)
         with folder.open_journal() as journal:
             for index, seat in enumerate(tree.seats):
@@ -268,7 +268,7 @@ def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
         )
 
 
-def _check_made_for(folder: Folder, plan: TreePlan) -> None:
+def _check_same_study(folder: Folder, plan: TreePlan) -> None:
     """Refuse a tree whose game, rules, agent or prompts are not those of the study now."""
     manifest = folder.manifest()
     so = "give the new tree a name of its own: tree: NAME"

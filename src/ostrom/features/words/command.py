@@ -13,6 +13,7 @@ from ostrom.features.words.lexicons import MODES, Lexicon, matched
 from ostrom.features.words.traces.table import default_groups, trace_lexicons, trace_summary, trace_table, unfinished
 from ostrom.features.words.traces.table import sensitivity as under_all_rules
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 
 
 def traces(
@@ -48,6 +49,10 @@ def traces(
         say(str(warning.message))
     with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
+        if not table.rows:
+            raise UsageError(
+                f"{data.name}: no reply of a model holds reasoning (of {how_many(table.replies, 'reply')})"
+            )
         groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)
         rows = trace_summary(data, table, groups)
         apart = unfinished(data, table)

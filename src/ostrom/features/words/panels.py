@@ -11,7 +11,7 @@ from ostrom.features.words.lexicons import Span, highlight
 from ostrom.features.words.traces.table import DONE, key_columns, source, trace_lexicons, trace_table, trace_texts
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import spread
-from ostrom.reports.words import pretty
+from ostrom.reports.words import pretty, written
 
 TONES = {
     "forward_looking": "#cfe8dc",
@@ -65,7 +65,7 @@ def sampled(data: RunData, most: int) -> list[SampledTrace]:
     columns, samples = [*key_columns(data), "reasoning"], {}
     for values, text in trace_texts(data, f"t.id IN ({', '.join('?' * len(chosen))})", chosen):
         key = dict(zip(columns, values, strict=True))
-        factors = [f"{pretty(name)} {pretty(key[name])}" for name in data.factors]
+        factors = [f"{pretty(name)} {written(key[name])}" for name in data.factors]
         ends = [f"match {key['match']}", f"player {key['player']}", f"reasoning {key['reasoning']}"]
         samples[key["id"]] = SampledTrace([str(key["agent"]), *factors, *ends], text)
     return [samples[number] for number in chosen if number in samples]

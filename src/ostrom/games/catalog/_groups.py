@@ -15,7 +15,7 @@ from ostrom.games.game import Game
 from ostrom.games.parameters import ManySeats, Seats, require, shown
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
-from ostrom.ground.parameters import Amount, Finite, Ge, Le, Number, Whole, checked
+from ostrom.ground.parameters import Amount, Finite, Ge, Le, NoFraction, Number, checked
 
 
 @checked
@@ -95,8 +95,8 @@ def public_goods_amounts(
 
 @checked
 def common_pool(
-    n: Annotated[float, Whole(), Ge(1), Le(1000)] = 5,
-    capacity: Annotated[float, Whole(), Ge(1), Le(10**6)] = 100,
+    n: Annotated[float, NoFraction(), Ge(1), Le(1000)] = 5,
+    capacity: Annotated[float, NoFraction(), Ge(1), Le(10**6)] = 100,
     regrowth: Annotated[float, Finite(), Ge(1)] = 2,
     collapse: Amount = 5,
 ) -> Game:
@@ -244,7 +244,7 @@ NEAR = 1e-9
 def beauty_contest(
     n: ManySeats = 10,
     p: Number = 2 / 3,
-    high: Annotated[float, Whole(), Ge(1), Le(10**6)] = 100,
+    high: Annotated[float, NoFraction(), Ge(1), Le(10**6)] = 100,
     prize: Number = 100,
     strict: bool = True,
 ) -> Game:

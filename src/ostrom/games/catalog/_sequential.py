@@ -11,7 +11,7 @@ from ostrom.games.amounts import IDLE, Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.games.parameters import require
-from ostrom.ground.parameters import Amount, Finite, Ge, Gt, Le, Number, PositiveShare, Whole, checked
+from ostrom.ground.parameters import Amount, Finite, Ge, Gt, Le, NoFraction, Number, PositiveShare, checked
 
 
 @checked
@@ -85,7 +85,7 @@ def ultimatum(stake: Number = 100, step: Number = 1, strategy_method: bool = Fal
 def alternating_offers(
     pie: Number = 100,
     discount: PositiveShare = 0.9,
-    offers: Annotated[float, Whole(), Ge(1), Le(50)] = 6,
+    offers: Annotated[float, NoFraction(), Ge(1), Le(50)] = 6,
     step: Number = 1,
 ) -> Game:
     """Seats 1 and 2 offer each other parts of a ``pie`` in turn, up to ``offers`` times, in steps of ``step``.
@@ -242,7 +242,7 @@ CHOICES = ("take", "pass")
 
 @checked
 def centipede(
-    moves: Annotated[float, Whole(), Ge(1), Le(100)] = 4,
+    moves: Annotated[float, NoFraction(), Ge(1), Le(100)] = 4,
     large: Number = 4,
     small: Amount = 1,
     factor: Annotated[float, Gt(1), Le(100)] = 2,

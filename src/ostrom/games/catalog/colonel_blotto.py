@@ -7,7 +7,7 @@ from typing import Annotated
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
-from ostrom.ground.parameters import Ge, Le, Whole, checked
+from ostrom.ground.parameters import Ge, Le, NoFraction, checked
 
 NAME = "colonel_blotto"
 MOST_DIVISIONS = 500
@@ -16,7 +16,7 @@ MOST_DIVISIONS = 500
 
 @checked
 def build(
-    troops: Annotated[float, Whole(), Ge(1), Le(100)] = 6, fields: Annotated[float, Whole(), Ge(2), Le(8)] = 3
+    troops: Annotated[float, NoFraction(), Ge(1), Le(100)] = 6, fields: Annotated[float, NoFraction(), Ge(2), Le(8)] = 3
 ) -> Game:
     """Two players divide ``troops`` over ``fields`` at the same time; each is paid the fields won less those lost.
 

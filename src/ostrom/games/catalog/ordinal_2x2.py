@@ -5,11 +5,11 @@ from typing import Annotated
 from ostrom.games.game import Game
 from ostrom.games.ordinal import ordinal_game
 from ostrom.games.tensor import bimatrix
-from ostrom.ground.parameters import Ge, Le, Whole, checked
+from ostrom.ground.parameters import Ge, Le, NoFraction, checked
 
 
 @checked
-def build(number: Annotated[float, Whole(), Ge(1), Le(144)] = 67) -> Game:
+def build(number: Annotated[float, NoFraction(), Ge(1), Le(144)] = 67) -> Game:
     """One of the 144 games in which both seats rank the four outcomes from 1 to 4 without ties.
 
     ``number`` is 12 x (row - 1) + column in the published table: 1 to 144 (67 is the Prisoner's Dilemma,

@@ -6,7 +6,7 @@ from ostrom.games.formula import ClaimFormula
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown, whole
 from ostrom.games.tensor import bimatrix
-from ostrom.ground.parameters import Ge, Le, Number, Whole, checked
+from ostrom.ground.parameters import Ge, Le, NoFraction, Number, checked
 
 MAX_CLAIM = 10_000
 MAX_CLAIMS = 500
@@ -14,8 +14,8 @@ MAX_CLAIMS = 500
 
 @checked
 def build(
-    low: Annotated[float, Whole(), Ge(0), Le(MAX_CLAIM)] = 2,
-    high: Annotated[float, Whole()] = 5,
+    low: Annotated[float, NoFraction(), Ge(0), Le(MAX_CLAIM)] = 2,
+    high: Annotated[float, NoFraction()] = 5,
     bonus: Number = 2,
     *,
     strict: bool = True,

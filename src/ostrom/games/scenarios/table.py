@@ -58,7 +58,9 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
     for role, value in zip(roles, row, strict=True):
         # True is an int to Python and would silently count as 1.
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-            raise StudyError("payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_shown(value))
+            raise StudyError(
+                "payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_error_text(value)
+            )
     return tuple(float(value) for value in row)
 
 
@@ -69,7 +71,7 @@ def _finite(value: int | float) -> bool:
         return False
 
 
-def _shown(value: object) -> object:
+def _error_text(value: object) -> object:
     if value is None:
         return "nothing"
     return value if len(str(value)) <= 40 else f"{str(value)[:40]}..."

@@ -228,7 +228,7 @@ class Evolution(UnderRules):
         instructions, cache = [" ".join(genome) for genome in genomes], dict[tuple[int, int], Any]()
         plays = [preparation.play(game, streams) for _ in makers]
         due = [
-            self._told(decision, [member], instructions, 0, cache)
+            self._with_genomes(decision, [member], instructions, 0, cache)
             for member, play in zip(makers, plays, strict=True)
             for decision in next(play)
         ]
@@ -259,7 +259,7 @@ class Evolution(UnderRules):
             due = {place: next(play) for place, play in enumerate(plays)}
             while due:
                 questions = [
-                    self._told(decision, tables[place], instructions, meeting, cache)
+                    self._with_genomes(decision, tables[place], instructions, meeting, cache)
                     for place, decisions in due.items()
                     for decision in decisions
                 ]
@@ -280,7 +280,7 @@ class Evolution(UnderRules):
         """Those of the rules; a generation's score is the mean over its meetings."""
         return [weight / self.meetings for weight in self.rules.weights(rounds)]
 
-    def _told(
+    def _with_genomes(
         self, decision: Decision, table: Sequence[int], instructions: Sequence[str], meeting: int,
         told: dict[tuple[int, int], tuple[Any, dict[str, Any]]],
     ) -> Decision:  # fmt: skip

@@ -9,7 +9,7 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.mechanisms.rounds import otherwise
-from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
+from ostrom.memory.base import Draw, Memory, MemoryView, Note, NoteDue
 
 
 class Edited(Memory):
@@ -40,7 +40,7 @@ class Edited(Memory):
         self.readers = self.inner.readers
         self.asks, self.note_form = self.inner.asks, self.inner.note_form
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:
         """The rounds with one of them gone or changed; as they are where there are fewer."""
         memory = self.inner.show(view, draw, notes)
         rounds = list(memory.rounds)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from ostrom.answers import Text
 from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.protocol import View
-from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
+from ostrom.memory.base import Draw, Memory, MemoryView, Note, NoteDue
 
 _WORD = re.compile(r"\w+")
 _SATURATION, _LENGTH = 1.2, 0.75
@@ -46,15 +46,15 @@ class Retrieval(Memory):
         """Only to search them."""
         return self.by == "notes"
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """The last round and those most like it."""
         history = view.history
         if len(history) <= self.k:
-            return Shown(history, gaps=True)
+            return MemoryView(history, gaps=True)
         relevance = self._relevance(view, notes)
         last = len(history) - 1
         ranked = sorted(range(last), key=lambda i: (-relevance[i], -i))
-        return Shown([history[i] for i in sorted([*ranked[: self.k - 1], last])], gaps=True)
+        return MemoryView([history[i] for i in sorted([*ranked[: self.k - 1], last])], gaps=True)
 
     def _relevance(self, view: View, notes: Sequence[Note]) -> Sequence[float]:
         history = view.history

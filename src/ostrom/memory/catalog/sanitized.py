@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from ostrom.games.game import Game
 from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.memory.base import Draw, Memory, Note, Shown, no_cooperation
+from ostrom.memory.base import Draw, Memory, MemoryView, Note, no_cooperation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,11 +61,11 @@ class Sanitized(Memory):
         if shares is not None and mode != "polar":
             raise ValueError("shares are for mode: polar; ideal rounds are always mutual cooperation")
 
-    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Made-up rounds, then real ones, always as many as the window has."""
         history = view.history
         if self.real == self.window:
-            return Shown(history[-self.window :], span=self.window)
+            return MemoryView(history[-self.window :], span=self.window)
         played = len(history)
         first = history[0].number if played else view.round
         positions = range(played - self.window, played)
@@ -76,11 +76,11 @@ class Sanitized(Memory):
             if i >= 0 and i >= played - self.real:
                 rounds.append(replace(history[i], number=number + before) if before else history[i])
                 continue
-            actions = self._made_up(view, i, draw)
+            actions = self._invented_actions(view, i, draw)
             rounds.append(Round(number + before, actions, view.game.payoff(actions)))
-        return Shown(rounds, span=self.window, before=before)
+        return MemoryView(rounds, span=self.window, before=before)
 
-    def _made_up(self, view: View, i: int, draw: Draw) -> tuple[int, ...]:
+    def _invented_actions(self, view: View, i: int, draw: Draw) -> tuple[int, ...]:
         if self.mode == "ideal":
             return tuple(c for c in view.game.cooperative if c is not None)
         rng = draw(view.history[i].number, "polar") if i >= 0 else draw(0, f"polar{i}")

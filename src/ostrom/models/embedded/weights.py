@@ -243,7 +243,7 @@ def only_one(path: Path) -> Iterator[None]:
     """Wait until no other process is inside; polls, so that Ctrl-C works while waiting."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        while not _taken(handle):
+        while not _lock_free(handle):
             time.sleep(WAIT)
         yield
     finally:
@@ -253,7 +253,7 @@ def only_one(path: Path) -> Iterator[None]:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(handle: int) -> bool:
+    def _lock_free(handle: int) -> bool:
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -263,7 +263,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(handle: int) -> bool:
+    def _lock_free(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -24,7 +24,7 @@ class OutsideModel:
 
     async def complete(self, request: Request) -> Reply:  # noqa: ARG002
         """Refuse: there is nobody to call."""
-        raise ModelError(_told(self.name))
+        raise ModelError(_refusal(self.name))
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -40,10 +40,10 @@ def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:  # noqa: ARG
 
 
 def _open(model: str) -> NoReturn:
-    raise UsageError(_told(PREFIX + model))
+    raise UsageError(_refusal(PREFIX + model))
 
 
-def _told(name: str) -> str:
+def _refusal(name: str) -> str:
     return f"{name}: answers from outside, through ostrom.environment (docs/seats.md), and cannot be called"
 
 

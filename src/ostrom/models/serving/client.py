@@ -72,8 +72,8 @@ PAUSE = 0.1
 NEWS = 5.0
 """Seconds until a person is told that a server is starting; then whenever twice as many have passed."""
 LARGEST_LOG = 16 << 20
-_TAKEN = ("address already in use", "address in use", "couldn't bind", "errno 98", "errno 48")
-_CAUSES = (*_TAKEN, "error", "failed")
+_PORT_IN_USE = ("address already in use", "address in use", "couldn't bind", "errno 98", "errno 48")
+_CAUSES = (*_PORT_IN_USE, "error", "failed")
 _lock = threading.Lock()
 """Held while a server starts or ends: two servers of one model would not fit into the memory of one device."""
 _running: dict[str, ServerProcess] = {}
@@ -195,7 +195,7 @@ class LocalServer:
                 return f"http://{HOST}:{process.port}/v1"
             tail = await asyncio.to_thread(last_line, self.log)
             await self._drop()
-            if attempt + 1 < PORTS and (again or any(word in tail.lower() for word in _TAKEN)):
+            if attempt + 1 < PORTS and (again or any(word in tail.lower() for word in _PORT_IN_USE)):
                 continue
             break
         raise AccessRefused(f"{self.who}: the server {status}: {tail or 'it wrote nothing'}; log: {self.log}")

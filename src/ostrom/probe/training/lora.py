@@ -225,7 +225,7 @@ def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
     ]
 
 
-TOP, TOLERANCE, ASKED = 4, 0.2, 64
+TOP, TOLERANCE, TOKENS = 4, 0.2, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ def parity(folder: Path, adapter: Path, model: Path, threads: int = 2) -> Parity
         raise UsageError(f"{folder / PROBES}: names no place to compare at")
     runtime = Runtime(Load(dequantised(model), 1, threads, 4096, keep_prompts=False), [adapter])
     try:
-        tuned = max(_difference(place["adapter"], _asked(runtime, place, 1.0)) for place in places)
-        base = _difference(places[0]["base"], _asked(runtime, places[0], 0.0))
+        tuned = max(_difference(place["adapter"], _token_chances(runtime, place, 1.0)) for place in places)
+        base = _difference(places[0]["base"], _token_chances(runtime, places[0], 0.0))
     finally:
         runtime.close()
     moved = max(_difference(p["adapter"], {i: v for i, _, v in p["base"]}) for p in places)
@@ -278,13 +278,13 @@ def _difference(trained: Sequence[Sequence[Any]], logprobs: dict[int, float]) ->
     return max(abs(float(value) - logprobs.get(token, least)) for token, _, value in trained[:TOP])
 
 
-def _asked(runtime: Runtime, place: dict[str, Any], scale: float) -> dict[int, float]:
+def _token_chances(runtime: Runtime, place: dict[str, Any], scale: float) -> dict[int, float]:
     messages = list(place["messages"])
     if place["begun"]:
         messages.append({"role": "assistant", "content": place["begun"]})
     pieces: list[dict[str, Any]] = []
     body = {
-        "messages": messages, "max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": ASKED,
+        "messages": messages, "max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": TOKENS,
         "cache_prompt": False, "lora": [{"id": 0, "scale": scale}],
     }  # fmt: skip
     runtime.chat(body, threading.Event(), pieces.append)

@@ -78,7 +78,7 @@ class Progress:
         return self.step >= self.total
 
 
-Told = Callable[[Progress], None]
+TellProgress = Callable[[Progress], None]
 
 
 def train(
@@ -92,7 +92,7 @@ def train(
     identity: str,
     minutes: float | None = None,
     every: int = 20,
-    tell: Told | None = None,
+    tell: TellProgress | None = None,
 ) -> Progress:
     """Train from the checkpoint in the folder, or from the beginning; stops cleanly after ``minutes``."""
     torch = needed("torch")
@@ -243,7 +243,7 @@ def train_adapter(
     *,
     device: str = "auto",
     minutes: float | None = None,
-    tell: Told | None = None,
+    tell: TellProgress | None = None,
 ) -> Trained:
     """Train an adapter, or go on; see the module."""
     base = find_base(base_name)
@@ -275,7 +275,7 @@ def train_adapter(
 
 def _train(
     corpus: Path, base: Base, out: Path, settings: Settings, spec: dict[str, Any], device: str,
-    minutes: float | None, tell: Told | None,
+    minutes: float | None, tell: TellProgress | None,
 ) -> Progress | dict[str, Any]:  # fmt: skip
     start = time.monotonic()
     rows, val_rows = read_examples(corpus / "train.jsonl"), read_examples(corpus / "val.jsonl")

@@ -12,7 +12,7 @@ from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import observations, per_match
 from ostrom.data.rundata import RunData
 from ostrom.ground.values import grouped
-from ostrom.reports.words import listed, pretty
+from ostrom.reports.words import listed, written
 
 EFFECTS: Mapping[str, Mapping[str, float]] = {
     "total": {"mechanism": 1, "none": -1},
@@ -43,7 +43,7 @@ def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
     texts = []
     for key, of in groups.items():
         effects = dict(of)
-        who = ", ".join(pretty(part) for part in key)
+        who = ", ".join(written(part) for part in key)
         parts = {name: e for name, e in effects.items() if name != "total"}
         sure = [name for name, e in parts.items() if e.low is not None and 0 not in e]
         open_ = [name for name, e in parts.items() if e.low is None]

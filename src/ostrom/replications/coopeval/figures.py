@@ -47,7 +47,7 @@ FOUR = frozenset(name for name, *_ in GAMES.values())
 ALL_FOUR = "all_four"
 ROUNDS, CONTINUATION, WINDOW, DEPTH = 15, 0.8, 3, 3
 """What the paper repeats with, tells, shows and nests."""
-HELD: Mapping[str, tuple[str | None, ...]] = {
+FIXED_LEVELS: Mapping[str, tuple[str | None, ...]] = {
     "control": ("mechanism", "none"), "wording": (None,), "story": ("neutral",), "payoffs": ("sentences",),
     "goal": (None,),
 }  # fmt: skip
@@ -74,7 +74,7 @@ def placed(data: RunData) -> Placed:
     """All matches by published cell, unfinished ones among the rows alone."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
-    constants = {name: levels for name, levels in HELD.items() if name in data.factors}
+    constants = {name: levels for name, levels in FIXED_LEVELS.items() if name in data.factors}
     for row in data.records("SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"):
         if any(row[name] not in levels for name, levels in constants.items()):
             continue

@@ -17,10 +17,11 @@ from ostrom.features.evolution.evolution import (
 )
 from ostrom.ground.errors import OstromError
 from ostrom.replications.coopeval.scores import match_rows, nothing_yet
-from ostrom.reports.marks import MOST_PANELS, import_altair, inline
+from ostrom.reports.canvas import Canvas, Spec, drawing
+from ostrom.reports.marks import MOST_PANELS, PANEL, above, grid, marks, nominal, quantity, tinted, view
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import labels, written
 
 REST = "others"
 REST_COLOUR = "#b8bfc6"
@@ -71,7 +72,7 @@ class MechanismEvolution(Panel):
 
 
 def _called(tournament: Tournament) -> str:
-    return " · ".join(pretty(value) for value in dict.fromkeys(tournament.cell.values()))
+    return " · ".join(written(value) for value in dict.fromkeys(tournament.cell.values()))
 
 
 def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
@@ -152,38 +153,32 @@ def type_colours(types: Sequence[str]) -> dict[str, str]:
     return {**colours, REST: REST_COLOUR}
 
 
-def streams(rows: Sequence[Mapping[str, Any]], facets: Sequence[str], colours: Mapping[str, str]) -> Any:
+@drawing
+def streams(
+    canvas: Canvas, rows: Sequence[Mapping[str, Any]], facets: Sequence[str], colours: Mapping[str, str]
+) -> Spec:
     """Stacked shares over steps in small multiples: rows need step, type, share, place, facet."""
-    alt = import_altair()
-    columns = min(len(facets), 3)
-    area = (
-        alt.Chart()
-        .mark_area(interpolate="monotone", line=False)
-        .encode(
-            x=alt.X(
-                "step:Q",
-                title="step (square-root scale)",
-                scale=alt.Scale(type="sqrt", nice=False),
-                axis=alt.Axis(grid=False, tickCount=4),
-            ),
-            y=alt.Y(
-                "share:Q",
-                stack="zero",
-                title="share of population",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(values=[0, 0.5, 1]),
-            ),
-            color=alt.Color(
-                "type:N",
-                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(title=None),
-            ),
-            order=alt.Order("place:Q"),
-        )
-        .properties(width={1: 480, 2: 320}.get(columns, 215), height=150)
-    )
-    data = inline([dict(row) for row in rows])
-    return area.facet(facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data)
+    columns, room = canvas.panels(min(len(facets), 3), PANEL)
+    width, key = min(480, room - canvas.axis([0.5])), canvas.legend(colours, title=None)
+    end = max(row["step"] for row in rows)
+    along: Spec = {
+        "scale": {"type": "sqrt", "nice": False, "domain": [0, end]},
+        "axis": {"grid": False, "values": [0, end // 4, end], "format": ",d", "labelFlush": True},
+    }
+    panels = []
+    for at, facet in enumerate(facets):
+        first, last = at % columns == 0, at + columns >= len(facets)
+        encoding = {
+            "x": quantity("step", title="step (square-root scale)" if last else None, **along),
+            "y": quantity("share", stack="zero", title="share of population" if first else None,
+                        scale={"domain": [0, 1]}, axis={"values": [0, 0.5, 1]}),
+            "color": tinted("type", colours, key),
+            "order": quantity("place"),
+        }  # fmt: skip
+        of = [dict(row) for row in rows if row["facet"] == facet]
+        area = marks("area", encoding, interpolate="monotone")
+        panels.append(view([area], width, 150, above(canvas, facet, width), of))
+    return grid(panels, columns, align="each")
 
 
 def corner_place(shares: Sequence[float]) -> tuple[float, float]:
@@ -195,53 +190,41 @@ def corner_place(shares: Sequence[float]) -> tuple[float, float]:
     return shares[1] + shares[2] / 2, shares[2] * sqrt(3) / 2
 
 
+@drawing
 def triangles(
-    paths: Mapping[str, Sequence[Sequence[Sequence[float]]]], types: Sequence[str], colours: Sequence[str]
-) -> Any:
+    canvas: Canvas,
+    paths: Mapping[str, Sequence[Sequence[Sequence[float]]]],
+    types: Sequence[str],
+    colours: Sequence[str],
+) -> Spec:
     """Paths of populations in a triangle per facet; a dot marks where each path ends."""
-    alt = import_altair()
     corners = [corner_place([float(i == k) for i in range(3)]) for k in range(3)]
-    hidden = {"axis": None, "scale": alt.Scale(domain=[-0.12, 1.12])}
-    upright = {"axis": None, "scale": alt.Scale(domain=[-0.14, 1.0])}
-    frame = inline([{"x": x, "y": y, "order": i} for i, (x, y) in enumerate([*corners, corners[0]])])
-    names = alt.Data(
-        values=[
-            {"x": x, "y": y + (0.06 if i == 2 else -0.07), "name": types[i], "colour": colours[i]}
-            for i, (x, y) in enumerate(corners)
-        ]
-    )
-    charts = []
+    at = {
+        "x": quantity("x", axis=None, scale={"domain": [-0.12, 1.12]}),
+        "y": quantity("y", axis=None, scale={"domain": [-0.14, 1.0]}),
+    }
+    names = [
+        {"x": x, "y": y + (0.06 if i == 2 else -0.07), "name": types[i], "colour": colours[i]}
+        for i, (x, y) in enumerate(corners)
+    ]
+    frame = [{"x": x, "y": y, "order": i} for i, (x, y) in enumerate([*corners, corners[0]])]
+    columns, room = canvas.panels(min(len(paths), 3), PANEL)
+    width = min(230, room)
+    panels = []
     for title, lines in paths.items():
         drawn = [
-            {"x": place[0], "y": place[1], "path": number, "order": step}
-            for number, line in enumerate(lines)
+            {"x": place[0], "y": place[1], "path": path, "order": step}
+            for path, line in enumerate(lines)
             for step, place in enumerate(map(corner_place, line))
         ]
         ends = [{"x": x, "y": y} for x, y in (corner_place(line[-1]) for line in lines)]
-        outline = (
-            alt.Chart(frame)
-            .mark_line(color=RULE, strokeWidth=1.5)
-            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), order="order:Q")
-        )
-        flow = (
-            alt.Chart(inline(drawn))
-            .mark_line(color=QUIET, strokeWidth=1.1, opacity=0.8)
-            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), detail="path:N", order="order:Q")
-        )
-        dots = (
-            alt.Chart(inline(ends))
-            .mark_point(filled=True, color=INK, size=42, opacity=1)
-            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright))
-        )
-        words = (
-            alt.Chart(names)
-            .mark_text(fontSize=11, fontWeight="bold")
-            .encode(
-                x=alt.X("x:Q", **hidden),
-                y=alt.Y("y:Q", **upright),
-                text="name:N",
-                color=alt.Color("colour:N", scale=None),
-            )
-        )
-        charts.append(alt.layer(outline, flow, dots, words).properties(width=230, height=205, title=title))
-    return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=3)
+        flow = {**at, "detail": nominal("path"), "order": quantity("order")}
+        layers = [
+            marks("line", {**at, "order": quantity("order")}, frame, color=RULE, strokeWidth=1.5),
+            marks("line", flow, drawn, color=QUIET, strokeWidth=1.1, opacity=0.8),
+            marks("point", at, ends, filled=True, color=INK, size=42, opacity=1),
+            marks("text", {**at, "text": nominal("name"), "color": nominal("colour", scale=None)}, names, fontSize=11,
+                  fontWeight="bold"),
+        ]  # fmt: skip
+        panels.append(view(layers, width, width * 0.9, canvas.title(title, width, bold=True)))
+    return grid(panels, columns)

@@ -39,7 +39,7 @@ BORDER = THRESHOLD - 1e-9
 PAIR = ("game", "style", "agent")
 NAMES = ("immune", "decaying", "flat", "rising", "memory-bounded", "undecided")
 
-Known = float | tuple[float, float]
+Rate = float | tuple[float, float]
 """A cooperation rate, or the bounds between which it must lie."""
 
 
@@ -61,7 +61,7 @@ class Regime:
     """The lengths that count."""
 
 
-def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: int = SHORTEST) -> Regime:
+def regime(rates: Mapping[int, Rate], threshold: float = THRESHOLD, shortest: int = SHORTEST) -> Regime:
     """Judge the rates by history length.
 
     >>> regime({0: 0.03, 1: 1.0, 2: 0.99, 80: 0.96}).name, regime({2: 1.0, 80: 0.8}).name

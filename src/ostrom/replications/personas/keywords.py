@@ -13,7 +13,7 @@ from ostrom.data.rundata import RunData
 from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
 from ostrom.features.words.lexicons.matcher import count_batches
 from ostrom.ground.errors import UnknownName
-from ostrom.reports.words import pretty
+from ostrom.reports.words import pretty, written
 
 IDENTITY = ("short_term", "social_moral")
 """The groups of the paper's Figure 6: words of identity-driven reasoning ..."""
@@ -104,7 +104,7 @@ def other_arm(row: Mapping[str, Any]) -> list[str]:
     """In what a match differs from the paper's arm with the same persona and payoffs; the scenario does not count."""
     usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
-        f"{pretty(name)} {pretty(row[name])}" for name, level in usual.items() if name in row and row[name] != level
+        f"{pretty(name)} {written(row[name])}" for name, level in usual.items() if name in row and row[name] != level
     ]
 
 
@@ -135,8 +135,9 @@ def _by_category(
 
 
 def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
-    """``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
+    """Keywords per 1,000 rationales.
 
+    ``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
     ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
     """
     return Measure(
@@ -175,7 +176,10 @@ def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def reasoning_index(match: str = MATCH) -> Measure:
-    """``match`` is word, inflected, prefix, substring, or every (one column ``matching``)."""
+    """Payoff-optimal against identity-driven words.
+
+    ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
+    """
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 from ostrom.games.parameters import shown
 from ostrom.ground.values import grouped
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import labels, pretty, written
 
 GameOf = Callable[[int], Game]
 APART = "mixed"
@@ -199,7 +199,7 @@ def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
     >>> condition_label({"persona": "yes", "payoffs": "hidden"}, ["persona", "payoffs"])
     'persona yes, payoffs hidden'
     """
-    return ", ".join(f"{pretty(name)} {pretty(key[name])}" for name in by) or "all"
+    return ", ".join(f"{pretty(name)} {written(key[name])}" for name in by) or "all"
 
 
 class KindCounts(NamedTuple):

@@ -1,13 +1,13 @@
 """The payoff matrices of the families of 2x2 games as a picture (Akata et al. 2025, Figure 2)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.ordinal import ordinal_game
-from ostrom.reports.marks import import_altair, inline
+from ostrom.reports.canvas import Canvas, Spec, drawing
+from ostrom.reports.marks import grid, marks, nominal, view
 from ostrom.reports.panel import Drawn, Figure, Panel
 from ostrom.reports.theme import INK, RULE, SEQUENCE
 from ostrom.reports.words import pretty
@@ -33,7 +33,7 @@ class GamesMatrices(Panel):
         """The same picture for every run: it is about the games."""
         figure = Figure(
             "games_matrices",
-            import_altair().concat(*map(_matrix, (game.number for game in self.games)), columns=COLUMNS, spacing=24),
+            _matrices([game.number for game in self.games]),
             "One game of each family: ranks from 4, the best, to 1, of player 1 (rows) and player 2 (columns). Pure "
             "equilibria are shaded; a cyclic game has none.",
             "Payoff matrices of " + ", ".join(f"{game.name} ({game.family})" for game in self.games) + ".",
@@ -41,8 +41,13 @@ class GamesMatrices(Panel):
         return Drawn([figure])
 
 
-def _matrix(number: int) -> Any:
-    alt = import_altair()
+@drawing
+def _matrices(canvas: Canvas, numbers: Sequence[int]) -> Spec:
+    columns = max(1, min(COLUMNS, int((canvas.width + 24) // (SIZE + 54))))
+    return grid([_matrix(canvas, number) for number in numbers], columns, spacing=24)
+
+
+def _matrix(canvas: Canvas, number: int) -> Spec:
     game, ordinal = build_game(f"ordinal_2x2:{number}"), ordinal_game(number)
     stable = {equilibrium.profile for equilibrium in pure_equilibria(game)}
     cells = [
@@ -54,16 +59,14 @@ def _matrix(number: int) -> Any:
         }
         for profile in game.profiles()
     ]
-    base = alt.Chart(inline(cells)).encode(
-        x=alt.X("column:N", sort=list(LABELS), title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
-        y=alt.Y("row:N", sort=list(LABELS), title=None, axis=alt.Axis(ticks=False)),
-    )
-    shade = alt.condition("datum.stable", alt.value(SEQUENCE[0]), alt.value("white"))
-    return alt.layer(
-        base.mark_rect(stroke=RULE, strokeWidth=1).encode(color=shade),
-        base.mark_text(fontSize=14, color=INK).encode(text="ranks:N"),
-    ).properties(
-        width=SIZE,
-        height=SIZE * 0.6,
-        title=alt.TitleParams(f"{pretty(ordinal.family)}: {ordinal.name} ({number})", fontSize=11),
-    )
+    shared = {
+        "x": nominal("column", sort=list(LABELS), title=None, axis={"orient": "top", "labelAngle": 0, "ticks": False}),
+        "y": nominal("row", sort=list(LABELS), title=None, axis={"ticks": False}),
+    }
+    shade = {"condition": {"test": "datum.stable", "value": SEQUENCE[0]}, "value": "white"}
+    layers = [
+        marks("rect", {**shared, "color": shade}, stroke=RULE, strokeWidth=1),
+        marks("text", {**shared, "text": nominal("ranks")}, fontSize=14, color=INK),
+    ]
+    title = {"text": canvas.title(f"{pretty(ordinal.family)}: {ordinal.name} ({number})", SIZE + 20), "fontSize": 11}
+    return view(layers, SIZE, SIZE * 0.6, title, cells)

@@ -1,5 +1,6 @@
 """Heat maps of a tournament, player 1 against player 2 (Akata et al. 2025, Figures 3 and 5)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
@@ -9,7 +10,7 @@ from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
 from ostrom.reports.declared import triple
 from ostrom.reports.layout import cell_label
-from ostrom.reports.marks import MOST_PANELS, side_by_side, tiles
+from ostrom.reports.marks import MOST_PANELS, tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
 
@@ -50,13 +51,17 @@ class GamesPairs(Panel):
             return Drawn(tables=[table], notes=[many])
         named, figures = labels(agents(data)), []
         for name, (_, meaning, legend) in MEASURES.items():
-            panel_blocks = [block for block in blocks.values() if name in _shown(block)]
-            charts = [_map(named, block, by, name, legend, len(panel_blocks)) for block in panel_blocks]
-            if charts:
+            panel_blocks = [block for block in blocks.values() if name in _meaningful(block)]
+            if panel_blocks:
                 figures.append(
                     Figure(
                         f"games_pairs_{name}",
-                        side_by_side(charts, list(named.values()), list(named.values())),
+                        tiles(
+                            [_map(named, block, by, name) for block in panel_blocks],
+                            legend=legend,
+                            titles=("player 2", "player 1"),
+                            digits=1 if name == "score" else 2,
+                        ),
                         f"{meaning.capitalize()}: rows are player 1, columns player 2. Means over the matches "
                         "of a pair, intervals are in the table; what never met is white.",
                         f"Heat map, player 1 against player 2: {meaning}.",
@@ -75,7 +80,7 @@ def _pairs(data: RunData, by: list[str]) -> Pairs:
     return by_pair
 
 
-def _shown(block: Pairs) -> tuple[str, ...]:
+def _meaningful(block: Pairs) -> tuple[str, ...]:
     """The measures that have a meaning: defection where both players can cooperate."""
     dilemma = all("defection1" in estimates and "defection2" in estimates for estimates in block.values())
     measures = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
@@ -86,22 +91,17 @@ def _column(measure: str) -> str:
     return measure if measure == "coordination" else f"{measure}1"
 
 
-def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legend: str, beside: int) -> Any:
+def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str) -> Mapping[str, Any]:
     column = _column(measure)
     drawn = {pair: estimates[column] for pair, estimates in block.items() if column in estimates}
     met = {who for pair in drawn for who in pair[-2:]}
     order = [label for agent, label in named.items() if agent in met]
-    return tiles(
-        [{"x": named[pair[-1]], "y": named[pair[-2]], "value": one.value} for pair, one in drawn.items()],
-        across=order,
-        down=order,
-        legend=legend,
-        domain=ticks_for(e.value for e in drawn.values()).domain if measure == "score" else (0.0, 1.0),
-        titles=("player 2", "player 1"),
-        title=cell_label(dict(zip(by, next(iter(drawn)), strict=False)), by) if by else "",
-        digits=1 if measure == "score" else 2,
-        beside=beside,
-    )
+    return {
+        "rows": [{"x": named[pair[-1]], "y": named[pair[-2]], "value": one.value} for pair, one in drawn.items()],
+        "across": order, "down": order,
+        "domain": ticks_for(e.value for e in drawn.values()).domain if measure == "score" else (0.0, 1.0),
+        "title": cell_label(dict(zip(by, next(iter(drawn)), strict=False)), by) if by else "",
+    }  # fmt: skip
 
 
 def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:

@@ -5,11 +5,9 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
-from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import tones
 from ostrom.reports.marks import bars_with_whiskers
-from ostrom.reports.words import labels, pretty
 
 
 class Bars(Chart):
@@ -23,13 +21,11 @@ class Bars(Chart):
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Grouped bars in small multiples."""
         (x,) = self.x
-        across = labels(levels_met(data, x, cells))
-        named = labels(levels_met(data, self.colour, cells)) if self.colour else {None: ""}
-        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
+        across, named, beside = (self.levels(data, column, cells) for column in (x, self.colour, self.facet))
         return bars_with_whiskers(
             self.placed(cells, across, named, beside),
-            x=pretty(x),
-            y=self.measure.title.lower(),
+            x=self.worded(x),
+            y=self.axis,
             levels=list(across.values()),
             facets=list(beside.values()),
             series=tones(data, self.colour, named),

@@ -6,14 +6,12 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-from ostrom.reports.cells import drawn_values, levels_met, marks_told
+from ostrom.reports.cells import drawn_values, marks_told
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import tones
 from ostrom.reports.marks import curves, drawn_as_bands
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import is_bare, labels, pretty
-
-MOST_FACETS = 36
+from ostrom.reports.words import is_bare
 
 
 class Curve(Chart):
@@ -44,24 +42,16 @@ class Curve(Chart):
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Curves with bands."""
         (x,) = self.x
-        across = labels(levels_met(data, x, cells))
-        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
-        if len(beside) > MOST_FACETS:
-            raise UsageError(f"facet {self.facet}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn")
-        values = levels_met(data, self.colour, cells) if self.colour else [None]
-        ordered = self.colour is not None and all(is_bare(v) for v in values)
-        if len(values) > MOST_COLOURS and not ordered:
-            raise UsageError(
-                f"colour {self.colour}: has {len(values)} levels, at most {MOST_COLOURS} can be told apart"
-            )
-        named = labels(values)
+        across, named, beside = (self.levels(data, column, cells) for column in (x, self.colour, self.facet))
+        if len(named) > MOST_COLOURS and not all(is_bare(value) for value in named):
+            raise UsageError(f"colour {self.colour}: has {len(named)} levels, at most {MOST_COLOURS} can be told apart")
         return curves(
             self.placed(cells, across, named, beside),
-            x=pretty(x),
-            y=self.measure.title.lower(),
+            x=self.worded(x),
+            y=self.axis,
             facets=list(beside.values()),
             series=tones(data, self.colour, named),
-            legend=pretty(self.colour) if self.colour else None,
+            legend=self.worded(self.colour) if self.colour else None,
             levels=list(across.values()),
             domain=(0, 1) if self.shows_shares else None,
         )

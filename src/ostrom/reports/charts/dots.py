@@ -8,7 +8,6 @@ from ostrom.data.rundata import RunData
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import Layout, dot_chart, lay_out
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels, pretty
 
 MOST_ROWS = 400
 
@@ -35,16 +34,18 @@ class Dots(Chart):
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """Rows of dots; of very many the first."""
         layout = (
-            lay_out(data, self.block) if not self.used and self.contrast is self.trend is None else self._layout(cells)
+            lay_out(data, self.block, self.labels)
+            if not self.used and self.contrast is self.trend is None
+            else self._layout(cells)
         )
-        axis = self.measure.title.lower()
+        axis = self.axis
         if self.contrast is not None:
             axis = f"difference in {axis}"
         elif self.trend is not None:
-            over, log = pretty(self.trend["over"]), self.trend.get("log", False)
+            over, log = self.worded(self.trend["over"]), self.trend.get("log", False)
             axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
         domain = (0.0, 1.0) if self.shows_shares else None
-        return dot_chart(data, cells[:MOST_ROWS], layout, axis=axis, domain=domain)
+        return dot_chart(data, cells[:MOST_ROWS], layout, axis=axis, domain=domain, own=self.labels)
 
     def _layout(self, cells: Sequence[Estimate]) -> Layout:
         rows = list(self.y) or [c for c in cells[0].key if c not in (self.colour, self.facet, "over")]
@@ -52,7 +53,7 @@ class Dots(Chart):
         rows = [c for c in rows if c not in one]  # a single difference is the same in every row
         met = list(dict.fromkeys(e.key[self.colour] for e in cells)) if self.colour else []
         coloured = 1 < len(met) <= MOST_COLOURS
-        return Layout(self.facet, tuple(rows), coloured, tuple(met), labels(met), self.colour or "agent")
+        return Layout(self.facet, tuple(rows), coloured, tuple(met), self.named(met), self.colour or "agent")
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """Besides: how many rows are not drawn."""

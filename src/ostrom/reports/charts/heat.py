@@ -6,10 +6,8 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.reports.axes import ticks_for
-from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.marks import tile_maps
-from ostrom.reports.words import labels, pretty
 
 
 class Heat(Chart):
@@ -29,8 +27,7 @@ class Heat(Chart):
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
         """One map, or several side by side."""
         (x,), (y,) = self.x, self.y
-        across, down = labels(levels_met(data, x, cells)), labels(levels_met(data, y, cells))
-        beside = labels(levels_met(data, self.facet, cells)) if self.facet else {None: ""}
+        across, down, beside = (self.levels(data, column, cells) for column in (x, y, self.facet))
         domain = (0.0, 1.0) if self.shows_shares else ticks_for(e.value for e in cells).domain
         rows = [
             {
@@ -41,7 +38,7 @@ class Heat(Chart):
         ]  # fmt: skip
         return tile_maps(
             rows, across=list(across.values()), down=list(down.values()), facets=list(beside.values()), domain=domain,
-            legend=self.measure.title.lower(), titles=(pretty(x), pretty(y)),
+            legend=self.axis, titles=(self.worded(x), self.worded(y)),
         )  # fmt: skip
 
 

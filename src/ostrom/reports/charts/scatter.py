@@ -6,13 +6,12 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
-from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart, averages, rests_on
 from ostrom.reports.layout import tones
-from ostrom.reports.marks import import_altair, inline
+from ostrom.reports.marks import scatter
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import pretty
 
 
 class Scatter(Chart):
@@ -47,39 +46,21 @@ class Scatter(Chart):
             f"{self.caption or self.measure.definition} One dot for each {' and '.join(map(pretty, by))}; intervals "
             f"are in the table. {rests_on([e for e, _ in both])} {averages([e for e, _ in both])}".rstrip()
         )
-        return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.")], [table], [])
+        return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.", self.canvas)], [table], [])
 
     def chart(self, data: RunData, cells: Sequence[Estimate], across: Sequence[float] = ()) -> Any:
         """Dots, coloured where there are few enough levels."""
-        alt = import_altair()
-        named = labels(levels_met(data, self.tint, cells)) if self.tint else {None: ""}
-        coloured = 1 < len(named) <= MOST_COLOURS
-        colours = tones(data, self.tint, named)
-        values = [
+        named = self.levels(data, self.tint, cells)
+        if len(named) > MOST_COLOURS:
+            named = dict.fromkeys(named, "")
+        rows = [
             {"x": x, "y": e.value, "series": named[e.key[self.tint] if self.tint else None]}
             for e, x in zip(cells, across, strict=True)
         ]
-        scale = {"share": [0, 1]}
-        axes = {
-            side: (
-                alt.Scale(domain=scale[m.scale]) if m.scale in scale else alt.Scale(zero=False), m.title.lower()
-            )
-            for side, m in (("x", self.against), ("y", self.measure))
-        }  # fmt: skip
-        return (
-            alt.Chart(inline(values))
-            .mark_point(filled=True, size=60, opacity=0.85)
-            .encode(
-                x=alt.X("x:Q", title=axes["x"][1], scale=axes["x"][0]),
-                y=alt.Y("y:Q", title=axes["y"][1], scale=axes["y"][0]),
-                color=alt.Color(
-                    "series:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                    legend=alt.Legend(title=pretty(self.tint or "")),
-                )
-                if coloured
-                else alt.value(next(iter(colours.values()))),
-            )
-            .properties(width=420, height=280)
+        return scatter(
+            rows, x=self.worded(self.against.name, self.against.title.lower()), y=self.axis,
+            series=tones(data, self.tint, named), legend=self.worded(self.tint or ""),
+            shares=(self.against.scale == "share", self.measure.scale == "share"),
         )  # fmt: skip
 
 

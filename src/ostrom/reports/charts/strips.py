@@ -9,9 +9,10 @@ from typing import Any
 
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
+from ostrom.reports.canvas import Canvas, Spec, drawing
 from ostrom.reports.cells import DONE, spread, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair, inline
+from ostrom.reports.marks import grid, marks, nominal, quantity, tinted, view
 from ostrom.reports.panel import Drawn, Figure, Panel
 from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MAIN, MOST_COLOURS, PALETTE, SEQUENCE
 from ostrom.reports.words import labels
@@ -78,7 +79,7 @@ class Strips(Panel):
         if crowd > MOST_PLAYERS:
             notes.append(f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn.")
             rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
-        chart = _chart(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
+        chart = _strips(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
         caption = (
             "Actions round by round in single matches: the first match of cells that are spread evenly over "
             "the study. A dark dot marks an action that the policy gave because no answer could be read."
@@ -138,65 +139,60 @@ def _fits(pattern: re.Pattern[str], who: str, models: set[str]) -> bool:
     return match is not None and {*words.values()} <= models and len({*words.values()}) == len(words)
 
 
-def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:
-    alt = import_altair()
+@drawing
+def _strips(
+    canvas: Canvas, rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]
+) -> Spec:
     tones = _tones([row for row in rows if row.get("amount") is None])
     names = labels(list(dict.fromkeys(row["agent"] for row in rows)))
     longest = max(row["round"] for row in rows)
     ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
-    below = {"grid": False, "values": ticks, "format": "d", "domain": False}
-
-    def across(last: bool) -> Any:
-        return alt.X(
-            "start:Q",
-            scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
-            axis=below if last else None,
-            title="round" if last else None,
-        )
-
-    charts: list[Any] = []
+    beside = canvas.beside(f"00 \u21b3 {name}" for name in names.values())
+    width = max(60, min(WIDTH, 22 * longest, canvas.width - beside.width - 2 * canvas.size))
     amounts = grouped((heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None)
+    charts: list[Spec] = []
     for match in chosen:
         own = [row for row in rows if row["match"] == match]
         strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
         head = heads[match]
         title = JOINT.join(filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"]))
-        parts = _amounts(
+        bars = _amounts(
             [row for row in own if row.get("amount") is not None], names, max(amounts.get(head["game"], [0.0]))
         )
-        drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
+        parts = [_bars(canvas, part, beside.width) for part in bars]
         if strips:
-            drawn.append(_squares(strips, across(match == chosen[-1]), tones, longest))
-        wide = min(WIDTH, 22 * longest)
-        drawn[0] = drawn[0].properties(title=alt.TitleParams(title, offset=4, frame="group"))
-        charts += [chart.properties(width=wide) for chart in drawn]
-    return alt.vconcat(*charts, spacing=12)
+            parts.append(_squares(canvas, strips, tones, longest))
+        parts[0]["title"] = {"text": canvas.title(title, width, bold=True), "offset": 4, "frame": "group"}
+        charts += parts
+    below = {"grid": False, "values": ticks, "format": "d", "domain": False}
+    for place, part in enumerate(charts, 1):
+        last = place == len(charts)
+        part["width"] = round(width)
+        part["encoding"] = {
+            "x": quantity(
+                "start", scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
+                axis=below if last else None, title="round" if last else None,
+            )
+        }  # fmt: skip
+    return grid(charts, 1, spacing=12)
 
 
-def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], longest: int) -> Any:
+def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str], longest: int) -> Spec:
     """What players did, as squares in the colours of their actions."""
-    alt = import_altair()
     lanes = list(dict.fromkeys(s["lane"] for s in strips))
-    base = alt.Chart(inline(strips)).encode(
-        y=alt.Y("lane:N", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False})
-    )
-    boxes = base.mark_rect(
-        stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
-    ).encode(
-        x=across,
-        x2="end:Q",
-        color=alt.Color(
-            "did:N",
-            scale={"domain": list(tones), "range": list(tones.values())},
-            legend={"title": None} if len(tones) <= MOST_COLOURS else None,
-        ),
-    )
-    marks = (
-        base.transform_filter("datum.invalid")
-        .mark_point(filled=True, size=16, color=INK, opacity=1)
-        .encode(x=alt.X("middle:Q"))
-    )
-    return alt.layer(boxes, marks).properties(height=max(18, 15 * len(lanes)))
+    beside = canvas.beside(lanes)
+    lane = {"y": nominal("lane", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False, **beside.axis})}
+    key = canvas.legend(tones, beside.width, title=None) if len(tones) <= MOST_COLOURS else None
+    boxes = {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}
+    look: Spec = {"strokeWidth": 1.5 if longest <= 30 else 0.8, **({"stroke": "white"} if longest <= SQUARES else {})}
+    layers = [marks("rect", boxes, **look), _policy_dots(lane)]
+    return view(layers, 0, max(18, max(15, beside.height) * len(lanes)), rows=strips)
+
+
+def _policy_dots(lane: Spec) -> Spec:
+    """A dot on every action that the policy gave."""
+    at = {**lane, "x": quantity("middle")}
+    return marks("point", at, where="datum.invalid", filled=True, size=16, color=INK, opacity=1)
 
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
@@ -215,21 +211,19 @@ def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -
     return list(lanes.values())
 
 
-def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
+def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
     """The amounts of one player as bars from zero."""
-    alt = import_altair()
     top = rows[0]["top"] or 1.0
-    lane = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "middle", "titlePadding": 10, "titleLimit": 170}
-    up = alt.Y(
-        "amount:Q",
-        title=rows[0]["lane"],
-        scale={"domain": [0, top], "nice": False},
-        axis=dict(values=[0, top], format=",.2~f", **lane),
+    lane = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "middle", "titlePadding": 10}
+    up = {
+        "scale": {"domain": [0, top], "nice": False}, "title": canvas.title(rows[0]["lane"], room - 24),
+        "axis": {"values": [0, top], "format": ",.2~f", **lane},
+    }  # fmt: skip
+    amount = {"y": quantity("amount", **up)}
+    bars = marks(
+        "rect", {**amount, "x2": {"field": "end"}, "y2": {"datum": 0}}, color=MAIN, stroke="white", strokeWidth=1
     )
-    base = alt.Chart(inline(rows)).encode(y=up)
-    bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(x=across(last), x2="end:Q", y2=alt.datum(0))
-    marks = base.transform_filter("datum.invalid").mark_point(filled=True, size=16, color=INK, opacity=1)
-    return alt.layer(bars, marks.encode(x=alt.X("middle:Q"))).properties(height=24)
+    return view([bars, _policy_dots(amount)], 0, 24, rows=rows)
 
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:

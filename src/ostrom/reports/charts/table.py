@@ -9,7 +9,7 @@ from ostrom.ground.values import grouped
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.panel import Drawn, Table
-from ostrom.reports.words import pretty
+from ostrom.reports.words import pretty, written
 
 
 class EstimateTable(Chart):
@@ -58,7 +58,7 @@ class EstimateTable(Chart):
         what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(
             name,
-            [*rows, *(pretty(level) for level in across)],
+            [*rows, *(written(level) for level in across)],
             [[*key, *(of.get(level) for level in across)] for key, of in cells.items()],
             f"{self.title}: {what}; columns are levels of {pretty(x)}.",
         )

@@ -21,9 +21,7 @@ class River(Reference):
     def published(self) -> Sequence[Published]:
         """The printed shares."""
         return [
-            Published(
-                (row["arm"], "taken"), row["model"], number(row["value"]) or 0.0, None, "Table 1", "verified"
-            )
+            Published((row["arm"], "taken"), row["model"], number(row["value"]) or 0.0, None, "Table 1", "verified")
             for row in published_rows("river")
         ]
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from ostrom.data.rundata import RunData
 from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
 from ostrom.ground.values import grouped
+from ostrom.reports.canvas import Canvas, Drawing, Spec
 from ostrom.reports.cells import spread, varied
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair, inline
+from ostrom.reports.marks import grid, marks, quantity, tinted, view
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import COOPERATES, DEFECTS, LINE, QUIET, colours
 
@@ -60,22 +61,22 @@ class NetworkOverTime(Panel):
             if self.colour == "action"
             else {**dict(zip(members, colours(members), strict=True)), "sits out": LINE}
         )
-        alt = import_altair()
-        circles, crowded = [], False
+        circles: list[tuple[str, list[tuple[Seen, Mapping[str, Any], str]]]] = []
+        crowded = False
         for match in chosen:
             picked = _picked(sorted(seen[match]), self.rounds)
             label = cell_label(heads[match], varied(data))
-            drawn = []
-            for number in picked:
-                one = seen[match][number]
+            drawn: list[tuple[Seen, Mapping[str, Any], str]] = []
+            for at in picked:
+                one = seen[match][at]
                 crowded = crowded or len(one.links) > MOST_LINKS
-                drawn.append(self._circle(one, facts[match], tones, f"round {number}"))
+                drawn.append((one, facts[match], f"round {at}"))
                 active = [did for did in one.cooperates.values() if did is not None]
                 share = sum(active) / len(active) if active else None
-                rows.append([match, label, number, len(one.action), len(one.links), share])
+                rows.append([match, label, at, len(one.action), len(one.links), share])
             title = JOINT.join(filter(None, [f"match {match}", label]))
-            circles.append(alt.hconcat(*drawn, spacing=14, title=title))
-        chart = alt.vconcat(*circles, spacing=16)
+            circles.append((title, drawn))
+        chart = self._circles(circles, tones)
         what = "whether they cooperate" if self.colour == "action" else "the type they play as"
         caption = (
             f"Members of a society on a circle, coloured by {what}; lines are links, larger points have more of them. "
@@ -99,8 +100,26 @@ class NetworkOverTime(Panel):
         )
         return spread([row["match"] for row in firsts if row["match"] in available], self.matches)
 
-    def _circle(self, seen: Seen, facts: Mapping[str, Any], tones: Mapping[str, str], title: str) -> Any:
-        alt = import_altair()
+    def _circles(
+        self, circles: Sequence[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]], tones: Mapping[str, str]
+    ) -> Drawing:
+        """A row of circles for each match, in as many columns as fit."""
+
+        def draw(canvas: Canvas) -> Spec:
+            columns = max(1, int((canvas.width + 14) // (SIZE + 14)))
+            key = canvas.legend(tones, title=None)
+            rows = [
+                {
+                    "title": canvas.title(title, canvas.width, bold=True), "columns": columns, "spacing": 14,
+                    "concat": [self._circle(*one, tones, key) for one in drawn],
+                }
+                for title, drawn in circles
+            ]  # fmt: skip
+            return grid(rows, 1, spacing=16)
+
+        return draw
+
+    def _circle(self, seen: Seen, facts: Mapping[str, Any], title: str, tones: Mapping[str, str], key: Spec) -> Spec:
         size = len(facts["homes"])
         place = {
             player + 1: (round(sin(2 * pi * home / size), 4), round(cos(2 * pi * home / size), 4))
@@ -114,35 +133,14 @@ class NetworkOverTime(Panel):
             {"x": place[one][0], "y": place[one][1], "x2": place[other][0], "y2": place[other][1]}
             for one, other in sorted(seen.links)
         ]
-        bare = {"axis": None, "scale": alt.Scale(domain=[-1.08, 1.08])}
-        across, up = alt.X("x:Q", **bare), alt.Y("y:Q", **bare)
-        points = (
-            alt.Chart(inline(dots))
-            .mark_point(filled=True, opacity=1)
-            .encode(
-                x=across, y=up,
-                size=alt.Size(
-                    "links:Q", legend=None,
-                    scale=alt.Scale(domain=[0, max(degree.values(), default=1)], range=[14, 90]),
-                ),
-                color=alt.Color(
-                    "is:N", title=None, scale=alt.Scale(domain=[*tones], range=[*tones.values()])
-                ),
-            )
-        )  # fmt: skip
-        layers = [points]
+        at = {side: quantity(side, axis=None, scale={"domain": [-1.08, 1.08]}) for side in "xy"}
+        sizes = {"domain": [0, max(degree.values(), default=1)], "range": [14, 90]}
+        looks = {"size": quantity("links", legend=None, scale=sizes), "color": tinted("is", tones, key)}
+        layers = [marks("point", {**at, **looks}, dots, filled=True, opacity=1)]
         if lines and len(lines) <= MOST_LINKS:
-            rules = (
-                alt.Chart(inline(lines))
-                .mark_rule(color=QUIET, opacity=0.35, strokeWidth=0.6)
-                .encode(x=across, y=up, x2="x2:Q", y2="y2:Q")
-            )
-            layers = [rules, points]
-        return alt.layer(*layers).properties(
-            width=SIZE,
-            height=SIZE,
-            title=alt.TitleParams(title, fontSize=11, fontWeight="normal", offset=2, frame="group"),
-        )
+            ends = {**at, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+            layers.insert(0, marks("rule", ends, lines, color=QUIET, opacity=0.35, strokeWidth=0.6))
+        return view(layers, SIZE, SIZE, {"text": title, "fontWeight": "normal", "offset": 2, "frame": "group"})
 
     def _is(self, seen: Seen, player: int) -> str:
         if player not in seen.action:

@@ -65,7 +65,7 @@ def parse_lexicons(
 ) -> tuple[Lexicon, ...]:
     """The lexicons of a file's content; errors name ``file`` and the key."""
     top = _mapping(content, file, None, "must be a mapping with the key 'lexicons'")
-    _known_keys(top, _TOP, file, None)
+    _check_keys(top, _TOP, file, None)
     if "lexicons" not in top:
         raise StudyError("is missing", file=file, key="lexicons", actual=sorted(top), allowed=_TOP)
     lists = _mapping(top["lexicons"], file, "lexicons", "must map names to lists of terms")
@@ -82,7 +82,7 @@ def _lexicon(
     if isinstance(body, list):
         body = {"terms": body}
     body = _mapping(body, file, key, "must be a list of terms or a mapping with the key 'terms'")
-    _known_keys(body, _LIST, file, key)
+    _check_keys(body, _LIST, file, key)
     mode = _mode(body.get("mode", top.get("mode", "prefix")), file, f"{key}.mode")
     terms, labels = body.get("terms", []), body.get("labels", [])
     source = ", ".join(str(part) for part in (top.get("source"), body.get("source")) if part)
@@ -138,7 +138,7 @@ def _mapping(value: object, file: str, key: str | None, problem: str) -> dict[st
     return value
 
 
-def _known_keys(mapping: dict[str, Any], allowed: tuple[str, ...], file: str, key: str | None) -> None:
+def _check_keys(mapping: dict[str, Any], allowed: tuple[str, ...], file: str, key: str | None) -> None:
     for name in mapping:
         if name not in allowed:
             raise StudyError("unknown key", file=file, key=key, actual=name, allowed=allowed)

@@ -472,8 +472,9 @@ def known_words(words: str, match: Mode | None) -> str:
 
 
 def word_rate(words: str = "paranoia", match: Mode | None = None) -> Measure:
-    """``words`` is the name of a list: forward_looking, history_following, paranoia, cooperation, defection.
+    """Words of a list per 1,000 words of reasoning.
 
+    ``words`` is the name of a list: forward_looking, history_following, paranoia, cooperation, defection.
     ``match`` is word, inflected, prefix or substring; by default the list's own rule.
     """
     rule = known_words(words, match)
@@ -494,7 +495,10 @@ def word_rate(words: str = "paranoia", match: Mode | None = None) -> Measure:
 
 
 def word_mentions(words: str = "defection", match: Mode | None = None) -> Measure:
-    """``words`` is the name of a list and ``match`` its rule, as for ``word_rate``."""
+    """The share of traces with a word of a list.
+
+    ``words`` is the name of a list and ``match`` its rule, as for ``word_rate``.
+    """
     rule = known_words(words, match)
     return Measure(
         name="word_mentions",
@@ -510,8 +514,9 @@ def word_mentions(words: str = "defection", match: Mode | None = None) -> Measur
 def word_ratio(
     ratio: str = RATIOS[0].name, each: Literal["word", "trace"] = "word", match: Mode | None = None
 ) -> Measure:
-    """``ratio`` is forward_looking_ratio, paranoia_ratio or cooperation_ratio.
+    """The ratio of the words of two lists.
 
+    ``ratio`` is forward_looking_ratio, paranoia_ratio or cooperation_ratio.
     By default all words count alike; with ``each: trace`` every trace that has a ratio does. ``match`` is the rule for
     both lists (word, inflected, prefix or substring); by default each has its own.
     """
