@@ -39,7 +39,8 @@ def lines_of(name: str, data: RunData) -> Iterator[str]:
         )
     for figure in drawn.figures:
         yield f"figure {figure.name}: {figure.caption} [{figure.alt}]"
-        yield outline(chart(figure.chart.to_dict()))
+        drawing = figure.chart.to_dict() if hasattr(figure.chart, "to_dict") else figure.chart(figure.canvas)
+        yield outline(chart(drawing))
     yield from (outline(str(part)) for part in drawn.html)
 
 
