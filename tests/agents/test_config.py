@@ -114,6 +114,23 @@ def test_what_decides_makes_another_agent(more: dict[str, Any], same: bool) -> N
     assert (AgentConfig(**MODEL, **more).identity == AgentConfig(**MODEL).identity) == same
 
 
+IDENTITIES: dict[str, dict[str, Any]] = {
+    "e7b66c128da8": {"called": "a", "attributes": {"size": 7}},
+    "c7302277b4b0": {"conversation": "dialogue"},
+    "0d173af787b6": {"system": "Be brief."},
+    "ae30f48d0153": {"style": "direct"},
+    "c2b8a2c47d93": {"memory": "none"},
+    "5e350def8b65": {"framing": {"language": "de"}},
+    "cfdd3096b43c": {"framing": {"wording": "plain"}},
+    "a8da4f4f78a4": {"params": {"temperature": 0.5}},
+}
+
+
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_identities_are_those_of_earlier_runs(identity: str) -> None:
+    assert AgentConfig(**{"model": "scripted/x", **IDENTITIES[identity]}).identity == identity
+
+
 def test_equal_numbers_play_alike_and_tools_are_written_where_there_are_some() -> None:
     one, two = (AgentConfig(**MODEL, params={"temperature": t}, called=c) for t, c in ((1, "a"), (1.0, "b")))
     assert one.conduct == two.conduct != AgentConfig(**MODEL, params={"temperature": 0.5}).conduct

@@ -213,9 +213,9 @@ def test_a_long_result_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_server_that_hangs_is_ended_and_started_anew(tmp_path: Path) -> None:
-    assert played(tmp_path, [served("hang", timeout=5)], calling(2)).complete
+    assert played(tmp_path, [served("hang", timeout=12)], calling(2)).complete
     first, second = answers(tmp_path, "tool")
-    assert first["result"] == "error: the server did not answer within 5 seconds and was ended"
+    assert first["result"] == "error: the server did not answer within 12 seconds and was ended"
     assert second["result"] == "count 1 1"
 
 

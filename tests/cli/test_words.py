@@ -42,25 +42,6 @@ def test_validate_takes_the_options_of_run(ostrom: Call, tmp_path: Path) -> None
         assert line[0] == line[1], (options, line)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("show", "games", "x"), "unknown game 'x'"),
-        (("show", "gamess", "x"), "did you mean 'games'?"),
-        (("list", "gmae"), "did you mean 'game'?"),
-        (("show", "memories", "windw"), "did you mean window"),
-        (("show", "prompt", "cooking"), "did you mean 'stories/cooking'?"),
-        (("show", "mechanism", "repetition:rouns=3"), "did you mean 'rounds'?"),
-        (("show", "model", "opnai/x"), "did you mean openai"),
-        (("validate", "."), "is a folder"),
-        (("validate", "nowhere.yaml"), "there is no such file"),
-    ],
-)
-def test_a_wrong_word_gets_the_right_one(ostrom: Call, words: tuple[str, ...], said: str) -> None:
-    done = ostrom(*words)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1 and done.out == "", done
-
-
 @pytest.mark.parametrize("name", ["../x", "a/b", "/tmp/x", ".x", ""])
 def test_the_name_of_a_run_leads_nowhere_else(ostrom: Call, tmp_path: Path, name: str) -> None:
     (tmp_path / "own.yaml").write_text(GOOD)

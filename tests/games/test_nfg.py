@@ -103,43 +103,6 @@ def test_a_cooperative_action_can_be_said_beside_the_file(tmp_path: Path) -> Non
         build_game({"file": str(path), "cooperative": "nope"})
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "line 1, column 1: expected 'NFG', found the end of the file"),
-        ("EFG 2 R", "line 1, column 1: expected 'NFG', found 'EFG'"),
-        ("NFG 2 R", "line 1, column 5: expected version '1', found '2'"),
-        ("NFG 1 X", "expected 'R' or 'D', found 'X'"),
-        ('NFG 1 R "t" { }', "expected at least one of the players"),
-        ('NFG 1 R "t" { "A" 3 }', "expected a name of the players in quotes or '}', found '3'"),
-        ('NFG 1 R "t" { "A" } { 2 2 } 1 2', "expected strategies of 1 players, not of 2"),
-        ('NFG 1 R "t" { "A" } { 0 }', "expected a number of strategies (a whole number from 1), found '0'"),
-        ('NFG 1 R "t" { "A" } { -1 }', "a whole number from 1"),
-        ('NFG 1 R "t" { "A" "B" } { 2 { "x" } }', "numbers of strategies, or a list of names per player"),
-        ('NFG 1 R "t" { "A" } { { "x" "x" } } 1 2', "names an action twice"),
-        ('NFG 1 R "t" { "A" } { 2 }\n\n1', "line 3, column 2: expected payoff 2 of 2"),
-        ('NFG 1 R "t" { "A" } { 2 }\n\n1 x', "line 3, column 3: expected payoff 2 of 2"),
-        ('NFG 1 R "t" { "A" } { 2 } 1 1/0', "found '1/0'"),
-        ('NFG 1 R "t" { "A" } { 2 } 1 1e999', "found '1e999'"),
-        ('NFG 1 R "t" { "A" } { 2 } 1 nan', "found 'nan'"),
-        ('NFG 1 R "t" { "A" } { 2 } 1 2 3', "expected nothing after the last payoff, found '3'"),
-        ('NFG 1 R "t" { "A" } { 2 } { { "" 1 } } 1 2', "outcome number 2 of 2 (a whole number from 0 to 1)"),
-        ('NFG 1 R "t" { "A" } { 2 } { { "" 1 2 } } 1 1', "expected '}', found '2'"),
-        ('NFG 1 R "t" { "A" } { 2 } { { 1 } } 1 1', "expected the outcome's name in quotes"),
-        ('NFG 1 R\n  "t', "line 2, column 3: expected a closing quote"),
-        ('NFG 1 R "t" { "A" "B" } { 99999999 99999999 } 1', "profiles are more than 1000000"),
-        ('NFG 1 R "t" { "A" } { 99999999999999 }', "a whole number from 1"),
-        ('NFG 1 R "t" { ' + '"A" ' * 40 + "} { " + "1 " * 40 + "} 1", "40 seats are more than 30"),
-        ('NFG 1 R "t" { "A" } { 1 } 1/' + "9" * 5000, "found '1/999"),
-    ],
-)
-def test_a_wrong_file_is_one_line_with_the_place(text: str, says: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse_nfg(text, file="g.nfg")
-    message = str(caught.value)
-    assert says in message and "\n" not in message and message.startswith("g.nfg: ") and len(message) < 300
-
-
 PIECES = st.sampled_from(["NFG", "1", "R", '"t"', "{", "}", ",", "2", '"A"', "1/3", "-.5", '"', "\\", "\n", "é", "1e5"])
 
 

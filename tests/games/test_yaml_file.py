@@ -72,56 +72,6 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
     assert build_game(tmp_path / "games" / "my-game.yaml").seats == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "a game is a mapping"),
-        ("[1, 2]", "a game is a mapping"),
-        ("{actions: [a, b]}", "lacks 'payoffs'"),
-        ("{actions: [a], payoffs: [[[1, 1]]], payofs: 3}", "unknown key 'payofs' (allowed: name, title"),
-        ("{actions: [yes, no], payoffs: []}", "actions[0]: must be text (put it in quotes) (found True)"),
-        ("{actions: [1, 2], payoffs: []}", "actions[0]: must be text"),
-        ("{actions: x, payoffs: []}", "actions: must be a list of names"),
-        ("{actions: [[a], b], payoffs: []}", "actions[1]: must be a list of names"),
-        ("{actions: [a, a], payoffs: [[[0,0],[0,0]],[[0,0],[0,0]]]}", "names an action twice"),
-        ("{seats: 40, actions: [a], payoffs: []}", "seats: must be a whole number from 1 to 30"),
-        ("{seats: 25, actions: [a, b], payoffs: []}", "profiles are more than"),
-        ("{seats: 3, actions: [[a], [a]], payoffs: []}", "lists the actions of 2 seats, but seats is 3"),
-        ("{actions: [a], payoffs: [[1]]}", "payoffs[0][0]: must be 2 numbers, one per seat (found 1)"),
-        ("{actions: [a], payoffs: [[[1, 2, 3]]]}", "payoffs[0][0]: must be 2 numbers, one per seat"),
-        ("{actions: [a], payoffs: [[[1]]]}", "payoffs[0][0]: must be 2 numbers, one per seat"),
-        ("{actions: [a], payoffs: [[[1, .nan]]]}", "payoffs[0][0][1]: must be a finite number"),
-        ("{actions: [a], payoffs: [[[1, true]]]}", "payoffs[0][0][1]: must be a number (found True)"),
-        ("{actions: [a], payoffs: [[[1, 1/0]]]}", "must be a number (found '1/0')"),
-        ("{actions: [a, b], payoffs: [1]}", "payoffs: must be a list with one entry per action of seat 1 (2)"),
-        ("{actions: [a, b], payoffs: {'a, a': [1, 1]}}", "payoffs: lacks the outcome 'a, b' (3 missing)"),
-        ("{actions: [a], payoffs: {'a, x': [1, 1]}}", "payoffs.a, x: seat 2 has no action 'x' (allowed: a)"),
-        ("{actions: [a], payoffs: {'a': [1, 1]}}", "payoffs.a: names 1 action, and the game has 2 seats"),
-        ("{actions: [a], payoffs: {'a, a': [1, 1], 'a,a': [2, 2]}}", "payoffs.a,a: says this outcome twice"),
-        ("{actions: [a], payoffs: [[[1, 1]]], cooperative: b}", "cooperative: seat 1 has no such action"),
-        ("{actions: [a], payoffs: [[[1, 1]]], cooperative: [a]}", "cooperative: names 1 actions"),
-        ("{actions: [a], payoffs: [[[1, 1]]], roles: [x]}", "roles: names 1 roles, the game has 2 seats"),
-        ("{name: a b, actions: [a], payoffs: [[[1, 1]]]}", "name: must be letters, digits"),
-        ("{title: 3, actions: [a], payoffs: [[[1, 1]]]}", "title: must be text"),
-        ("{params: 3, actions: [a], payoffs: [[[1, 1]]]}", "params: must be a mapping"),
-        (
-            "actions: [a]\nactions: [b]\npayoffs: []",
-            "line 2, column 1: is not valid YAML: the key 'actions' is given twice",
-        ),
-        ("actions: [a\npayoffs: 3", "line 2, column 8"),
-        ("a: !!python/object:os.system x", "line 1"),
-        ("[" * 1500, "g.yaml: "),
-        ("{actions: [a], payoffs: [[[1, 1" + "0" * 5000 + "]]]}", "g.yaml: "),
-        ("\x00", "g.yaml: is not valid YAML"),
-    ],
-)
-def test_a_wrong_file_is_one_line_with_the_key(text: str, says: str) -> None:
-    with pytest.raises(StudyError) as caught:
-        parse_yaml(text, file="g.yaml")
-    assert says in str(caught.value) and "\n" not in str(caught.value) and str(caught.value).startswith("g.yaml: ")
-    assert len(str(caught.value)) < 400
-
-
 @given(st.text(max_size=60) | st.text("{}[]:,&*!|>'\"ab1 \n-", max_size=40).map(lambda t: f"actions: {t}"))
 def test_no_text_makes_the_reader_crash(text: str) -> None:
     try:

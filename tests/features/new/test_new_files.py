@@ -97,24 +97,6 @@ def test_nothing_is_overwritten(call: Call, kind: str) -> None:
     assert before == {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["new", "studdy", "x"], "did you mean study?"),
-        (["new", "mine", "study"], "the kind comes first: `ostrom new study mine`"),
-        (["new", "study"], "ostrom new study my_study"),
-        (["new", "study", "../x"], "NAME must be letters"),
-        (["new", "study", "x", "--like", "memry"], "did you mean memory?"),
-        (["new", "study", "x", "--paper", "personas"], "--paper is for `ostrom new prompts`"),
-        (["new", "strategy", "x", "--like", "random"], "take a strategy that speaks of cooperation"),
-        (["new", "replication", "x", "--like", "personas"], "leave --like out"),
-    ],
-)
-def test_wrong_use_writes_nothing(call: Call, words: list[str], said: str) -> None:
-    done = call(*words)
-    assert done.code == 2 and said in done.err and not list(Path().iterdir()), done.err
-
-
 @pytest.mark.slow
 def test_figures_without_a_needed_column_are_one_line(call: Call, tmp_path: Path) -> None:
     assert call("new", "replication", "seventh").code == 0

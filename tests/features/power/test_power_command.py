@@ -220,30 +220,3 @@ def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call)
 def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
     done = call("power", "s.yaml", *ASK, "--baseline", "0.9", "--effect", "0.2", "--seeds", "2", "--simulations", "100")
     assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("--measure cooperatoin --contrast p=high-low", "did you mean cooperation"),
-        ("--measure cooperation --contrast p=high-lo", "did you mean 'low'?"),
-        ("--measure cooperation --contrast q=a-b", "column"),
-        ("--measure cooperation --contrast p", "must be FACTOR=A-B"),
-        ("--measure cooperation --contrast p=high-low --where agnt=a", "did you mean agent"),
-        ("--measure cooperation --contrast p=high-low --where agent=b", "no match of s meets where"),
-        ("--measure cooperation --contrast p=high-low --seeds 0", "--seeds must be"),
-        ("--measure cooperation --contrast p=high-low --effect 0", "--effect must not be 0"),
-        ("--measure cooperation --contrast p=high-low --sd 0.6", "at most 0.5"),
-        ("--measure cooperation --contrast p=high-low --baseline 2", "beyond the bound 1"),
-        ("--measure cooperation --contrast p=high-low --within 0.1 --effect 0.2", "within the margin"),
-        ("--measure nash_rate --contrast p=high-low", "unit of analysis is the scenario"),
-        ("--measure cooperation --contrast p=high-low --chart x.gif", "must end in .pdf"),
-        ("--measure cooperation --contrast p=high-low --from nothing", "there is no such run"),
-        ("--measure cooperation --contrast p=high-low --baseline 1 --effect 0.2", "nothing could be found"),
-        ("--measure latency --contrast p=high-low", "state --baseline and --sd"),
-    ],
-)
-def test_what_is_wrong_is_one_line(call: Call, arguments: str, words: str) -> None:
-    done = call("power", "s.yaml", *arguments.split(), "--json", "--simulations", "100")
-    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
-    assert words in done.err, done.err

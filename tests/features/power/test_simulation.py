@@ -38,6 +38,8 @@ UNIT, ABOVE, FREE = (0.0, 1.0), (0.0, None), (None, None)
         (Assumed(4.0, 2.0), ABOVE, 0.5),
         (Assumed(0.0, 2.0), ABOVE, 0.0),
         (Assumed(-4.0, 2.0), FREE, 2.0),
+        (Assumed(2.0, 0.5), (1.0, None), 0.5),
+        (Assumed(0.75, 0.1), (0.5, 1.0), 0.16),
     ],
 )
 def test_the_spread_is_stated_as_the_bounds_ask_for(assumed: Assumed, bounds: Any, spread: float) -> None:

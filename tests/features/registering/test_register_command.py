@@ -1,7 +1,6 @@
 """`ostrom register`: what it writes, what it refuses, and where outputs say confirmatory or exploratory."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,54 +67,6 @@ def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
     for shown in (pages.html(made), pages.markdown(made)):
         assert "<script" not in shown
     assert not any(line.startswith("# heading") for line in pages.markdown(made).splitlines())
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("register",), "--primary is needed"),
-        (("register", *PRIMARY), "name a study"),
-        (("register", "s.yaml", *PRIMARY, "--played", "s"), "name a study"),
-        (("register", "s.yaml", "--primary", "cooperation: agent kind - mild > 0"), "mild"),
-        (("register", "s.yaml", "--primary", "cooperation: nothing a - b > 0"), "nothing"),
-        (("register", "s.yaml", "--primary", "kindness: agent kind - wild > 0"), "kindness"),
-        (("register", "s.yaml", *PRIMARY, "--smallest", "0"), "--smallest must be a number above 0"),
-        (("register", "s.yaml", *PRIMARY, "--smallest", "nan"), "--smallest must be a number above 0"),
-        (("register", "s.yaml", *PRIMARY, "--level", "0.5"), "--level must lie between 0.8 and 1"),
-        (("register", "s.yaml", *PRIMARY, "--out", "r.json"), "must end in .yaml"),
-        (("register", "s.yaml", *PRIMARY, "--out", "no/r.yaml"), "there is no folder no"),
-        (("register", "s.yaml", *PRIMARY, "--stop", "5"), "--stop: must be a mapping"),
-        (("register", "s.yaml", *PRIMARY, "--stop", "{width: 0.1}"), "at_most"),
-        (("register", "s.yaml", *PRIMARY, "--stop", "{width: 0.1, at_most: 9}", "--seeds", "3"), "exclude each other"),
-        (("register", "open.yaml", *GAMES, "--eligible", " "), "--eligible must say in words"),
-        (("register", "open.yaml", *GAMES, "--eligible", "x", "--model", "scripted/new"), "exclude each other"),
-        (("register", "--check", "none.yaml"), "none.yaml: cannot be read"),
-        (("register", "--check", "s.yaml"), "s.yaml"),
-        (("register", "--check", "list.yaml"), "list.yaml: must be a registration"),
-        (("register", "--check", "large.yaml"), "a registration has at most"),
-        (("register", "--check", "s.yaml", *PRIMARY), "and no --primary"),
-        (("register", "repeated-games-people", *PRIMARY), "is a study with people; a registration is that of"),
-        (("run", "s.yaml", "--registered", "list.yaml"), "list.yaml: must be a registration"),
-        (
-            (
-                "register",
-                "s.yaml",
-                "--primary",
-                "total_gain: agent kind - wild > 0",
-                "--stop",
-                "{width: 1, at_most: 9}",
-            ),
-            "has no declared bounds",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(call: Call, given: tuple[str, ...], said: str) -> None:
-    Path("list.yaml").write_text("[1, 2]")
-    Path("large.yaml").write_text("")
-    os.truncate("large.yaml", 5 << 20)
-    done = call(*given)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done
-    assert not Path("registration.yaml").exists() and not Path("runs").exists()
 
 
 @pytest.mark.slow

@@ -51,58 +51,6 @@ def test_role_templates_need_role_names(tmp_path: Path) -> None:
     assert lexicon.terms == ("as a Citizen", "as an Citizen", "my Citizen side")
 
 
-ONE_LIST = "must be a list of terms or a mapping with the key 'terms'"
-MODES = "allowed: word, inflected, prefix, substring"
-TEXT = "a term must be text; put it in quotes"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must be a mapping with the key 'lexicons' (found 'nothing')"),
-        ("- a\n- b", "must be a mapping with the key 'lexicons' (found ['a', 'b'])"),
-        ("hope: [a]", "unknown key (found 'hope'; allowed: lexicons, mode, source)"),
-        ("mode: word", "lexicons: is missing (found ['mode']; allowed: lexicons, mode, source)"),
-        ("lexicons: [a]", "lexicons: must map names to lists of terms (found ['a'])"),
-        ("lexicons: {}", "lexicons: needs at least one list of terms (found {})"),
-        ("lexicons: {hope: []}", "lexicons.hope.terms: needs at least one term (found [])"),
-        ("lexicons: {hope: {mode: word}}", "lexicons.hope.terms: needs at least one term (found [])"),
-        ("lexicons: {hope: }", f"lexicons.hope: {ONE_LIST} (found 'nothing')"),
-        ("lexicons: {hope: fair}", f"lexicons.hope: {ONE_LIST} (found 'fair')"),
-        ("lexicons: {hope: {terms: fair}}", "lexicons.hope.terms: must be a list of terms (found 'fair')"),
-        ("lexicons: {hope: [a, no]}", f"lexicons.hope.terms[1]: {TEXT} (found False)"),
-        ("lexicons: {hope: [7]}", f"lexicons.hope.terms[0]: {TEXT} (found 7)"),
-        ("lexicons: {hope: [null]}", f"lexicons.hope.terms[0]: {TEXT} (found 'nothing')"),
-        (
-            "lexicons: {hope: [a, '--']}",
-            "lexicons.hope.terms[1]: a term needs at least one letter or digit (found '--')",
-        ),
-        (
-            "lexicons: {hope: {terms: [a], mode: fuzzy}}",
-            f"lexicons.hope.mode: unknown match mode (found 'fuzzy'; {MODES})",
-        ),
-        ("mode: 3\nlexicons: {hope: [a]}", f"mode: unknown match mode (found 3; {MODES})"),
-        (
-            "lexicons: {hope: {terms: [a], moed: word}}",
-            "lexicons.hope: unknown key (found 'moed'; allowed: terms, labels, mode, source)",
-        ),
-        ("lexicons: {hope: [a], hope: [b]}", "line 1, column 23: is not valid YAML: the key 'hope' is given twice"),
-        ("lexicons: {1: [a]}", "lexicons: a name must be text; put it in quotes (found 1)"),
-        ("lexicons: {hope: [a", "line 1, column 20: is not valid YAML: expected ',' or ']', but got '<stream end>'"),
-        (
-            "lexicons: !!python/name:os.system x",
-            "line 1, column 11: is not valid YAML: could not determine a constructor for the tag",
-        ),
-    ],
-)
-def test_wrong_files_are_refused_with_file_key_and_reason(tmp_path: Path, text: str, message: str) -> None:
-    path = write(tmp_path, text)
-    with pytest.raises(StudyError) as caught:
-        load_lexicons(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
-    assert "\n" not in str(caught.value)
-
-
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"none\.yaml: cannot be read: No such file"):
         load_lexicons(tmp_path / "none.yaml")
