@@ -137,7 +137,7 @@ class Sample:
             cluster = tuple(o[name] for name in self.clusters) or place
             key = (tuple(o[name] for name in self.factors), place, cluster, o["round"] if rounds else at)
             parts.setdefault(key, UnitValue()).rows.append(o)
-        return tuple(SampleRow(*key[:3], of.value, of.exact) for key, of in parts.items())
+        return tuple(SampleRow(key[0], key[1], key[2], of.value, of.exact) for key, of in parts.items())
 
     def groups(self) -> list[dict[str, Any]]:
         """Number of units, mean (that of `ostrom estimate`) and standard deviation of every combination of levels."""

@@ -154,7 +154,7 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
 
 def _p(lost: int, gained: int) -> float:
     total, least = lost + gained, min(lost, gained)
-    return min(1.0, 2 * sum(comb(total, k) for k in range(least + 1)) / 2**total)
+    return min(1.0, 2 * sum(comb(total, k) for k in range(least + 1)) / (1 << total))
 
 
 @dataclass(frozen=True)
