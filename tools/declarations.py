@@ -17,7 +17,8 @@ from ostrom.analysis.measure import measures
 from ostrom.ground.registry import own_holders, package_folder, replications
 from ostrom.ground.yaml import read_yaml
 from ostrom.reports.chart import charts
-from ostrom.reports.declared import FILE, HELPERS, KINDS, PAGE, PLAIN, Column, DeclaredFigure, panels
+from ostrom.reports.declared import FILE, HELPERS, PAGE, PLAIN, Column, DeclaredFigure, panels
+from ostrom.reports.drawing import KINDS
 
 EVERYWHERE = {*HELPERS, *DEFAULT_NAMESPACE}
 

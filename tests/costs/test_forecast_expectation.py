@@ -165,7 +165,7 @@ def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["likely"]["calls"] == data["likely_calls"] < data["calls"] < data["at_most"]["calls"]
     assert data["likely"]["usd"] < data["usd"] < data["at_most"]["usd"]
     assert data["likely"]["tokens_in"] < data["tokens_in"] < data["at_most"]["tokens_in"]
-    show(*forecast_text("x", {"matches": 10}, told, Budget(usd=told.usd)))
+    show(*forecast_text("x", "10 matches", told, Budget(usd=told.usd)))
     shown = capsys.readouterr()
     lines = [line for line in shown.out.splitlines() if "│" in line]
     assert [next(name for name in ("without retries", "likely", "at most") if name in line) for line in lines] == [
@@ -191,11 +191,11 @@ def test_hours_stand_beside_money_and_batches_only_where_they_are_asked_for(caps
     measured = forecast(plan_of(mechanism=rules, seeds=160), None, run)
     assert measured.hours() == pytest.approx(3200 * 2 / 16 / 3600)
     for forecast_, words in ((told, "50 tokens a second (no run was measured)"), (measured, "as in pilot")):
-        show(*forecast_text("x", {"matches": 160}, forecast_, Budget()))
+        show(*forecast_text("x", "160 matches", forecast_, Budget()))
         shown = capsys.readouterr()
         assert "hours" in shown.out and f"{forecast_.hours():.2g}" in shown.out
         assert words in shown.err and "batch" not in shown.out + shown.err
-    show(*forecast_text("x", {"matches": 160}, told, Budget(), batch=True))
+    show(*forecast_text("x", "160 matches", told, Budget(), batch=True))
     shown = capsys.readouterr()
     assert "with --batch: " in shown.err and "no run was measured" not in shown.err
 

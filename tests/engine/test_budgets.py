@@ -42,6 +42,7 @@ class Waiting:
     """A call that waits for its slot."""
 
     dropped = False
+    rank = 0
 
     def __init__(self, size: CallSize) -> None:
         self.size, self.outcome = size, "waits"

@@ -190,6 +190,7 @@ class Actors:
 
 class Wanting:
     dropped = False
+    rank = 0
 
     def __init__(self, size: CallSize) -> None:
         self.size, self.outcome = size, "waits"
