@@ -5,8 +5,6 @@ The stand-in writes an SVG of the right form that holds every text of the chart,
 found in it; what a chart says is tested in its specification and in its tables.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

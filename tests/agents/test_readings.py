@@ -1,7 +1,5 @@
 """A short reply that comes again is read as before, and only where it answers the same question."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Estimates, contrasts and trends of real runs."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which word a question gets: by the interval against its value, by the bounds for nearness, and by Holm for all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

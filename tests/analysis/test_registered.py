@@ -1,7 +1,5 @@
 """The verdict of a registered test at its boundaries, and what a registered run is called."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A sample of a test by hand: one value per unit, levels in order, what is left out, and rows for every pair."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Values per unit: means and weights of a unit, what pairs, what a condition picks, and how levels balance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verdicts: three answers, and an error control that is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every bound and every rule of a reader holds on both of its sides."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Every word that makes a reply doubtful does so, and every mark that ends a turn, a line or a sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 parameter is added to it with its release (``OSTROM_GOLDEN=write`` writes the file anew); none is removed before 3.0.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Iterator

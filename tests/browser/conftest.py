@@ -11,8 +11,6 @@ Several pages may be open at the same time; each has cookies and storage of its 
 thread of the tests, so code that calls ``asyncio.run`` goes through ``apart``.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every built-in study's page in a real browser: readable in light and dark, on a phone and on a laptop."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What `ostrom list`, `ostrom show` and `ostrom validate` say of parts and files, by hand."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What a command says at its end: counts, money, the first failures, and the exit code."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

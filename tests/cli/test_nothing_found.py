@@ -1,7 +1,5 @@
 """An analysis that finds nothing is one line with the reason, and exit code 2: never an empty table or page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

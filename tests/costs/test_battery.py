@@ -1,7 +1,5 @@
 """Parts of a battery: what they cost together, and what each may spend of one budget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

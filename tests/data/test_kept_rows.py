@@ -1,7 +1,5 @@
 """Rows that a match left when it ended are those that a replay of its answers makes, whatever was played."""
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from collections.abc import Iterator

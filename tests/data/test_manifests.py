@@ -1,7 +1,5 @@
 """Manifests beside each other, and the looks at a run that is not complete: which count, and what is compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

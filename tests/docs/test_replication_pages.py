@@ -1,7 +1,5 @@
 """The page of each paper: every command parses, every name in it exists, every exhibit has a line."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The numbers of docs/results.md come out of the published tables by the commands and the code on the page."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What a run may spend: calls under way are reserved at what they may take at most, and counted when they end."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A journal too large to be checked at once: what is read is checked, a sample is replayed, counts always fit."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Callable

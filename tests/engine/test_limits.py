@@ -1,7 +1,5 @@
 """The limiter: in order, never too many, and no place is ever lost."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

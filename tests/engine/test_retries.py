@@ -1,7 +1,5 @@
 """How long a failed call rests, which failures are tried again, and that Retry-After is obeyed."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Journals made as weapons: views, bombs, shared pages, values of other types; each is refused in one line."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import zlib

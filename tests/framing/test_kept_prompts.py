@@ -1,7 +1,5 @@
 """What is kept between prompts never shows: each reads as if it were the first of its library."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Framings and styles on games by a rule: stories, labels, wordings, hints, and what is refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

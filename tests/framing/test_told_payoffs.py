@@ -1,7 +1,5 @@
 """What a prompt says is what is scored: read back from the words, for every game, seat and outcome."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

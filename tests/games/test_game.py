@@ -1,7 +1,5 @@
 """A game is well formed or refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

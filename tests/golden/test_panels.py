@@ -1,7 +1,5 @@
 """Every panel over runs of several kinds: what it draws from which numbers, or why there is nothing to draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

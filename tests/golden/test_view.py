@@ -1,7 +1,5 @@
 """Every kind of page of the viewer, over kept runs."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The event loop: which one is used, what the manifest says of it, and that runs and signals are the same."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

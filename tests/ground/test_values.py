@@ -1,7 +1,5 @@
 """What is derived from an object that nobody changes is worked out once, and never taken for that of another one."""
 
-from __future__ import annotations
-
 from ostrom.ground.values import MOST_CACHED, Derived
 
 

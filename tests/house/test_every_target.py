@@ -1,7 +1,5 @@
 """`make all` knows every target of the Makefile that checks or measures, and goes on where it was cut off."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The password of the researcher's pages: a cookie that ends, whatever the wall clock does."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import time

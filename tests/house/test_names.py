@@ -1,7 +1,5 @@
 """Names say what a thing holds: participles as nouns are counted, and their number only falls."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Cheap talk, punishment and disarmament."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Controls of mechanisms: the game alone, a text of the same length, the induced game, words without power."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

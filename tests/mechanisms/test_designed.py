@@ -1,7 +1,5 @@
 """Mediation and contracting: votes, winners, signatures, delegation, payoffs; and what theory says."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

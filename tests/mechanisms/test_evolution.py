@@ -1,7 +1,5 @@
 """Evolution of instructions: selection follows the theory of its process, mutation changes what it says it changes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from math import exp, log, sqrt

@@ -1,7 +1,5 @@
 """Methods that a package overrides by their names of 1.0 are still the ones that are called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

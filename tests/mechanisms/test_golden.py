@@ -3,8 +3,6 @@
 Write them anew with ``OSTROM_GOLDEN=write pytest tests/mechanisms/test_golden.py``, then read what changed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

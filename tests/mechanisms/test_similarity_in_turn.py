@@ -1,7 +1,5 @@
 """Similarity-based cooperation, and players who decide one after another."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Talk around any mechanism: who says what to whom and when; messages are data and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import count

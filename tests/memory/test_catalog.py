@@ -1,7 +1,5 @@
 """What a seat is shown is exactly what the memory's definition says."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Sanitization: a window of constant length whose older part is made up and does not give itself away."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

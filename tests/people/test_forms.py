@@ -1,7 +1,5 @@
 """What people send: read to the last allowed value, and refused beyond it in words for the person."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

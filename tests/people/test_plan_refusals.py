@@ -1,7 +1,5 @@
 """Studies with people that cannot be served, and what stands beside them: one line each."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

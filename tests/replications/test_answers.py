@@ -1,7 +1,5 @@
 """Every built-in study answers its title: a model of known truth, once as the question says and once turned round."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Games of amounts in a report: stock and harvest by round, and amounts as numbers on an axis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts of a finished run as files, by `ostrom report --chart`: own labels, refusals, every kind drawn."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import combinations

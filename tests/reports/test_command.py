@@ -1,7 +1,5 @@
 """`ostrom report` and `ostrom run --report`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Panels as data: every entry of ours can be built, and what is wrong with an entry is said in one line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Strips, trade-offs and printed cells, by hand: which matches, which lanes, which words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cells of few matches show each of them; tables keep every interval; both widths of a chart fit their screens."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

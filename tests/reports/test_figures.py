@@ -1,7 +1,5 @@
 """A chart is drawn once, with no more measuring of its labels than it takes."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

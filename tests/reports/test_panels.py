@@ -1,7 +1,5 @@
 """What single panels draw: the right numbers in the right places."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables and bands as papers print them: levels side by side, mean ± standard deviation."""
 
-from __future__ import annotations
-
 import pytest
 
 from ostrom.analysis.estimate import estimate

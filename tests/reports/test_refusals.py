@@ -1,7 +1,5 @@
 """Charts and exhibits that contradict themselves are refused in one line, and the headline has every cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

@@ -1,7 +1,5 @@
 """Charts that a process of its own draws are the same, and what goes wrong there is said."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

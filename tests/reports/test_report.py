@@ -1,7 +1,5 @@
 """The page of a run: complete, offline, escaped, honest when there is little to show."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Names, numbers and axes of a page: where a format, a label or a tick changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers, marks and tables as pages draw them, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

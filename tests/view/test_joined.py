@@ -1,7 +1,5 @@
 """The viewer shows a joined run like any other: its state, its matches, their calls, and a search over all shards."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Iterator

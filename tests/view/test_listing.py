@@ -1,7 +1,5 @@
 """The list of matches: says what the tables say, in slices and while a run is played."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

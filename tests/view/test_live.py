@@ -1,7 +1,5 @@
 """A run that is played while somebody watches: its row changes by itself, and nothing is written to its journal."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import json

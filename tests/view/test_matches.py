@@ -1,7 +1,5 @@
 """The list of matches: strips, order, filters and pages that are parts of the address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

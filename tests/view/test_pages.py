@@ -1,7 +1,5 @@
 """The pages of the viewer over real HTTP, from runs that were played."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Runs that stay open for readers: one reader of a run does not hold up those of another."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

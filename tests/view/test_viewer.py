@@ -1,7 +1,5 @@
 """What all pages share: where the server listens, and what it sends to pages that are open."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from types import SimpleNamespace

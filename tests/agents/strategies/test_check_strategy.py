@@ -1,7 +1,5 @@
 """The conformance check finds every kind of fault it promises to find."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

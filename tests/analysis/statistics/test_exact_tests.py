@@ -1,7 +1,5 @@
 """Exact values: computed by hand, by another library, or by resampling rows one by one with the same draws."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

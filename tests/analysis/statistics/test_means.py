@@ -1,7 +1,5 @@
 """Tests of means, effect sizes and Bayes factors agree with independent computations."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

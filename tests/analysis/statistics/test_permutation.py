@@ -1,7 +1,5 @@
 """Permutation tests: exact where they can be, at the right level, and moving labels as they were assigned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

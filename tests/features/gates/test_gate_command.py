@@ -1,7 +1,5 @@
 """`ostrom gate`: verdicts by intervals, exit codes, files for other programs, and nothing that passes without data."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ostrom gate --until-decided`: whole seeds within the budget, until all pass or one fails, and what it says."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is no shard of the run is refused in one line that names it, when shards are joined and at each later open."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """What the pages of a profile say, from figures made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`ostrom profile`: a battery sized to a budget, played and resumed, as pages; and batteries of one's own."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

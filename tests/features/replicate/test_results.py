@@ -1,7 +1,5 @@
 """Claims and printed figures beside a run: whose figures count, which bounds decide, and what is not comparable."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

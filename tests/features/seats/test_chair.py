@@ -1,7 +1,5 @@
 """One seat in several matches at a time: they are played one after another, and clocks of others stand still."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ rate and m the mean reward: in the Prisoner's Dilemma (m - 100)/100 is the share
 is at most p and at least 2p - 1; in the symmetric Trust game 4 + 6p <= m <= min(4 + 14p, 12 - 2p).
 """
 
-from __future__ import annotations
-
 from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.regimes import Rate, Regime, regime
 from ostrom.replications.memory_curse.results import LENGTH

@@ -1,7 +1,5 @@
 """Ways to hold a role in check: what each tells, and that the report finds out which one helps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The persona study: what players are told, what theory says of simple players, and the published figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

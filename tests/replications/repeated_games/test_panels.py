@@ -1,7 +1,5 @@
 """Panels about repeated games: hand-computed figures of scripted tournaments, and words where there is nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

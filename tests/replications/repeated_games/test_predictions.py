@@ -1,7 +1,5 @@
 """Predictions: asked of players, of an observer, or on the way to a choice; never told to anyone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
