@@ -68,7 +68,13 @@ def test_every_page_is_listed_with_a_line(listing: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "llms.txt"))],
+    [
+        *PAGES,
+        *(
+            ROOT / name
+            for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", "llms.txt")
+        ),
+    ],
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_links_lead_somewhere_and_never_into_generated_pages(path: Path) -> None:

@@ -417,21 +417,27 @@ class Run:
         safe: bool = False,
         intervals: bool = False,
         checklist: bool = False,
+        chart: Sequence[str | Mapping[str, Any]] | None = None,
+        out: Path | None = None,
     ) -> Path:
         """Write the report and give its page; with ``as_paper`` the one in the shape of the study's paper.
 
         ``intervals`` draws them for cells of few matches too; ``checklist`` writes only what a referee asks for.
+        ``chart`` adds charts (as mappings or YAML) and panels (by name), or writes them alone to ``out``.
         """
         from ostrom.api import commands
 
         if not as_paper and (as_ or reference):
             raise UsageError("as_ and reference need as_paper=True")
+        charts = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in chart or ()]
         document = commands.report(
             self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe, intervals=intervals,
-            checklist=checklist,
+            checklist=checklist, chart=charts or None, out=out,
         )  # fmt: skip
         if checklist:
             return Path(document["checklist"])
+        if out is not None:
+            return Path(out)
         if document["failures"]:
             raise UsageError("; ".join(document["failures"]))
         return Path(document["report"])
