@@ -54,7 +54,7 @@ class KeptRounds(NamedTuple):
     codes: list[int] | None = None
 
     def dumped(self) -> bytes:
-        """The rounds as JSON."""
+        """What is kept of the rounds, as JSON."""
         if self.settled is None or self.numbers is None:
             return orjson.dumps([self.meetings, self.tables])
         lists = orjson.dumps([self.meetings, self.tables, steps_of(whole(self.numbers)).tolist(), self.codes])

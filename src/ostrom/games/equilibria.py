@@ -325,7 +325,7 @@ class Piece:
 
     @property
     def pure(self) -> bool:
-        """Whether the solution is a single equilibrium in pure actions."""
+        """Whether the piece is a single equilibrium in pure actions."""
         return self.kind == "point" and self.first[0] in (0, 1) and self.second[0] in (0, 1)
 
     @property
