@@ -85,7 +85,7 @@ class DerivedPlan(Plan):
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """The command that began it."""
+        """Why `ostrom resume` does not go on with such a run, and the command that does."""
         return f"is no run of a study; `{cls.command}` goes on with it"
 
     @abstractmethod

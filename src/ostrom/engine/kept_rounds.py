@@ -171,7 +171,7 @@ def _table(one: SettledRound) -> int:
 
 
 def _done(game: Game, seat: int, one: SettledRound, played: Round) -> tuple[str | None, float | None, bool | None]:
-    """Action, amount and whether it is cooperative, as the tables say them of a player's last move in a round."""
+    """The action of a player's last move in a round, its amount, and whether it is cooperative; None without a move."""
     if one.action is None:
         return None, None, None
     cooperative = game.cooperates(seat, one.action)

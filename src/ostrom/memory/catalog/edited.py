@@ -68,7 +68,7 @@ class Edited(Memory):
         return self.inner.invents
 
     def lacks(self, game: Game) -> str | None:
-        """What the game lacks for this memory, in words: a seat, an action to flip to, or what the inner memory needs."""
+        """What the game lacks for this memory, in words: a seat, an action to flip to, a need of the inner memory."""
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
