@@ -36,7 +36,7 @@ class TaskPrompts(Library):
     """The library for those who are told their task alone: the rules of the game are in what they read."""
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """Fill a template; the first part of a prompt (``setup.txt``) is the task and nothing else."""
+        """Fill a template; the fixed part of a prompt (``setup.txt``) is the task and nothing else."""
         return str(values["rules"]) if path == "setup.txt" else super().fill(path, values)
 
 

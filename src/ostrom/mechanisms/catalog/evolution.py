@@ -339,7 +339,7 @@ class Evolution(DelegatingMechanism):
         return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
 
     def _most_paraphrases(self) -> int:
-        """In one generation, by one member."""
+        """The most sentences that are reworded for one member in one generation."""
         if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
             return 0
         return ceil(self.mutation.share * max(map(len, self.founders)))
@@ -349,7 +349,7 @@ class Evolution(DelegatingMechanism):
         return self.members * (self._playing(game) + self._most_paraphrases())
 
     def _most_designs(self, game: Game) -> int:
-        """In one generation, by one member."""
+        """The most designs that one member makes in one generation."""
         if self.rules.preparation(game, 0) is None:
             return 0
         return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))

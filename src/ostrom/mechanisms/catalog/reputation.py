@@ -58,7 +58,7 @@ class Reputation(SocietyRules):
         return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
     def powerless(self) -> Reputation | None:
-        """The sham of these rules: records show actions drawn by chance; None where players remember instead."""
+        """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
         if self.own == "memory":
             return None
         sham = copy(self)
