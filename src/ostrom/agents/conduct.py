@@ -91,7 +91,7 @@ def predict(strategy: Strategy, view: View, form: Form) -> Value:
 
 
 def _predicted_move(view: View, form: Form, other: int) -> Value:
-    """The move expected of a seat at a stage: its last one there, else the cooperative one, else the first."""
+    """The move expected of a seat at a stage: its last one there, else the cooperative one, else the first option."""
     game, stage = view.game, view.facts["target_stage"]
     values = [
         move["value"]
@@ -163,7 +163,7 @@ def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
 
 
 def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
-    """The answer that lets the comparison decide, where that is an equilibrium in which all cooperate."""
+    """Whether to let the comparison decide: if the strategy opens by cooperating and all doing so is an equilibrium."""
     if "error" not in view.facts or not kind(strategy, view):
         return False
     game = view.game

@@ -144,7 +144,7 @@ class LanguageAgent:
         return self.style.answer(self, decision, context)
 
     async def _answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Answer a decision before which notes are due, or whose answer is more than the action."""
+        """Write a note that is due, then answer; a mixture is drawn from, an explained answer gives its action."""
         if self._takes_notes and (due := self.memory.due(decision.view, self._notes(context))) is not None:
             await self._renew_note(due, decision, context)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice | Number):

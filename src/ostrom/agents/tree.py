@@ -56,5 +56,5 @@ class TreeAgent:
         return replace(answer, facts={**(answer.facts or {}), "tree": key})
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Answer a decision from the tree, as a coroutine."""
+        """The answer of ``reply``, as a coroutine."""
         return self.reply(decision, context)

@@ -4,9 +4,9 @@ Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
 Files state a question to a run as a ``Query``: a measure, which matches, and whether a level, a difference or a slope.
 Gates, batteries, stopping rules and `ostrom estimate` ask the same way, so they get the same figures.
 
-Matches that failed, or whose replies could not be read: what their values could have made of an estimate. Nothing says
-what they would have been. Where they are more than two in a hundred, an estimate names its value with all of them at
-one end of the range and at the other.
+The values of matches that failed, or whose replies could not be read, are unknown. Where these matches are more than
+two in a hundred, the note of an estimate names the values that it would have with all of them at the lower and at the
+upper end of the range.
 """
 
 from __future__ import annotations

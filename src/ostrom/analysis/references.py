@@ -151,7 +151,7 @@ class Reference(ABC):
 
     @abstractmethod
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The figures of a run that the paper publishes, in the unit of the paper."""
+        """The run's own values of the published figures, in the unit of the paper."""
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What else a reader must know before comparing."""

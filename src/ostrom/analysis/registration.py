@@ -124,7 +124,7 @@ class SampleSize(Declared):
 
 
 class Versions(Declared):
-    """What decides how the study is played and analysed."""
+    """The version of Ostrom that plays and analyses the study."""
 
     ostrom: str
 

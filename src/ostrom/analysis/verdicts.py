@@ -102,7 +102,7 @@ def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[
 
 
 def p_value(estimate: Estimate, threshold: float) -> float:
-    """The p-value of an estimate, or 1 where it has none; of one read from a file, whether its interval decides."""
+    """The p-value against a threshold, 1 if there is none; of an estimate from a file, a bound from its interval."""
     if estimate.inference is not None:
         p = estimate.inference.p_value(threshold)
         return 1.0 if p is None else p

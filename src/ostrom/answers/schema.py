@@ -54,7 +54,7 @@ def check_schema(schema: Mapping[str, Any], path: str = "schema") -> None:
 
 
 def check_record_schema(schema: Mapping[str, Any]) -> None:
-    """Refuse what ``check_schema`` refuses, and a schema that is not that of an object."""
+    """Refuse what ``check_schema`` refuses, and a schema whose type is not object."""
     check_schema(schema)
     if schema["type"] != "object":
         raise UsageError(f"schema: a record is an object (found type {schema['type']!r})")

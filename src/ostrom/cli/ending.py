@@ -40,7 +40,7 @@ def spending_text(tally: Tally) -> str:
 
 
 def spent_data(tally: Tally) -> dict[str, Any]:
-    """What a run has spent as plain data, with the replies that could not be read."""
+    """The calls, tokens and dollars of a run as plain data, with the number of replies that could not be read."""
     return {
         "calls": tally.calls,
         "tokens": {"in": tally.tokens_in, "out": tally.tokens_out, "cached": tally.tokens_cached},
@@ -153,7 +153,7 @@ def _batch_price(bound: Forecast) -> str:
 
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
-    """A forecast and the budget as plain data."""
+    """A forecast as plain data, with what it says about every limit of the budget."""
     from ostrom.costs.forecast import verdicts
 
     budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]

@@ -202,7 +202,7 @@ def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> 
 
 
 def standing_of(*opened: Run) -> RegistrationStatus:
-    """The registration status of runs whose rows were read."""
+    """The registration status of an answer that is computed from the rows of these runs."""
     from ostrom.data.rundata import run_data
 
     with ExitStack() as stack:

@@ -215,7 +215,7 @@ def play_jobs(
 
 
 def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
-    """Money and calls of a run so far; what no server reported counts by the same upper estimate as in a run."""
+    """The dollars and calls of a run so far; a call of unknown cost counts with the upper estimate of the run."""
     place = Folder(folder)
     if not (place.exists and any(part.journal.exists() for part in place.parts)):
         return 0.0, 0

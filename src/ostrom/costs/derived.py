@@ -36,7 +36,7 @@ class TaskPrompts(Library):
     """The library for those who are told their task alone: the rules of the game are in what they read."""
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """Fill a template; the fixed part of a prompt is the task."""
+        """Fill a template; the fixed part of a prompt (``setup.txt``) is the task and nothing else."""
         return str(values["rules"]) if path == "setup.txt" else super().fill(path, values)
 
 
@@ -85,7 +85,7 @@ class DerivedPlan(Plan):
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """The command that began it."""
+        """Why `ostrom resume` does not go on with such a run, and the command that does."""
         return f"is no run of a study; `{cls.command}` goes on with it"
 
     @abstractmethod

@@ -239,7 +239,7 @@ class _Words:
         self._config_keys: dict[int, tuple[AgentConfig, str]] = {}
 
     def of(self, config: AgentConfig, measured: Measured | None) -> str:
-        """A text that is the same for configurations whose prompts have the same words; scripts have no prompts."""
+        """A key that is equal for configurations with equally long prompts and replies; empty for scripts."""
         if not asks(config):
             return ""
         if id(config) not in self._config_keys:

@@ -80,13 +80,13 @@ def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
 
 
 def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
-    """The means of a run on disk, or None where no model replied."""
+    """The means of a run on disk; None where no reply of a model has its tokens counted."""
     with open_run(run, runs) as opened:
         return measured_of(opened)
 
 
 def measured_of(run: Run) -> Measured | None:
-    """The means of an opened run; None where no model replied."""
+    """The means of an opened run; None where no reply of a model has its tokens counted."""
     sums: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
     waited: dict[str | None, list[float]] = defaultdict(list)
     ids: list[tuple[int, int]] = []

@@ -184,7 +184,7 @@ class RehearsedMatch:
         return sum(key[2] != NOTE for _, key, _ in self.asked[number])
 
     def weighted(self, number: int) -> float:
-        """The number of decisions of a rehearsal, each weighted by how often its round takes place."""
+        """The expected number of decisions in a whole match, worked out from one rehearsal."""
         survival = self.unit.mechanism.survival
         return sum(sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE)
 
@@ -434,7 +434,7 @@ def _exact_bound(match: RehearsedMatch) -> list[CallSum]:
 
 
 def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
-    """An upper bound on the calls: as many as the rules allow or as were seen, each with the longest prompt."""
+    """An upper bound of each player's calls: the most the rules allow or that were seen, with the longest prompt."""
     unit, shares = match.unit, list[CallSum]()
     rules, game, players = unit.mechanism, unit.game, len(unit.players)
     speaking = [place for place in range(players) if match.speaks(place)]

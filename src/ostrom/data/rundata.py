@@ -202,9 +202,9 @@ class RunData:
         return self._units(match)
 
     def narrowed(self, only: str) -> RunData:
-        """The run restricted to the matches that meet a condition in SQL on the table of matches.
+        """The part of a run with the matches that meet a condition in SQL on the table of matches.
 
-        It is closed with this one.
+        The part is closed together with this run.
         """
         return self._part(only, self.counts)
 

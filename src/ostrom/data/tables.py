@@ -293,7 +293,7 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
 
 
 def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-    """Rows in frames of ``BATCH`` rows each, with the bytes of each frame."""
+    """The rows of tables in frames of ``BATCH`` rows (the last may have fewer), each with its size in bytes."""
     polars = import_polars()
     rest = None
     for table in tables:

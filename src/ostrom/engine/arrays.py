@@ -3,8 +3,8 @@
 What comes out is exactly what playing them one by one would give, because chance is keyed by the match and
 not by the order of play. So the journal keeps only the moves, and replaying them gives all the rest.
 
-Many matches at once: finite-state strategies as tables, rounds as array operations over all matches. The draws are
-those of ``Streams.chance``, so every match comes out exactly as it does when played by itself.
+A strategy is a table of states, and a round is one array operation over all matches. The draws are those of
+``Streams.chance``, as in a match that is played by itself.
 """
 
 from collections.abc import Iterator, Sequence

@@ -372,7 +372,7 @@ class Journal:
         return dict(self._rows("SELECT unit, state FROM units"))
 
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
-        """Every unit that has ended (or one), in order, with its rows where they are kept."""
+        """The records of all ended units, or of one, in order, with their rows where the journal keeps them."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
         heads = [next(table, None) for table in tables]

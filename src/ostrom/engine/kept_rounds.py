@@ -54,7 +54,7 @@ class KeptRounds(NamedTuple):
     codes: list[int] | None = None
 
     def dumped(self) -> bytes:
-        """The rounds as JSON."""
+        """What is kept of the rounds, as JSON."""
         if self.settled is None or self.numbers is None:
             return orjson.dumps([self.meetings, self.tables])
         lists = orjson.dumps([self.meetings, self.tables, steps_of(whole(self.numbers)).tolist(), self.codes])
@@ -171,7 +171,7 @@ def _table(one: SettledRound) -> int:
 
 
 def _done(game: Game, seat: int, one: SettledRound, played: Round) -> tuple[str | None, float | None, bool | None]:
-    """Action, amount and whether it is cooperative, as the tables say them of a player's last move in a round."""
+    """The action of a player's last move in a round, its amount, and whether it is cooperative; None without a move."""
     if one.action is None:
         return None, None, None
     cooperative = game.cooperates(seat, one.action)

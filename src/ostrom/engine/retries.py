@@ -38,7 +38,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PollingPolicy:
-    """How often a batch is asked for, and how much is tried."""
+    """How often the state of a batch is polled, and after how many failures or seconds that is given up."""
 
     first: float = 0.5
     longest: float = 60.0

@@ -292,7 +292,7 @@ class Rows:
         return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
 
     def complete(self, table: UnitTable) -> UnitTable:
-        """The table with its answers, which long matches keep apart from the rows."""
+        """The table with its answers, read from the journal where they are too large to be kept with the rows."""
         if table.rows.said is not None:
             return table
         try:

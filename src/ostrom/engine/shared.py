@@ -22,7 +22,7 @@ class SharedJournal:
         self.versions = tuple(versions)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing: a shared run has no journal to close."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):

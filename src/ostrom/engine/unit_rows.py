@@ -210,7 +210,7 @@ class UnitRows:
         )  # fmt: skip
 
     def with_answers(self, unit: Unit, answers: Mapping[Any, Any]) -> UnitRows:
-        """The rows with their answers, read from the journal's answers."""
+        """The rows with what was answered, which is taken from the journal's answers."""
         if self.said is not None:
             return self
         statements = []

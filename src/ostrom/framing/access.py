@@ -215,7 +215,7 @@ def items_of(values: Any) -> Sequence[Any]:
 
 
 def counted_items(values: Any) -> Sequence[Any]:
-    """Items of a value whose visits count against the limit of a template."""
+    """The items of a value; visiting each of them counts against a template's limit of work."""
     items = items_of(values)
     current_work().spend(len(items))
     return items

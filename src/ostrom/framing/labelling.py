@@ -56,7 +56,7 @@ class Labelling:
         return naming(framing, view.game, view.seat)
 
     def named(self, decision: Decision, seat: int, order: tuple[int, ...]) -> dict[str, str]:
-        """The labels of the options that a seat is asked for, in the order of naming."""
+        """The labels of a seat's options in a decision, by option, in the order in which the prompt lists them."""
         game = decision.view.game
         if not game.has_table:
             labels = self.of_rule(game)

@@ -210,7 +210,7 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
 
 
 def lacks_story(framing: Framing, library: Library) -> str | None:
-    """A story that only games by a rule are told in."""
+    """Why a game with a table cannot be told in the framing's story, in words; None if it can."""
     if library.has(f"stories/{framing.story}.txt"):
         return None
     return f"there is no story {framing.story!r} of it; told in it: {', '.join(games_in_story(framing.story, library))}"

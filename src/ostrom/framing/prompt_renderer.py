@@ -80,7 +80,7 @@ class Blocks:
         }
 
     def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of a game by a rule, which has words of its own: no list of actions, no table of payoffs."""
+        """The pieces for a game by a rule, which has words of its own: no list of actions, no table of payoffs."""
         framing, library = self.framing, self.library
         fill_values = {**values, "params": game.params}
         if framing.story == NEUTRAL:

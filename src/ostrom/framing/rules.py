@@ -30,12 +30,12 @@ def rules_file(mechanism: str, wording: str | None) -> str:
 
 
 def question_file(library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False) -> str:
-    """The file of a question: that of the mechanism without power or in a wording, of the mechanism, or of all."""
+    """The template of a question: that of the sham or the wording, else of the mechanism, else the common one."""
     return _own_file(library, f"turns/{mechanism}_{kind}", wording, sham) or f"turns/{kind}.txt"
 
 
 def told_file(library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]) -> str | None:
-    """The file of what a mechanism tells before an action, where a question that is not its own follows it."""
+    """The template of what a mechanism tells before a decision whose question is not its own; None without one."""
     sham = bool(facts.get("sham"))
     if "stage" in facts:  # the question is that of the stage, whatever the mechanism
         return _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None

@@ -40,7 +40,7 @@ def read_prompt(path: Path, within: Path | None = None) -> bytes:
 
 
 def text_of(path: Path, within: Path | None = None) -> str:
-    """A file of prompts as text."""
+    """The text of a prompt file; one that is not UTF-8 is refused."""
     try:
         return read_prompt(path, within).decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:

@@ -325,7 +325,7 @@ class Piece:
 
     @property
     def pure(self) -> bool:
-        """Whether the solution is a single equilibrium in pure actions."""
+        """Whether the piece is a single equilibrium in pure actions."""
         return self.kind == "point" and self.first[0] in (0, 1) and self.second[0] in (0, 1)
 
     @property
@@ -459,7 +459,7 @@ Edge = tuple[Point, Point]
 
 
 def _frontier(points: Sequence[Point]) -> list[Edge]:
-    """The edges of the hull of the points that face up and right, from the highest point to the one furthest right."""
+    """The edges of the points' convex hull that face up and right, from the highest point to the rightmost one."""
     upper: list[Point] = []
     for point in sorted(set(points)):
         while len(upper) > 1 and _turn(upper[-2], upper[-1], point) >= 0:

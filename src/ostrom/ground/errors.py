@@ -94,7 +94,7 @@ class StudyError(UsageError):
         return " ".join((f"{text} ({'; '.join(self.notes)})" if self.notes else text).split())
 
     def moved(self, key: str) -> StudyError:
-        """The error with another key as its place.
+        """Set another key as the place of this error, and return it.
 
         >>> str(StudyError("is missing", file="s.yaml", key="agent.memory").moved("types.a.memory"))
         's.yaml: types.a.memory: is missing'
@@ -143,7 +143,7 @@ class UnknownName(UsageError):
         super().__init__(self.problem)
 
     def at(self, file: str | None, key: str | None) -> UnknownName:
-        """The error with the place in a file where the name stands.
+        """Set the place in a file where the name stands, and return this error.
 
         >>> str(UnknownName("game", "chess", ["go"]).at("s.yaml", "game"))
         "s.yaml: game: unknown game 'chess' (known: go)"
@@ -153,7 +153,7 @@ class UnknownName(UsageError):
         return self
 
     def moved(self, key: str) -> UnknownName:
-        """The error with another key as its place."""
+        """Set another key as the place of this error, and return it."""
         return self.at(self.file, key)
 
 

@@ -59,7 +59,7 @@ class _MovedModules:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run nothing, as the module was loaded under its new name; give it back its own spec."""
+        """Run nothing, as the module was loaded under its new name; restore its own spec."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state
 

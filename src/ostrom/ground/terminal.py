@@ -47,7 +47,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text with visible control characters, on one line."""
+    """The text on one line, escaped and without passwords (``visible``)."""
     return visible(" ".join(text.split()))
 
 

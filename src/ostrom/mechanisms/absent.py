@@ -103,13 +103,13 @@ class AbsentMechanism(Mechanism):
         return next(played, self._shapes[0])
 
     def fit(self, game: Game) -> None:
-        """Refuse nothing: the match was played."""
+        """Refuse no game: the matches were already played."""
 
     def check(self, game: Game) -> None:
-        """Refuse nothing: the match was played."""
+        """Refuse no game: the matches were already played."""
 
     def allowing(self, missing: Any) -> Mechanism:  # noqa: ARG002
-        """This mechanism: no decision of a match that was played is missing."""
+        """These rules unchanged: matches that were already played need no rule for missed decisions."""
         return self
 
     def play(self, game: Game, streams: Streams) -> NoReturn:  # noqa: ARG002
@@ -131,24 +131,24 @@ class AbsentMechanism(Mechanism):
         return rules
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
-        """This mechanism: the preparations were played."""
+        """These rules unchanged: the preparations were already played."""
         return self
 
     def most_decisions(self, game: Game) -> int:
-        """The number that the rules stated."""
+        """The upper bound of decisions that the manifest keeps."""
         return self._of(game).decisions
 
     def most_rounds(self, game: Game) -> int:
-        """The number that the rules stated."""
+        """The upper bound of rounds that the manifest keeps."""
         return self._of(game).rounds
 
     def score_range(self, game: Game) -> tuple[float, float] | None:
-        """The range that the rules stated."""
+        """The range of scores that the manifest keeps; None where the rules declared none."""
         ends = self._of(game).score_range
         return None if ends is None else (ends[0], ends[1])
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """The weights that the rules stated."""
+        """The weights of rounds that the manifest keeps; the default ones where it keeps none."""
         weights = self._shapes[0].weights
         if weights is None:
             return super().weights(rounds)

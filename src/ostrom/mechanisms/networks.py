@@ -89,7 +89,7 @@ class Ring:
         self.degree = degree
 
     def links(self, members: int, rng: np.random.Generator) -> Links:  # noqa: ARG002
-        """The links of a lattice, which no seed changes."""
+        """The links of a ring; the random generator is not used."""
         return linked(members, lattice(range(members), self.degree))
 
 
@@ -101,7 +101,7 @@ class SmallWorld:
         self.degree, self.rewired = degree, float(rewired)
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """The links of a ring, some of them rewired."""
+        """The links of a ring, each led elsewhere with chance ``rewired``; their number stays the same."""
         pairs = lattice(range(members), self.degree)
         neighbours = linked(members, pairs)
         rewire(neighbours, pairs, self.rewired, rng)

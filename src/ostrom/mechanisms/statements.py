@@ -255,7 +255,7 @@ class Predicted(WrappedMechanism):
         return Decision(own.player if observer is None else observer, "predict", view, form, own.agent)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """The decisions of the rules, and the predictions of a player who makes any."""
+        """An upper bound of a player's decisions under the rules and its predictions; an observer only predicts."""
         total = super().decisions_of(game, player, players)
         if self.predict == "players":
             # Every act meets at most all others, of which a game with a table has one per round.

@@ -85,7 +85,7 @@ def calls_in(content: str) -> tuple[str, list[dict[str, str]]]:
 
 
 def result_turn(call: Mapping[str, str], result: str) -> Message:
-    """The turn of the chat that holds the reply of a tool."""
+    """The turn of a chat that holds the result of a tool call."""
     return Message("tool", orjson.dumps({"id": call["id"], "name": call["name"], "result": result}).decode())
 
 

@@ -304,7 +304,7 @@ class Lobby:
                 room.remove(own)
 
     def leave(self, index: int) -> None:
-        """End the wait of a person for a group, without a seat."""
+        """End the wait, without a seat, of the person who would open the table of this match."""
         for room in self._rooms.values():
             for one in room:
                 if one.index == index and not one.seat.done():

@@ -1,7 +1,7 @@
 """`ostrom serve` as a whole: who listens where, and the jobs that go on beside the pages.
 
-The admin page of `ostrom serve`: who is where now, what needs attention, how full the cells are, links to copy. It is
-blind to results unless it is unblinded, and that somebody did so is kept.
+The admin page shows who is where now, what needs attention, how full the cells are, and links to copy. It shows no
+results until somebody unblinds it, which is recorded with the time.
 """
 
 import asyncio

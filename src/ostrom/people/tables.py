@@ -178,7 +178,7 @@ class PeopleTables:
         return row
 
     def _answer_timings(self, visit: int) -> list[Mapping[str, Any]]:
-        """What was kept with the person's answers in matches."""
+        """The facts recorded with each answer of a person in the matches of a visit, timings among them."""
         facts: list[Mapping[str, Any]] = []
         for seat in self.plan.book.visits[visit].seats.values():
             answers = self.rows.journal.answers(seat.unit)

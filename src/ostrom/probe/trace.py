@@ -11,7 +11,7 @@ PREFIX = 50
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one judge gave, each from 0 to 10."""
+    """The scores that one judge gave a trace, each from 0 to 10."""
 
     forward: int
     quality: int
@@ -19,7 +19,7 @@ class Scores:
 
     @property
     def weight(self) -> float:
-        """The weight in the loss (Liu et al. 2026, Appendix I.2).
+        """The weight of the trace in the training loss (Liu et al. 2026, Appendix I.2).
 
         >>> Scores(9, 10, 7).weight
         0.63

@@ -208,7 +208,7 @@ class Chart(Panel):
         return self.apart(data).drawn(data)
 
     def drawn(self, data: RunData) -> Drawn:
-        """The drawing of the chart by its own columns."""
+        """The figure and the table of the chart as it is; ``draw`` may split it by agent first."""
         cells = self.estimates(data)
         if not cells:
             return Drawn(notes=[self._why_empty(data)])
@@ -343,7 +343,7 @@ def chart_spec(spec: Spec) -> dict[str, Any]:
 
 
 def chart_parameters(part: Any) -> dict[str, inspect.Parameter]:
-    """Those of the kind of chart and those that every chart takes, each once."""
+    """The parameters of a kind of chart and those that every chart takes, each once."""
     every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
     parameters = [p for of in every for p in inspect.signature(of).parameters.values()]
     return {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}

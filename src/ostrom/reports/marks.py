@@ -62,7 +62,7 @@ def view(
 
 
 def grid(views: Sequence[Spec], columns: int = 1, **look: Any) -> Spec:
-    """Views side by side and below each other."""
+    """One chart specification that shows several views in a grid."""
     return views[0] if len(views) == 1 else {"concat": list(views), "columns": columns, **look}
 
 

@@ -55,7 +55,7 @@ class TradeOff(Panel):
         gains: dict[tuple[Any, str], Estimate],
         costs: dict[tuple[Any, str], Estimate],
     ) -> str:
-        """What helps an agent for sure, and what it costs."""
+        """A sentence on the levels that surely help an agent, each with its cost; on the best level where none does."""
         own = [(lv, e) for (who, lv), e in gains.items() if who == agent and lv not in self.left_out]
         sure = [(level, e) for level, e in own if e.low is not None and e.low > 0]
         began = "" if start is None else f" ({self.gain.title.lower()} {fixed(start.value)} with {self.base})"

@@ -4,9 +4,9 @@
 
 Tables and charts have the short name; what is played, and the manifest, has the address.
 
-The check of ``answers``: every name that a question writes, and that it averages over nothing silently. A preset or a
-change may take out a factor or a level that a question names: then it is not asked. What no design of the file has is a
-mistake, and so is a factor that a question neither fixes, shows, contrasts nor names.
+Questions (``answers``) are checked: every name in them must exist, and none may average over a factor silently. A
+question about a factor or a level that a preset or a change takes out is not asked. A name that no design of the file
+has is a mistake, and so is a factor that a question neither fixes, shows, contrasts nor names.
 """
 
 import re

@@ -188,7 +188,7 @@ async def play_plan_async(
     open_models: OpenModels | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
-    """Play a plan on the event loop that is running; a sequential design is played look by look."""
+    """Play a plan as ``play_plan`` does, on the running event loop; a sequential design is played look by look."""
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:

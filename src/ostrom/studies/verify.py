@@ -147,7 +147,7 @@ def _stored_rows(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None
 
 
 def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[ReplayedUnit]:
-    """Replay units in several processes; the first error stops them."""
+    """Replay and follow units in several processes; the first error stops them."""
     lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     command = [sys.executable, "-m", "ostrom.studies.verify", str(path.absolute()), "rows" if make else ""]
     with ExitStack() as stack:

@@ -41,7 +41,7 @@ def check_panel(
 def check_chart(
     chart: Mapping[str, Any] | Chart | Callable[..., Chart], *, data: RunData | Sequence[RunData] | None = None
 ) -> None:
-    """Check a declared chart: ``{chart: dots, measure: cooperation}`` or the object."""
+    """Raise AssertionError if a chart breaks the contract: ``{chart: dots, measure: cooperation}`` or the object."""
     part = panel_of(chart) if isinstance(chart, Mapping) else chart
     if isinstance(part, Chart):
         with small_run(data) as runs:

@@ -121,7 +121,7 @@ def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 
 def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON schema that the request holds the reply to, on either wire."""
+    """The JSON schema that a request demands of the reply, in the format of either API; None without one."""
     for place in (body.get("response_format"), (body.get("output_config") or {}).get("format")):
         if isinstance(place, dict) and place.get("type") == "json_schema":
             schema: dict[str, Any] = (place.get("json_schema") or place)["schema"]

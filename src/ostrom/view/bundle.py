@@ -280,7 +280,7 @@ class _Bundle:
             self.decisions += 1
 
     def _persons_words(self, number: int) -> bool:
-        """Whether a person wrote text of their own in a match: then models may have repeated it."""
+        """Whether a person may have written text in a match, which models may have repeated."""
         unit = self.run.plan.unit(number)
         if not any(seated.config.person for seated in unit.players):
             return False

@@ -99,7 +99,7 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
 
 
 def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
-    """The calls of a decision as plain text."""
+    """A decision as plain text: its calls with all messages that were sent, and its answers."""
     yield f"match {head['match']}, step {head['step']}, player {head['player']} ({head['agent']})\n"
     for facts, names in calls_of(connection, head):
         for role, content in prompt_of(connection, facts["id"]):

@@ -104,7 +104,7 @@ class NewLines:
         return "\n".join([line for line in lines if line not in before])[:LONGEST]
 
     def alone(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
-        """The new lines of the prompt of one call, in any order: the prompt before it is looked up."""
+        """The new lines of a call's prompt, for calls in any order: the prompt before it is read from the journal."""
         self._lines -= len(self._before.pop((unit, player), ()))
         return self.of(call, unit, player, package, nth)
 

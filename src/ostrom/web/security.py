@@ -190,7 +190,7 @@ class Gatekeeper:
 
 
 def _place_of(error: Exception) -> str:
-    """Where in our code something went wrong: one line, without the values, which may be somebody's words."""
+    """One line with the type of an error and its place in the code; its message may quote a person and is left out."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
     return f"a request failed: {type(error).__name__} in {at}"

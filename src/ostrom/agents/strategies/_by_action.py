@@ -219,5 +219,5 @@ class Random(Strategy):
         return (1 / actions,) * actions
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The choice in a game by a rule; ``mix`` is the choice in a game with a table."""
+        """In a game by a rule: even odds (None) without p, else the odds of cooperating and defecting."""
         return None if self.p is None else super().choose(past, form)

@@ -295,7 +295,7 @@ class BestResponse(ByAction):
         return cooperative if cooperative in best and cooperative is not None else best[0]
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The best response in a game by a rule, by search; those who decide later are expected to play by theory."""
+        """The best move by search, in a game by a rule; in the first round ``first``, where it is set."""
         game, seat = past.game, past.seat
         if self.first is not None and not past:
             return self.first

@@ -241,9 +241,9 @@ class Bet:
         )
 
     def least_multiple(self, low: float, high: float, tail: float) -> float:
-        """How many times as many units show, at best, that the figure lies in a range."""
+        """How many times as many units are needed, at best, to show that the figure lies in a range."""
         return least_multiple(self.weights, *self._ranged(low, high), tail, self.sides)
 
     def likely_multiple(self, low: float, high: float, tail: float) -> float:
-        """How many times as many units like those seen are likely to show that the figure lies in a range."""
+        """How many times as many units like those seen are needed to show that the figure lies in a range."""
         return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail, self.sides)

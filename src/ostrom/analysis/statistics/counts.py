@@ -68,7 +68,7 @@ class ChiSquare:
 
 
 def chi_square(table: npt.ArrayLike, *, unit: str) -> ChiSquare:
-    """Independence of rows and columns of a table of counts; V corrected after Bergsma (2013).
+    """The chi-square test that rows and columns of a table of counts are independent; V corrected after Bergsma (2013).
 
     No continuity correction. An empty row or column raises `Undefined`: leave it out, it holds no
     information.

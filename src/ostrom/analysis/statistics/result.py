@@ -87,7 +87,7 @@ class Estimate:
     """The value with all failed matches at either end of the range; None where there are few of them."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
-        """The estimate with the interval of another level, or with bounds that hold for every distribution."""
+        """The estimate with its interval at another level; ``guaranteed``: bounds that hold for every distribution."""
         if self.inference is None:
             raise UsageError("this estimate was read from a file: its interval is known at one level only")
         limits = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)

@@ -498,7 +498,7 @@ def _end(value: float | None) -> str:
 
 
 def _chart_parameters(part: Any) -> str:
-    """The parameters of a kind of chart, and those that every chart takes."""
+    """The parameters of a kind of chart as text, with defaults; those that every chart takes are included."""
     from ostrom.reports.chart import chart_parameters
 
     return _with_defaults(chart_parameters(part).values())

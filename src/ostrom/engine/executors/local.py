@@ -375,7 +375,7 @@ class LocalExecutor:
         )  # fmt: skip
 
     def capacity(self) -> int:
-        """The number of matches that use every slot that is open by now."""
+        """The number of matches to play at once: enough to use all open slots, within the limit of outside seats."""
         gate = self._gate
         count = matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
         most = None if self._outside is None else self._outside.at_once
@@ -494,7 +494,7 @@ class BatchExecutor(LocalExecutor):
         )  # fmt: skip
 
     def capacity(self) -> int:
-        """The number of matches that memory is meant to hold; ``max_connections`` makes it fewer."""
+        """The number of matches to play at once: ``max_connections``, by default ``MATCHES``."""
         return self.options.max_connections or MATCHES
 
     def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:

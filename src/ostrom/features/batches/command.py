@@ -67,7 +67,7 @@ class BatchRecords:
 
     @property
     def under_way(self) -> list[JournaledBatch]:
-        """The batches whose replies are not all in the journal."""
+        """The batches that were not given up and whose replies are not all in the journal."""
         return [batch for batch in self.batches if not (batch.settled or batch.void)]
 
     def ask(self) -> dict[int, str]:

@@ -54,7 +54,7 @@ class BranchPlan(ForkPlan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of a branch, from where its manifest says that it comes from."""
+        """The plan of a branch, read from the manifest, which names the run and the match that it starts from."""
         origin = validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent")
         return cls(read_base(source), origin)
 

@@ -198,7 +198,7 @@ def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
 
 
 def _counted(line: Line) -> str:
-    """Whose figures a range is of: how many models, or the name of the only one (people, in some sources)."""
+    """The number of models behind a range of published figures, or the name of the only one (such as people)."""
     names = {p.model for p in line.figures if p.model is not None}
     return names.pop() if line.models == len(names) == 1 else how_many(line.models, "model")
 

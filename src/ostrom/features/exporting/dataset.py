@@ -163,7 +163,7 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
 
 
 def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
-    """Pass frames on, and note the columns of the first."""
+    """Pass frames on, and note in ``seen`` the columns of the first with their types."""
     for frame in tables:
         if not seen:
             seen.update({name: kinds.get(name, str) for name in frame.columns})

@@ -83,7 +83,7 @@ class AsRecorded(Repetition):
 
 
 def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
-    """Rules for a match of which only the payoffs are on record: nobody is asked anything."""
+    """A copy of the rules for a match of which only payoffs are on record: its play asks nobody and returns them."""
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
         rounds = [
@@ -142,7 +142,7 @@ class ImportedPlan(StudyPlan):
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """None: an imported run cannot be resumed."""
+        """Why `ostrom resume` does not go on with an imported run."""
         return "was imported, so there is nothing to play"
 
     games = ()

@@ -326,7 +326,7 @@ def import_rounds(
 def import_tables(
     tables: Sequence[SourceTable], rule: Mapping, mapping_file: str, *, name: str, runs: str | Path, policy: str
 ) -> Imported:
-    """Import rounds from tables that are already read."""
+    """Import tables that were already read, as ``import_rounds`` does with files."""
     folder = new_folder(runs, name)
     paths = [Path(table.file) for table in tables]
     files, notes = source_files(paths, Path(runs))

@@ -70,7 +70,7 @@ class ChoiceTable:
         return int(self.counts[:, 0, :].sum())
 
     def only(self, candidates: Sequence[str]) -> ChoiceTable:
-        """The choices with fewer candidates."""
+        """The choices with these candidates alone, in this order."""
         unknown = [name for name in candidates if name not in self.candidates]
         if unknown or not candidates:
             named = repr(unknown[0]) if unknown else "none"
@@ -212,7 +212,7 @@ def log_likelihoods(table: Floats, chances: Floats, faithful: Floats) -> Floats:
 
 
 def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Floats:
-    """Log-likelihoods from a flat table and the chance of each prescription under each weighting."""
+    """The result of ``log_likelihoods``, from a flat table and the chance of each prescription under each weighting."""
     return (flat @ np.log(chance).T).reshape(*shape, len(chance)).transpose(2, 0, 1)
 
 

@@ -55,7 +55,7 @@ def wordings() -> dict[str, Wording]:
 
 
 def new_prompts(place: Path, paper: str | None) -> str:
-    """Write a folder of prompts to edit, and return the next steps."""
+    """Write prompt files to edit, for a plain study or for a paper's printed prompts; returns what to do next."""
     if paper is None:
         return _own_words(place)
     name = paper.replace("_", "-")

@@ -181,7 +181,7 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
-    """The margin as a true difference: negative where the upper bound of the measure leaves no room."""
+    """The margin as a true difference: negative where the bounds of the measure leave less room above than below."""
     up, down = (abs(Simulation(design, assumed, way).truth) for way in (within, -within))
     return within if up >= down - 1e-6 else -within
 

@@ -351,7 +351,7 @@ class _ClaimCase:
 def judged_claims(
     plan: PaperPlan, runs: Sequence[PaperRun], reference: Reference, chosen: Sequence[str] = ()
 ) -> Iterator[ClaimLine]:
-    """Every claim for every model of every run of its part; those of one measure and run borrow their variances."""
+    """The verdict on every claim, by model and run; estimates of one measure and run share a prior of the variance."""
     questions = {claim.claim: list(_claim_cases(plan, claim, runs, reference, chosen)) for claim in plan.claims}
     tables = grouped(
         (one.table, estimate.inference)

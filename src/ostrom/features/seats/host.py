@@ -127,7 +127,7 @@ class SeatHost:
         raise NotImplementedError("a seat is asked with ask()")
 
     def describe(self) -> Mapping[str, Any]:
-        """An empty description: no setting here changes a reply."""
+        """An empty description: it has no settings that a reply depends on."""
         return {}
 
     # -- seats ---------------------------------------------------------------------------------------

@@ -122,6 +122,6 @@ OF_A_ROUND: Mapping[str, Callable[[Seen], float | None]] = {
 
 
 def by_round(data: RunData, of: str) -> Iterable[Mapping[str, Any]]:
-    """The values of a measure by match and round, from a function of one round."""
+    """The values of a measure of ``OF_A_ROUND``: one row per match and round."""
     value = OF_A_ROUND[of]
     return [{"match": seen.match, "round": seen.round, "value": value(seen)} for seen in seen_rounds(data)]

@@ -151,7 +151,7 @@ class Evolution(DelegatingMechanism):
         self.designs: list[Design | None] | None = None
 
     def check(self, game: Game) -> None:
-        """Refuse games that the inner rules refuse, and members that do not fill the tables."""
+        """Refuse inner rules that cannot evolve, games that these refuse, and members that do not fill the tables."""
         if self.rules.observers or isinstance(self.rules, Evolution):
             raise GameError(f"mechanism evolution: cannot be played under {self.rules.name}")
         if isinstance(self.rules, Recognised):
@@ -178,7 +178,7 @@ class Evolution(DelegatingMechanism):
         return grown
 
     def generation(self, number: int) -> Evolution:
-        """The rules in a later generation."""
+        """These rules for the generation with this number."""
         later = copy(self)
         later.number = number
         return later
@@ -277,7 +277,7 @@ class Evolution(DelegatingMechanism):
         return rounds, [sum(earned) / len(earned) for earned in scores]
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """The weights of the inner rules; a generation's score is the mean over its meetings."""
+        """The weights of the inner rules, divided by the meetings: a generation's score is the mean over them."""
         return [weight / self.meetings for weight in self.rules.weights(rounds)]
 
     def _with_genomes(
@@ -339,17 +339,17 @@ class Evolution(DelegatingMechanism):
         return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
 
     def _most_paraphrases(self) -> int:
-        """In one generation, by one member."""
+        """The most sentences that are reworded for one member in one generation."""
         if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
             return 0
         return ceil(self.mutation.share * max(map(len, self.founders)))
 
     def most_decisions(self, game: Game) -> int:
-        """The decisions of the matches, and one per sentence that is reworded."""
+        """The most decisions of one generation: those of its matches, and one per sentence that is reworded."""
         return self.members * (self._playing(game) + self._most_paraphrases())
 
     def _most_designs(self, game: Game) -> int:
-        """In one generation, by one member."""
+        """The most designs that one member makes in one generation."""
         if self.rules.preparation(game, 0) is None:
             return 0
         return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))

@@ -80,7 +80,7 @@ class Repetition(Mechanism):
         return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
 
     def powerless(self) -> Repetition:
-        """The sham: players see other rounds than those that were played."""
+        """The sham of these rules: players are shown rounds drawn by chance, not those that were played."""
         sham = copy(self)
         sham.sham, sham.told = True, {**self.told, "sham": True}
         return sham
@@ -121,14 +121,14 @@ class Repetition(Mechanism):
         return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
 
     def score_range(self, game: Game) -> tuple[float, float] | None:
-        """The range of the game's payoffs, of which the score is a weighted mean."""
+        """The range of the game's payoffs, as the score is a weighted mean; None if decisions can be missed."""
         return payoff_range(game) if self.missing is None and type(self) is Repetition else None
 
     def _ends(self, number: int, streams: Streams) -> bool:
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation
 
     def with_rounds(self, rounds: int) -> Self:
-        """The rules with a fixed number of rounds, before which chance ends no match."""
+        """These rules for exactly so many rounds: chance does not end the match earlier."""
         changed = super().with_rounds(rounds)
         changed.stopping = "fixed"
         return changed

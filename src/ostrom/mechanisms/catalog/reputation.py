@@ -54,11 +54,11 @@ class Reputation(SocietyRules):
     """Whether the records that are shown were drawn by chance (a control)."""
 
     def induced_game(self, game: Game) -> Game | None:
-        """The repeated game: through records, whoever meets a player next reacts to what it did."""
+        """The game of many rounds (``lasting_game``): records let the next to meet a player react to what it did."""
         return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
     def powerless(self) -> Reputation | None:
-        """The sham: the records that players see are those of nobody."""
+        """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
         if self.own == "memory":
             return None
         sham = copy(self)

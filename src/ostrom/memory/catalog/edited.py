@@ -54,21 +54,21 @@ class Edited(Memory):
         return replace(memory, rounds=rounds)
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """The answer of the memory whose rounds are edited."""
+        """The note that the inner memory asks for, if any."""
         return self.inner.due(view, notes)
 
     @property
     def takes_notes(self) -> bool:
-        """The answer of the memory whose rounds are edited."""
+        """Whether the inner memory takes notes."""
         return self.inner.takes_notes
 
     @property
     def invents(self) -> bool:
-        """Whether the memory invents; a round that is flipped is told in words."""
+        """Whether the inner memory shows rounds that were never played; a flipped round does not count as one."""
         return self.inner.invents
 
     def lacks(self, game: Game) -> str | None:
-        """What the memory lacks in a game; a flip needs an action to flip to."""
+        """What the game lacks for this memory, in words: a seat, an action to flip to, a need of the inner memory."""
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
@@ -77,11 +77,11 @@ class Edited(Memory):
         return self.inner.lacks(game)
 
     def most_lines(self, rounds: int) -> int:
-        """The answer of the memory whose rounds are edited."""
+        """An upper bound of the rounds that the inner memory shows."""
         return self.inner.most_lines(rounds)
 
     def most_notes(self, rounds: int) -> int:
-        """The answer of the memory whose rounds are edited."""
+        """How many notes the inner memory takes over a match of so many rounds."""
         return self.inner.most_notes(rounds)
 
 

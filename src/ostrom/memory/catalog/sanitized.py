@@ -140,7 +140,7 @@ class Sanitized(Memory):
         return None
 
     def most_lines(self, rounds: int) -> int:
-        """The lines of a full window; fewer only where no rounds are invented."""
+        """The number of rounds in the window; fewer only where all rounds shown are real and fewer were played."""
         return min(rounds, self.window) if self.real == self.window else self.window
 
 

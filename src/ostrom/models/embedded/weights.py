@@ -400,7 +400,7 @@ _FILE_TYPE, _ARCHITECTURE = "general.file_type", "general.architecture"
 
 
 def dequantised(path: Path) -> Path:
-    """The model in float32, which a training computes with; made at the first use, in the user's cache.
+    """The path of the model in float32, with which training computes; the file is made once, in the user's cache.
 
     llama.cpp multiplies 4-bit weights with activations that it rounds to 8 bits. That moves log-probabilities by about
     0.1 at a place (SmolLM2, four likeliest tokens), against the same weights in PyTorch. In float32 nothing is rounded,

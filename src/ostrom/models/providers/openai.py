@@ -61,7 +61,7 @@ class ReplicatedModel:
             await replica.close()
 
     def describe(self) -> Mapping[str, Any]:
-        """The description of the first server; the others change no reply."""
+        """The description of the first server, with the addresses of all of them."""
         facts = dict(self.replicas[0].describe())
         addresses = [replica.describe()["base_url"] for replica in self.replicas]
         return {**facts, "client": {**facts["client"], "replicas": addresses}}

@@ -431,7 +431,7 @@ def is_started(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def check(argument: str) -> None:
-    """Accept any name: its settings, read later, say whether a model can be served."""
+    """Accept any name: whether a model can be served depends on its settings, which are read later."""
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:

@@ -101,7 +101,7 @@ class NeededContinuation(NamedTuple):
 
 
 def continuations(data: RunData) -> list[NeededContinuation]:
-    """One line per game and mechanism of the run."""
+    """The chance of another round that full cooperation needs, for each game and mechanism of the run."""
     by = ", ".join(f'"{name}"' for name in data.factors)
     per_cell = f" GROUP BY {by}" if by else ""
     firsts = data.records(f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{per_cell} ORDER BY 1")

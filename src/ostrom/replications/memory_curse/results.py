@@ -231,7 +231,7 @@ def _gaps(
 
 
 def _seat_and_others(measure: Measure, seat: int) -> Measure:
-    """The values of a measure with a column that tells one seat from all others."""
+    """The measure with one more column, ``place``, that tells one seat from all others."""
 
     def values(data: RunData) -> Rows:
         at = {

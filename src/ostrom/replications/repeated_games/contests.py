@@ -75,7 +75,7 @@ def own_tests(
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
-    """The test against all with the match as its independent unit, in sentences."""
+    """A sentence with the test of an agent against all others by match totals; none where they do not vary."""
     try:
         ours = match_test(frame, agent).t
     except (OstromError, ValueError):  # totals that never vary
@@ -106,7 +106,7 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
-    """The test against all by matches: total points of each player in each match."""
+    """The test of one agent against all others with match totals, one observation per player and match."""
     player = ["run", "match", "player", "agent"]
     totals = _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum()
     return _tested(totals, agent, "match")

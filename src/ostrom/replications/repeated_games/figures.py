@@ -80,7 +80,7 @@ def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
 
 
 def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
-    """The paired test with one difference per game, for the two seatings of a game are not independent."""
+    """A sentence with the paired test by game, as the two seatings of a game are not independent."""
     games = grouped((number, (a, b)) for number, a, b in found)
     first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
     try:

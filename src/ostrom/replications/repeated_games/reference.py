@@ -242,7 +242,7 @@ class RepeatedGames(DeclaredReference):
         self._of: tuple[RunData, list[Own], list[str]] | None = None
 
     def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
-        """Figures of the run that stand beside those of the paper."""
+        """The run's own values of the published figures."""
         return self._worked_out(data)[0]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:

@@ -101,7 +101,7 @@ class StudyEnvironment(OpenEnvironment):
         index: int | None = None,
         **_: Any,
     ) -> QuestionObservation:
-        """Reset without blocking other sessions."""
+        """Begin the match of a task as ``reset`` does, without blocking other sessions."""
         return self._seen(await anext(self._begin(seed, episode_id, split, index), None))
 
     def step(self, action: AnswerAction, timeout_s: float | None = None, **_: Any) -> QuestionObservation:  # noqa: ARG002
@@ -114,7 +114,7 @@ class StudyEnvironment(OpenEnvironment):
         timeout_s: float | None = None,  # noqa: ARG002
         **_: Any,
     ) -> QuestionObservation:
-        """Step without blocking other sessions."""
+        """Answer the open question as ``step`` does, without blocking other sessions."""
         return self._seen(await anext(self._answer(action), None))
 
     @property
