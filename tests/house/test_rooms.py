@@ -267,3 +267,8 @@ def test_a_class_name_has_one_meaning() -> None:
                 found.setdefault(node.name, []).append(name)
     twice = {name: places for name, places in found.items() if len(places) > 1}
     assert {name: twice[name] for name in twice if name not in ONE_WORD_TWO_ROOMS} == {}
+
+
+def test_a_room_holds_no_leftovers_of_an_editor_or_a_merge() -> None:
+    leftovers = {".orig", ".rej", ".bak", ".swp", ".tmp"}
+    assert not [path for path in SOURCE.rglob("*") if path.suffix in leftovers or path.name.endswith("~")]

@@ -505,7 +505,7 @@ def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference:
         return "too few matches for an interval: at least 5 seeds"
     multiple = decisive_multiple(e.inference, margin, family, reference)
     if multiple > MOST_TIMES:
-        return f"more than {MOST_TIMES} x what was played: `ostrom power --from RUN`"
+        return f"more than {MOST_TIMES} x what was played: ostrom power --from RUN"
     more = max(1, _about(math.ceil(multiple * seeds) - seeds))
     people = bool(data.study.get("people"))
     what = how_many(more, "more seed") if not people else f"{multiple:.1f} times as many people"

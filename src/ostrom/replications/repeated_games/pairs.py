@@ -36,7 +36,7 @@ class GamesPairs(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One map per measure and block of the study: a combination of game and varied factors."""
-        players = f"SELECT game, count(*) AS n FROM matches WHERE {DONE} GROUP BY run, match, game"
+        players = f"SELECT game, count(seat) AS n FROM matches WHERE {DONE} GROUP BY run, match, game"
         seats = data.records(f"SELECT max(n) AS n, count(DISTINCT game) AS games FROM ({players})")[0]
         if seats["n"] != 2:
             return Drawn(notes=["Nothing to show: it needs finished matches between two players."])
