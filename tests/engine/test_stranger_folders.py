@@ -44,8 +44,8 @@ from ostrom.studies.run import open_run
 from ostrom.view.check import checked
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
-from ostrom.view.shelf import Shelf
-from ostrom.view.states import RunGauge
+from ostrom.view.shelf import RunsFolder
+from ostrom.view.states import StatusPoller
 
 
 def tables(folder):
@@ -77,8 +77,8 @@ readers = [
     lambda f: add_payments(f, [Payment("a", "1", "EUR", "x")]), lambda f: Register(f, "id", create=True).close(),
     lambda f: read_corpus(f / "judge-x"), lambda f: load_session(f, PlayOptions()), ignore_register,
     lambda f: source_files([], f.parent), lambda f: Folder(f).being_played, lock,
-    lambda f: RunGauge(Shelf(f.parent).folder(f.name)).look(),
-    lambda f: next(Shelf(f.parent).opened(f.name).__enter__().journal.call_rows(""), None),
+    lambda f: StatusPoller(RunsFolder(f.parent).folder(f.name)).look(),
+    lambda f: next(RunsFolder(f.parent).opened(f.name).__enter__().journal.call_rows(""), None),
 ]
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     for number, reader in enumerate(readers):

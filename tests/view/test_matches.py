@@ -99,7 +99,7 @@ def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ostrom.view.matches.AT_ONCE", 0.0)
-    monkeypatch.setattr("ostrom.view.shelf.Shelf._fill", lambda *_: None)
+    monkeypatch.setattr("ostrom.view.shelf.RunsFolder._fill", lambda *_: None)
     talk(tmp_path)
     with viewed(tmp_path) as server:
         replies = [server.ask("/run/talk/matches", hx_request="true", hx_target="indexing")]

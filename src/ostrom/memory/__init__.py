@@ -1,7 +1,7 @@
 """Memories: which part of the past a seat is shown. Pure."""
 
 from ostrom.ground.registry import Registry
-from ostrom.memory.base import Frequency, Memory, MemoryView, Note, NoteDue
+from ostrom.memory.base import Frequency, Memory, MemoryView, Note, NoteDue, Shown
 
 memories: Registry[Memory] = Registry(
     "memory",
@@ -21,8 +21,5 @@ memories: Registry[Memory] = Registry(
     },
     code="ostrom.memory.function",
 )
-
-Shown = MemoryView
-"""The name of ``MemoryView`` before 2.0."""
 
 __all__ = ["Frequency", "Memory", "MemoryView", "Note", "NoteDue", "Shown", "memories"]

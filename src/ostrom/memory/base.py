@@ -79,6 +79,10 @@ class MemoryView:
     """So many rounds the match pretends to have had before its first; numbers shown are that much higher."""
 
 
+Shown = MemoryView
+"""The name of ``MemoryView`` before 2.0."""
+
+
 class Memory(ABC):
     """Which part of the past a seat sees. Stateless: what it shows depends on the view and keyed draws."""
 

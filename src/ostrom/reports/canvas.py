@@ -107,13 +107,13 @@ class Canvas:
             **({"labelOffset": {"condition": up, "value": 0}} if centred else {}),
         }
 
-    def beside(self, names: Iterable[str]) -> "Beside":
+    def beside(self, names: Iterable[str]) -> "RowLabels":
         """Names to the left of their rows."""
         names = list(names)
         most = max(0.31 * self.width, min(150, 0.42 * self.width))
         lines = [line for name in names for line in self.lines(name, most)]
         high = self.most_lines(names, most)
-        return Beside(self.text(*lines) + 24, high * (self.size + 3) + 3, self.names(names, most, centred=True))
+        return RowLabels(self.text(*lines) + 24, high * (self.size + 3) + 3, self.names(names, most, centred=True))
 
     def below(self, names: Iterable[str], width: float) -> Spec:
         """The axis of names along a width: beside each other, in lines, or upright where there is no room."""
@@ -156,7 +156,7 @@ class Canvas:
 
 
 @dataclass(frozen=True)
-class Beside:
+class RowLabels:
     """Names to the left of rows: their width, the height of the highest, and how the axis writes them."""
 
     width: float
