@@ -14,9 +14,9 @@ APART = {"--open": "opens a browser on the machine of whoever runs it"}
 
 @pytest.mark.slow
 def test_every_option_is_named_in_a_test() -> None:
-    words = "\n".join(
-        path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py") if path.name != "test_every_option.py"
-    )
+    cases = [TESTS / "golden" / "cases.yaml", *(TESTS / "golden" / "refused").iterdir()]
+    files = [*cases, *(path for path in TESTS.rglob("*.py") if path.name != "test_every_option.py")]
+    words = "\n".join(path.read_text(encoding="utf-8") for path in files if path.is_file())
     flags = set(re.findall(r"--[a-z][a-z-]*", words)) | {
         "--" + name.replace("_", "-") for name in re.findall(r"\b([a-z_]+)=", words)
     }

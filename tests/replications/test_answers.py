@@ -406,6 +406,8 @@ CASES = [
         changes=(
             "vary.scenario={set: game, to: {from: scenarios, family: [archive, theatre, newsroom, festival], "
             "classes: [economic, environmental]}}",
+            "vary.mitigation={none: {agent.framing.layout: null}, role in system turn: {agent.persona_in: system}, "
+            "role as context: {agent.system: role_is_context}}",
         ),
     ),
     Case(

@@ -14,7 +14,7 @@ def test_a_declared_table_puts_levels_side_by_side(played: Played) -> None:
     data = played()
     spec = {"chart": "table", "measure": "cooperation", "y": ["agent"], "x": "game", "scale": 100, "digits": 1}
     wide, long = panel_of(spec).draw(data).tables
-    assert list(wide.columns) == ["agent", "prisoners dilemma", "stag hunt"]
+    assert list(wide.columns) == ["agent", "prisoners_dilemma", "stag_hunt"]
     found = {(e.key["agent"], e.key["game"]): e for e in estimate(data, "cooperation", ["agent", "game"])}
     coin = [found["coin", game] for game in ("prisoners_dilemma", "stag_hunt")]
     assert [list(row) for row in wide.rows] == [

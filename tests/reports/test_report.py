@@ -56,7 +56,7 @@ def test_the_same_run_gives_the_same_bytes(ready: Path) -> None:
 def test_text_in_figures_is_drawn_with_a_font_that_is_there(played: Played) -> None:
     figure = build_report(played(), ["cooperation"]).path.parent / "figures" / "cooperation.svg"
     assert 'font-family="Liberation Sans, Arial, Helvetica, sans-serif"' in figure.read_text()
-    assert "prisoners dilemma" in page_of(figure).text
+    assert "prisoners_dilemma" in page_of(figure).text
     assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from ostrom.api.frames import frame_of, values_of
 from ostrom.api.objects import model_name, plain
 from ostrom.api.threads import in_a_thread, inside_a_loop
 from ostrom.costs.forecast import Forecast, forecast
@@ -42,11 +43,9 @@ from ostrom.studies.run import open_run as open_folder
 if TYPE_CHECKING:
     import polars as pl
 
-    from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
-    from ostrom.analysis.registered import RegisteredRun, RegistrationStatus
-    from ostrom.analysis.units import Observations
+    from ostrom.analysis.registered import RegisteredRun
     from ostrom.data.rundata import RunData
 
 
@@ -581,48 +580,3 @@ class Run:
 def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | None = None) -> Run:
     """A run by its folder or by its name in the folder of runs."""
     return Run(find_run(path, runs).path, result)
-
-
-def values_of(
-    data: RunData,
-    measure: str | Mapping[str, Any] | Measure,
-    by: Sequence[str],
-    where: Any,
-    agents: str | Sequence[str] | None,
-    mean: bool,
-    compared: str = "",
-) -> tuple[Observations, tuple[str, ...]]:
-    """The values of the agents that are asked for, and the columns that split them."""
-    from ostrom.analysis.estimate import split_by
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import agents_in_question
-    from ostrom.analysis.units import observations
-
-    values = observations(data, measures.named(measure), where, agents_in_question(agents, by, [compared]))
-    return values, split_by(values, by, [compared], agents, mean=mean)
-
-
-def frame_of(
-    estimates: Sequence[Estimate],
-    measure: Any,
-    data: RunData,
-    registered: RegistrationStatus,
-    *,
-    compared: bool = False,
-) -> pl.DataFrame:
-    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
-
-    The notes of an unfinished run say how far it is; rows of a registered one have a ``label``.
-    """
-    import polars as pl
-
-    from ostrom.analysis.estimate import some
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import averaged_words
-
-    listed = some(estimates, measures.named(measure), [data], compared=compared)
-    label = {"label": registered.label} if registered.bound else {}
-    rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in listed]
-    for row in rows if data.so_far else ():
-        row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
-    return pl.DataFrame(rows, infer_schema_length=None)

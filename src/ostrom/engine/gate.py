@@ -43,7 +43,7 @@ REFUSED_UNTRIED = (501, 503, 529)
 def plausible_usage(usage: Usage, prompt: int, written: int) -> Usage:
     """What a server reports, without counts that are too small for so many bytes.
 
-    >>> believed(Usage(input=0, output=7), 400, 30)
+    >>> plausible_usage(Usage(input=0, output=7), 400, 30)
     Usage(input=None, output=7, cached=None, reasoning=None, kept=None)
     """
     few_in = usage.input is not None and usage.input * BYTES_PER_TOKEN < prompt

@@ -10,8 +10,9 @@ from tests.features.evolution.games import DILEMMA
 
 from ostrom.features.evolution.coalescence import MOST_MEMBERS, critical_ratio
 from ostrom.features.evolution.command import read_start
-from ostrom.features.evolution.evolution import DeviationRating, discounted_mean, normalised
+from ostrom.features.evolution.evolution import discounted_mean, normalised
 from ostrom.features.evolution.process import (
+    DeviationRating,
     Fermi,
     Moran,
     alpha_rank,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.features.evolution.games import DILEMMA, RPS, Floats, permuted, tensors
 
-from ostrom.features.evolution.evolution import deviation_gains, deviation_rating
+from ostrom.features.evolution.process import deviation_gains, deviation_rating
 
 
 def strictest_gains(table: Floats) -> Floats:
