@@ -15,7 +15,7 @@ from ostrom.reports.declared import panel_of
 from ostrom.reports.marks import bars_with_whiskers, curves, dots
 from ostrom.reports.theme import MOST_COLOURS
 
-from .conftest import Played, page_of
+from .conftest import Played
 
 COIN: dict[str, Any] = {"types": {"coin": "random:0.5"}, "vary": {"k": {"set": "agent.memory.k", "to": [1, 2]}}}
 

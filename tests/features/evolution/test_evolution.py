@@ -14,7 +14,6 @@ from ostrom.features.evolution.evolution import (
     EvolutionSettings,
     Tournament,
     check_settings,
-    deviation_rating,
     entry_of,
     evolve,
     replicator_paths,
@@ -22,7 +21,7 @@ from ostrom.features.evolution.evolution import (
     type_names,
     write_evolution,
 )
-from ostrom.features.evolution.process import Fermi, alpha_rank, rare_mutation_shares
+from ostrom.features.evolution.process import Fermi, alpha_rank, deviation_rating, rare_mutation_shares
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_tensor
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
