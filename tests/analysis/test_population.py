@@ -193,9 +193,9 @@ def test_a_contrast_is_the_difference_of_the_levels_beside_it(found: Observation
     # A match counts once for each seat that the agent holds.
     for level, one in levels.items():
         values = [row.value for row in found.rows if row["factor"] == level]
-        assert one.value == pytest.approx(np.mean(values), abs=1e-12)
+        assert one.value == pytest.approx(np.mean(values), abs=1e-9)
     for row in sample_of(found, ("factor",)).groups():
-        assert row["mean"] == pytest.approx(levels[row["factor"]].value, abs=1e-12)
+        assert row["mean"] == pytest.approx(levels[row["factor"]].value, abs=1e-9)
 
 
 def test_the_slope_of_weighted_units_is_that_of_statsmodels() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import ostrom.framing.prompt_renderer as blocks_module
+import ostrom.framing.blocks as blocks_module
 from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, PromptRenderer, payoffs
 from ostrom.games import build_game

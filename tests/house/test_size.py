@@ -28,7 +28,7 @@ MOST: dict[str, Size] = {
     "answers": Size(13, 917),
     "mechanisms": Size(35, 3_255),
     "memory": Size(9, 500),
-    "framing": Size(16, 1_816),
+    "framing": Size(17, 1_830),
     "models": Size(30, 3_709),
     "agents": Size(30, 2_802),
     "engine": Size(30, 5_721),
@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=601, statements=61_579)
+WHOLE = Size(files=602, statements=61_593)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 162)

@@ -62,13 +62,12 @@ class PaperRun:
     @cached_property
     def seeds(self) -> int:
         """How many seeds were played."""
-        (row,) = self.data.records("SELECT count(DISTINCT seed) AS n FROM matches WHERE state = 'done'")
-        return max(1, int(row["n"]))
+        counts = self.data.records("SELECT count(DISTINCT seed) AS n FROM matches WHERE state = 'done'")
+        return max(1, int(counts[0]["n"]))
 
     @cached_property
     def agents(self) -> list[str]:
-        """The agents that are models."""
-        # Released data name their players alone; scripts among them have no printed figure.
+        """The agents that are models; scripts among the players of released data have no printed figure."""
         models = "" if self.released else "WHERE model IS NOT NULL"
         rows = self.data.records(f"SELECT DISTINCT agent FROM matches {models} ORDER BY agent")
         named = self.released.agents if self.released else {}
@@ -106,8 +105,7 @@ class ClaimLine:
     @property
     def printed(self) -> tuple[float, float] | None:
         """The range of the printed figures."""
-        values = [one.value for one in self.published]
-        return (min(values), max(values)) if values else None
+        return (min(values), max(values)) if (values := [one.value for one in self.published]) else None
 
     @property
     def direction_alone(self) -> bool:
@@ -598,6 +596,5 @@ def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:
     for run in runs:
         reference = (run.data.study.get("report") or {}).get("reference")
         if run.study not in studies and reference != name:
-            raise UsageError(
-                f"{run.data.folder}: is a run of the study {run.study} (allowed: {', '.join(sorted(studies))})"
-            )
+            allowed = ", ".join(sorted(studies))
+            raise UsageError(f"{run.data.folder}: is a run of the study {run.study} (allowed: {allowed})")

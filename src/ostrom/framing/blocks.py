@@ -1,0 +1,164 @@
+"""The blocks that the fixed part of a prompt is put together from: who, what is at stake, the rules, the aim."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import HistoryRenderer, Labels
+from ostrom.framing.labelling import naming
+from ostrom.framing.library import Library
+from ostrom.framing.own_words import NEUTRAL, OBSERVER, game_file, story_file
+from ostrom.framing.payoffs import OwnPayoffs, by_payoff, cells
+from ostrom.framing.rules import rules_text
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
+from ostrom.mechanisms.protocol import View
+
+
+class Blocks:
+    """Fills in the blocks of one player's prompts in one match."""
+
+    def __init__(
+        self,
+        framing: Framing,
+        library: Library,
+        persona: str | None,
+        history_renderer: HistoryRenderer,
+        labels: Callable[[Game], Labels],
+        draw_rows: Callable[[int], np.random.Generator] | None,
+        introduces: bool = True,
+    ) -> None:
+        self.framing, self.library, self.persona = framing, library, persona
+        self.history_renderer, self.labels, self._draw_rows = history_renderer, labels, draw_rows
+        self._introduces = introduces
+
+    def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
+        """The pieces that the fixed part of a prompt is put together from."""
+        framing, library = self.framing, self.library
+        labels = self.labels(view.game)
+        if not view.game.has_table:
+            return self._of_rule(view.game, view, values)
+        return {
+            "story": self.opening(values),
+            "persona": self.introduction(values) if self._introduces else None,
+            "meanings": self._meanings(view, view.seat, order),
+            "same_options": all(seat == labels[view.seat] for seat in labels),
+            "other_seats": [
+                {"name": values["names"][s], "actions": self._listed(view, s)}
+                for s in range(view.game.seats)
+                if s != view.seat or values["observer"]
+            ],
+            "payoffs": self._payoffs(view, order, values),
+            "chances": framing.chances,
+            "rules": rules_text(library, view, framing.wording, values),
+            "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
+            "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
+        }
+
+    def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The pieces for a game by a rule, which has words of its own: no list of actions, no table of payoffs."""
+        framing, library = self.framing, self.library
+        fill_values = {**values, "params": game.params}
+        if framing.story == NEUTRAL:
+            story = library.fill(game_file(game), fill_values)
+        else:
+            story = library.open_story(story_file(framing, game), fill_values)
+        if values["observer"]:
+            story = library.fill(OBSERVER, {**values, "told": story})
+        return {
+            "story": story,
+            "persona": self.introduction(values) if self._introduces else None,
+            "meanings": [],
+            "same_options": True,
+            "other_seats": [],
+            "payoffs": "",
+            "chances": False,
+            "rules": rules_text(library, view, framing.wording, values),
+            "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
+            "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
+        }
+
+    def _payoffs(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
+        """The payoffs as the framing presents them, to a player from its own side."""
+        name, observer, game = self.framing.payoffs, bool(values["observer"]), view.game
+        if name is None:
+            return ""
+        file, seat = f"payoffs/{name}.txt", 0 if observer else view.seat
+        variables = self.library.asked(file)
+        if observer and "own" in variables:
+            raise StudyError(
+                f"payoffs: {name} tells a player its own payoffs; an observer has none",
+                key="agent.framing.payoffs", actual=name,
+            )  # fmt: skip
+        labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
+        payoffs: list[dict[str, Any]] = []
+        if "cells" in variables:  # their number grows exponentially with the number of players
+            payoffs = cells(
+                game,
+                seat,
+                self._orders(view, order),
+                labels,
+                names,
+                history_renderer.paid,
+                history_renderer.reader(observer),
+            )
+        arranged = partial(self._arranged, view.seat)
+        own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
+        return self.library.fill(file, {**values, "cells": arranged(payoffs), "own": own})
+
+    def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
+        """The order of naming at every seat, as one reader sees it."""
+        game, seats = view.game, range(view.game.seats)
+        if game.words.order:
+            return [order if s == view.seat else naming(self.framing, game, s) for s in seats]
+        counts = [len(game.actions[s]) for s in seats]
+        return [order if count == len(order) else range(count) for count in counts]
+
+    def equilibria(self, game: Game, names: Sequence[str], labels: Labels) -> list[list[dict[str, Any]]] | None:
+        """The pure equilibria by seat, for a hint that speaks of them."""
+        if self.framing.hint is None:
+            return None
+        variables = self.library.asked(f"hints/{self.framing.hint}.txt")
+        if "equilibria" not in variables:
+            return None
+        return [
+            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(equilibrium.profile)]
+            for equilibrium in pure_equilibria(game)
+        ]
+
+    def opening(self, values: Mapping[str, Any]) -> str:
+        """The story's opening paragraph."""
+        return self.library.open_story(story_file(self.framing, None), values)
+
+    def introduction(self, values: Mapping[str, Any]) -> str | None:
+        """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
+        if not self.has_persona():
+            return self.persona
+        return self.library.fill(f"personas/{self.persona}.txt", values)
+
+    def has_persona(self) -> bool:
+        """Whether who the player is stands in a file."""
+        return self.persona is not None and self.library.has(f"personas/{self.persona}.txt")
+
+    def _meanings(self, view: View, seat: int, order: Sequence[int]) -> list[dict[str, str]]:
+        if not self.framing.meanings:
+            return []
+        labels, meanings = self.labels(view.game)[seat], view.game.words.actions[seat]
+        return [{"label": labels[i], "meaning": meanings[i]} for i in order]
+
+    def _listed(self, view: View, seat: int) -> list[dict[str, str]]:
+        """The actions of a seat as others are told of them."""
+        labels, places = self.labels(view.game)[seat], view.game.words.naming(seat, view.game.actions[seat])
+        return self._meanings(view, seat, places) or [{"label": labels[i], "meaning": ""} for i in places]
+
+    def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
+        """Rows in the order in which they are shown; a seat sees the same order all through a match."""
+        if self.framing.rows == "sorted":
+            return by_payoff(rows)
+        if self.framing.rows == "given" or self._draw_rows is None:
+            return rows
+        return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
