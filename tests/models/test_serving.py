@@ -137,6 +137,7 @@ def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
     assert gone(*(start["pid"] for start in machine.starts))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("end", ["dies_after", "hangs_after", "stops_after"])
 def test_a_study_goes_on_when_its_server_is_lost_in_the_middle(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
@@ -165,6 +166,7 @@ def test_a_server_that_dies_at_its_start_ends_the_run_with_one_line_that_names_t
     assert "\n" not in text and len(machine.starts) == 1, "it is not started for every call"
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up_and_ended(machine: Machine) -> None:
     name = machine.model({"delay": 3600})
 

@@ -125,6 +125,7 @@ def _people(path: Path, social: str) -> None:
 MAPPING = Path(__file__).parents[3] / "src/ostrom/replications/repeated_games/mappings/repeated-games-human.yaml"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("released", [True, False])
 @pytest.mark.parametrize(("social", "answer"), [("Prompted", "agrees"), ("Base", "differs")])
 def test_people_are_judged_in_released_rounds_and_in_ones_own(
