@@ -25,7 +25,7 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
+from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -236,8 +236,8 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            kinds = ("svg", "png", "pdf")
-            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
+            for kind in ("svg", *BINARY_KINDS):
+                self.files[f"figures/{placeholder.file}.{kind}"] = getattr(drawn, kind)
             section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 

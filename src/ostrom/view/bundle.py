@@ -32,7 +32,7 @@ from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.reports.build import build_report
 from ostrom.reports.card import findings, registered_lines, warnings
-from ostrom.reports.figures import need_extras
+from ostrom.reports.figures import BINARY_KINDS, need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 from ostrom.view.render import draw
@@ -342,15 +342,15 @@ class _Bundle:
         return {**conclusions, "report": not self.without_report}
 
     def _report(self, data: RunData) -> None:
-        """Write the report, masked; without its PNG files, in which nothing can be masked (the SVG files are there)."""
+        """Write the report, masked; without its binary figures, in which nothing can be masked (the SVG is there)."""
         build_report(data, home=self.out)
         for path in sorted(path for path in (self.out / "report").rglob("*") if path.is_file()):
-            if path.suffix == ".png":
+            if path.suffix[1:] in BINARY_KINDS:
                 path.unlink()
                 continue
             text = self.clean.mask(path.read_text(encoding="utf-8"))
             if path.suffix == ".html":
-                text = re.sub(r' <a href="figures/[^"]+\.png">PNG</a>', "", text)
+                text = re.sub(rf' <a href="figures/[^"]+\.(?:{"|".join(BINARY_KINDS)})">\w+</a>', "", text)
             path.write_text(text, encoding="utf-8")
 
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:

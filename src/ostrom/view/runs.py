@@ -257,7 +257,10 @@ async def compute_results(viewer: Viewer) -> None:
 
 TASKS = (compute_results,)
 TAB = ("run", "Overview", "")
-REPORT_FILES = {"html": "text/html", "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "md": "text/plain"}
+REPORT_FILES = {
+    "html": "text/html", "svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "csv": "text/csv",
+    "md": "text/plain", "tex": "text/plain",
+}  # fmt: skip
 SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 """A report may have come with a run from a stranger: it runs no script and has an origin of its own."""
 
