@@ -322,7 +322,7 @@ def remembered_rounds(
         if player == decision.player and part == memory.asks and memory.takes_notes
     ]
     memory_view = memory.show(
-        decision.view, lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"), notes
+        decision.view, lambda number, purpose: streams.for_round(number, decision.player, f"memory:{purpose}"), notes
     )
     return memory_view.rounds
 

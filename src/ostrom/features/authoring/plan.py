@@ -160,7 +160,7 @@ class AuthorPlan(DerivedPlan):
         self.copies = copies
         self.params = {"temperature": temperature, "max_tokens": 1000}
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """Who writes what, as plain data."""
         return {
             "author": self.author, "reader": self.reader,
@@ -191,7 +191,7 @@ class AuthorPlan(DerivedPlan):
         """Every finished story, kept or not."""
         stories = []
         for unit in self.units():
-            ended = journal.ended(unit.index)
+            ended = journal.outcome_of(unit.index)
             if ended is None or ended[0] != "done":
                 continue
             assert isinstance(unit.mechanism, Authoring)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import PlayOptions, RunName, Runs, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.local import batch_endpoint
@@ -45,12 +45,12 @@ def batches(
     if forget:
         count = records.forget()
         records = BatchRecords(run, runs)
-        say(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
+        print_stderr(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
     states = records.cancel() if cancel else records.ask() if ask else None
     rows = records.rows(states)
     left = len(records.under_way)
     end = f"; `ostrom resume {run}` collects them" if left else ""
-    table = TextTable.of(f"{records.folder.path.name}: batches", rows) if rows else None
+    table = TextTable.from_mappings(f"{records.folder.path.name}: batches", rows) if rows else None
     return Output(rows, [table, Remark(f"{batches_in_words(len(rows))}, {left} under way{end}")])
 
 

@@ -263,11 +263,11 @@ def compare_runs(
     if values.rows and all(row.whole for row in values.rows):
         agents = ComparedAgents((), "a measure of matches, which have no agent")
     by = split_by(values, query.by, ["run"], query.agents or None, mean=query.mean_over_agents)
-    differences = contrast(values, query.part, "run", names, by, level=level)
+    differences = contrast(values, query.measure_object, "run", names, by, level=level)
     if not differences:
-        raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
+        raise UsageError(f"{query.measure_object.name}: no match that is asked for has a value in both runs")
     each = 1 - (1 - level) / len(differences)
-    verdicts = [_verdict(one, margin, level, each, better or query.part.better) for one in differences]
+    verdicts = [_verdict(one, margin, level, each, better or query.measure_object.better) for one in differences]
     if any(one.answer == "undecided" for one in verdicts):
         prices = price(new), price(old)
         seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
@@ -278,7 +278,9 @@ def compare_runs(
             for verdict, one in zip(verdicts, differences, strict=True)
         ]
     changed, tied = tuple(changes(new.manifest, old.manifest)), tuple(_tied(differences))
-    return TwoRuns(*names, query.part.name, tuple(differences), tuple(verdicts), changed, agents, tied, margin, level)
+    return TwoRuns(
+        *names, query.measure_object.name, tuple(differences), tuple(verdicts), changed, agents, tied, margin, level
+    )
 
 
 def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
@@ -295,7 +297,7 @@ def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], 
 def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:
     """The values of both runs; the only model of a run is the same agent in both, whatever its name."""
     where = query.where.strip() if isinstance(query.where, str) else None
-    measured = observations(list(runs), query.part, where or None, ALL)
+    measured = observations(list(runs), query.measure_object, where or None, ALL)
     models = _only_models(runs)
     rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in measured.rows]
     if agents.former:
@@ -309,7 +311,7 @@ def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Ob
     measured = replace(measured, rows=tuple(rows), studied=bool(agents.names))
     if isinstance(query.where, str) or not query.where:
         return measured
-    wanted: Any = select(measured, query.part, query.where)
+    wanted: Any = select(measured, query.measure_object, query.where)
     return replace(measured, rows=tuple(row for row in rows if all(row[name] in of for name, of in wanted.items())))
 
 

@@ -148,7 +148,7 @@ class Environment:
         check_commands(plan, options)
         self._context = copy_context()  # episodes are begun by other threads: what is allowed holds there too
         if any(config.tree is not None for config in plan.agents):
-            plan_class("tree").provide(plan, self._runs)
+            plan_class("tree").load_answers_for(plan, self._runs)
         models: dict[str, Model] = {}
         for name in plan.models:
             models[name] = OutsideModel(name) if name.startswith(PREFIX) else open_model(name, **plan.settings(name))
@@ -164,7 +164,7 @@ class Environment:
             stack.callback(folder.unlock)
             manifest = prepare_folder(folder, plan)
             self._journal = journal = stack.enter_context(folder.open_journal(create=True))
-            plan.adopt(journal)
+            plan.use_old_names(journal)
             count_spent(tally, journal, plan, options)
             self._ended |= {unit for unit, state in journal.states().items() if state != "failed"}
             journal.start()
@@ -202,7 +202,7 @@ class Environment:
             return await self._played(unit, Assignment(unit))
         async with self._playing.setdefault(unit.index, asyncio.Lock()):
             await journal.flush()
-            ended = journal.ended(unit.index)
+            ended = journal.outcome_of(unit.index)
             if ended is not None and ended[0] == "done":
                 return UnitEnd(scores=ended[2], facts=ended[3])
             resume = journal.has_begun(unit.index)

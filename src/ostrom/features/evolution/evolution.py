@@ -237,7 +237,7 @@ class EvolutionSettings:
     duration: float | None = None
     samples: int | None = None
 
-    def given(self) -> dict[str, Any]:
+    def explicit(self) -> dict[str, Any]:
         """The settings that are not left to the dynamics."""
         return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) is not None}
 
@@ -269,7 +269,7 @@ class _Case:
         if start == "uniform":
             return uniform_start(len(types))
         if start == "random":
-            return random_start(len(types), self.streams.at(0, 0, "start"))
+            return random_start(len(types), self.streams.generator(0, 0, "start"))
         raise UsageError(f"start {start!r} (allowed: uniform, random, name=share,name=share)")
 
     def named(self, values: Floats) -> dict[str, float]:
@@ -312,7 +312,7 @@ def _along(case: _Case, path: Trajectory) -> DynamicsResult:
 def _finite(case: _Case, process: Process) -> DynamicsResult:
     """The exact long run under rare mutations, beside one simulated path."""
     size, values = case.get("population"), case.tensor.values
-    rng = case.streams.at(0, 0, "path")
+    rng = case.streams.generator(0, 0, "path")
     path = simulate(
         values, process, _rounded_counts(case.start(), size), rng,
         steps=case.get("steps"), mutation=case.get("mutation"),
@@ -352,7 +352,7 @@ def _deviation(case: _Case) -> DynamicsResult:
 def _basins(case: _Case) -> DynamicsResult:
     steps = case.get("steps")
     basins = sample_basins(
-        case.tensor.values, case.streams.at(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
+        case.tensor.values, case.streams.generator(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
         steps=steps, window=min(1000, steps),
     )  # fmt: skip
     types = case.tensor.types
@@ -398,7 +398,7 @@ def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]
     if dynamics not in DYNAMICS:
         raise UnknownName("dynamics", dynamics, DYNAMICS)
     _, takes, own = DYNAMICS[dynamics]
-    stated = settings.given()
+    stated = settings.explicit()
     for name in stated:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "no settings"

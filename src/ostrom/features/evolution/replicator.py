@@ -266,4 +266,4 @@ def _describe(ends: Sequence[_End], group: list[int], radius: float, confidence:
     spread = float(np.max(np.ptp(centres, axis=0)))
     kind: Kind = "continuum" if first.kind == "point" and spread > 2.0 * radius else first.kind
     share = share_of(len(group), len(ends), unit="start").limits(confidence)
-    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share.value, *share.ends)
+    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share.value, *share.both)

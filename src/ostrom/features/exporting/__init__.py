@@ -10,7 +10,7 @@ from ostrom.engine.folder import identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.version import __version__
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.studies.run import Run
 
 RECORD = "exported.yaml"
@@ -94,8 +94,8 @@ def export_run(
         ("--safe", safe, ("csv", "otree")),
     ):
         if is_set and format not in where:
-            raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
-    run.journal.hold()  # all files tell of one moment
+            raise UsageError(f"{option} is for --format {join_words(where)}, not for {format}")
+    run.journal.begin_snapshot()  # all files tell of one moment
     folder = Path(out) if out is not None else _own_folder(run) / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import digest, draft_of, read_plain, write_atomically
+from ostrom.ground.files import content_hash, draft_of, read_plain, write_atomically
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run
 
@@ -63,7 +63,7 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
         draft.replace(path)
         files[name] = (path, count)
-        tables[name] = {"rows": count, "digest": digest(path.read_bytes())}
+        tables[name] = {"rows": count, "digest": content_hash(path.read_bytes())}
     for part in LEFT:
         manifest.pop(part, None)
     # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.

@@ -24,7 +24,7 @@ from ostrom.cli.options import (
     standing,
     with_play_options,
 )
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def gate(
             resolved = replace(resolved, plan=at_seeds(resolved.plan, grown))
         prices = gating.prices(gate_file, resolved.plan, str(gates))
         for price in prices:
-            say(price.words)
+            print_stderr(price.words)
         if dry_run:
             facts = plan_headline(resolved.plan, options)
             document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
@@ -183,7 +183,7 @@ def _play_on(run: str, runs: Path, gate_file: GateFile, file: str, options: Play
     check_until_decided(gate_file, file, study, budget, most)
 
     def play(seeds: int) -> Result:
-        say(f"undecided: playing on to {seeds} seeds")
+        print_stderr(f"undecided: playing on to {seeds} seeds")
         return _play(resolve_run(folder, runs, options=options, seeds=seeds), folder)
 
     return until_decided(
@@ -213,5 +213,5 @@ def _play(found: Resolved, folder: Path) -> Result:
     from ostrom.cli.commands.run import end_lines, play_resolved
 
     result = play_resolved(found, folder)
-    say("\n".join(end_lines(result, folder)))
+    print_stderr("\n".join(end_lines(result, folder)))
     return result

@@ -30,7 +30,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.validation import Declared, validate
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
@@ -62,7 +62,7 @@ class GateRule(Query):
     def _one_bound(self) -> GateRule:
         bounds = [name for name in BOUNDS if getattr(self, name) is not None]
         if len(bounds) != 1:
-            listing = f" (found {listed(bounds)})" if bounds else ""
+            listing = f" (found {join_words(bounds)})" if bounds else ""
             raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{listing}")
         if self.within is not None and not (self.contrast or self.over):
             raise ValueError("within is for a difference: give contrast or over (for a level: between)")
@@ -119,11 +119,11 @@ class GateFile(Declared):
         default=False, description="all intervals hold at once with this level (Bonferroni), not each by itself"
     )
 
-    def of(self, models: Sequence[str]) -> GateFile:
+    def for_models(self, models: Sequence[str]) -> GateFile:
         """The gates with the name of the only model in place of ``{model}``; as they are where there are several."""
         if len(models) != 1:
             return self
-        return self.model_copy(update={"gates": tuple(gate.of(models[0]) for gate in self.gates)})
+        return self.model_copy(update={"gates": tuple(gate.for_model(models[0]) for gate in self.gates)})
 
     def level_of(self, many: int) -> float:
         """The level of each of so many intervals."""
@@ -218,7 +218,7 @@ class GateReport:
         return sum(one.answer == answer for one in self.judged)
 
     @property
-    def more(self) -> float | None:
+    def seeds_to_decide(self) -> float | None:
         """About how many seeds (or units) more would decide all that is undecided; None where more do not help."""
         waits = [one.more for one in self.judged if one.answer == "undecided"]
         present = [wait for wait in waits if wait is not None]
@@ -232,19 +232,19 @@ class GateReport:
     @property
     def decision_line(self) -> str:
         """The decision with its reason, in one line."""
-        names = listed([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
+        names = join_words([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
         many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
         names += f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
         if self.answer == "pass":
             return f"deploy: {'all ' if len(self.judged) > 1 else ''}{all_} passed"
         if self.answer == "fail":
             return f"do not deploy: {many} of {all_} failed ({names})"
-        needed = "" if self.more is None else f"; {needs(self.more, self.price)}"
+        needed = "" if self.seeds_to_decide is None else f"; {needs(self.seeds_to_decide, self.price)}"
         return f"not yet: {many} of {all_} undecided ({names}){needed}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; money and calls are those of the seeds that would likely decide."""
-        wait = self.more
+        wait = self.seeds_to_decide
         is_finite = wait is not None and math.isfinite(wait)
         return {
             "answer": self.answer, "decision": self.decision, "level": self.level, "control": self.control,
@@ -268,7 +268,7 @@ def judge(
     gates: GateFile, data: RunData, file: str = "gates", price: Callable[[], SeedPrice | None] = lambda: None
 ) -> GateReport:
     """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
-    gates = gates.of(models_of(data.manifest))
+    gates = gates.for_models(models_of(data.manifest))
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
     for gate in sorted(gates.gates, key=lambda one: str(one.measure)):  # the values of a measure are read once
         try:
@@ -294,7 +294,7 @@ def judge(
         verdicts += [
             _judged(
                 gate,
-                one.at(level, guaranteed=not gate.approximate),
+                one.at_level(level, guaranteed=not gate.approximate),
                 absent,
                 level,
                 priced,
@@ -373,7 +373,7 @@ def _refuse_approximate(gate: GateRule, estimates: Sequence[Estimate]) -> None:
     for one in estimates:
         if one.inference is not None and one.inference.why_approximate and not gate.approximate:
             raise UsageError(
-                f"{gate.part.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
+                f"{gate.measure_object.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
                 "(`approximate: true` judges it by the interval of `ostrom estimate`)"
             )
 
@@ -400,7 +400,7 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     from ostrom.studies.design import planned_observations
 
     questions: list[tuple[GateRule, list[Estimate], str]] = []
-    gates = gates.of(plan.models)
+    gates = gates.for_models(plan.models)
     for gate in gates.gates:
         try:
             planned = planned_observations(plan, gate)
@@ -491,7 +491,7 @@ def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list
     """The rows of matches that the gate may be about, with their state and some columns."""
     where = gate.where
     if isinstance(where, str):
-        rows = data.picked(where if where.strip() else "true")
+        rows = data.matching_rows(where if where.strip() else "true")
     else:
         filters = [name for name in where if name in data.columns("matches")]
         picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *filters, *columns])))

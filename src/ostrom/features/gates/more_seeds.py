@@ -83,10 +83,10 @@ def until_decided(
         looks.append(GateLook(seeds, verdict.answer))
         if verdict.answer != "undecided":
             return Looks(tuple(looks), verdict, "decided")
-        if verdict.more is None or verdict.price is None:
+        if verdict.seeds_to_decide is None or verdict.price is None:
             return Looks(tuple(looks), verdict, f"{folder}: more seeds cannot decide what is undecided")
         allowed = min(MOST_SEEDS if most is None else most, verdict.price.affordable(budget))
-        following = next_look(seeds, verdict.more, math.floor(allowed + 1e-9))
+        following = next_look(seeds, verdict.seeds_to_decide, math.floor(allowed + 1e-9))
         if following <= seeds:
             spent = allowed < (MOST_SEEDS if most is None else most)
             why = "the budget allows no further seed" if spent else "the largest number of seeds is reached"

@@ -295,7 +295,7 @@ class Checker:
             return tuple(a for a in actions if a is not None)
         options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
         profiles = list(product(*options))
-        fitting = [p for p in profiles if _misfit(game, p, payoffs) <= CLOSE]
+        fitting = [p for p in profiles if _payoff_gap(game, p, payoffs) <= CLOSE]
         if len(fitting) == 1:
             return fitting[0]
         missing = next(s for s, a in enumerate(actions) if a is None)
@@ -338,7 +338,7 @@ def _called(game: Game) -> str:
     return f"{game.name}:{number}" if game.name == "ordinal_2x2" and number is not None else game.name
 
 
-def _misfit(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
+def _payoff_gap(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
     return max((abs(w - d) for w, d in zip(written, game.payoff(profile), strict=True) if w is not None), default=0.0)
 
 
@@ -346,8 +346,8 @@ def _nearest(
     game: Game, profiles: Sequence[Profile], written: Sequence[float | None], actions: Sequence[int | None]
 ) -> tuple[Profile | None, str]:
     """The profile whose payoffs come nearest to those written; None where two come equally near."""
-    ordered = sorted(profiles, key=lambda p: _misfit(game, p, written))
-    first, second = (_misfit(game, p, written) for p in ordered[:2])
+    ordered = sorted(profiles, key=lambda p: _payoff_gap(game, p, written))
+    first, second = (_payoff_gap(game, p, written) for p in ordered[:2])
     if second - first <= CLOSE:
         return None, ""
     chosen = ", ".join(f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None)
@@ -365,7 +365,7 @@ def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int 
             if s == seat else (a,)
             for s, a in enumerate(actions)
         ]  # fmt: skip
-        candidates += [(p, seat) for p in product(*options) if _misfit(game, p, payoffs) <= CLOSE]
+        candidates += [(p, seat) for p in product(*options) if _payoff_gap(game, p, payoffs) <= CLOSE]
     if len(candidates) != 1:
         return None, ""
     profile, seat = candidates[0]

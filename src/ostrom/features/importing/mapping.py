@@ -209,7 +209,7 @@ class Mapping(Declared):
 
     @field_validator("framing")
     @classmethod
-    def _wording(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_framing_columns(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name, column in value.items():
             if name not in FRAMING:
                 raise ValueError(f"framings have no field {name!r} (allowed: {', '.join(FRAMING)})")

@@ -16,7 +16,7 @@ from ostrom.games.ordinal_table import CELLS
 from ostrom.games.ordinal_table import read_table as read_games
 from ostrom.ground.errors import GameError, OstromError, StudyError
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
     if len(set(lengths)) > 1 or not lengths[0]:
         line, columns = placed[lengths.index(min(lengths))]
         raise StudyError(
-            f"the players of this match have {listed(lengths)} actions",
+            f"the players of this match have {join_words(lengths)} actions",
             file=table.file, key=f"{table.unit} {line.number}, column {columns.action}",
         )  # fmt: skip
     last = lengths[0] - 1
@@ -258,7 +258,7 @@ class MappedGames:
 
     unit = "line"
 
-    def of(self, file: str, line: SourceRow) -> tuple[str, Spec, Game]:
+    def game_of_row(self, file: str, line: SourceRow) -> tuple[str, Spec, Game]:
         """What tables call the game of a match, its specification and the game itself."""
         rule = self.rule
         if not isinstance(rule, GameByColumn):

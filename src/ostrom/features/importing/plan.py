@@ -122,7 +122,7 @@ class ImportedPlan(StudyPlan):
         self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
 
-    def adopt(self, journal: Journal) -> None:
+    def use_old_names(self, journal: Journal) -> None:
         """Build the games in the names of the journal."""
         self._questions = journal.questions
 

@@ -33,7 +33,7 @@ from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.registry import Registry
 from ostrom.ground.validation import validate
-from ostrom.ground.words import how_many, listed, scalar
+from ostrom.ground.words import how_many, join_words, scalar
 from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
 
@@ -67,7 +67,7 @@ class MatchReader:
         for lines in match_rows(table, self.rule):
             try:
                 match = put_together(table, self.rule, lines)
-                label, spec, game = self.games.of(match.file, match.first)
+                label, spec, game = self.games.game_of_row(match.file, match.first)
                 match_check = self.checker.match(match, game)
                 framing = framing_of(match, game, self.rule)
             except StudyError as error:
@@ -149,7 +149,7 @@ class MatchReader:
                 f"rounds, {'the mapping says' if rule.rounds else 'most others have'} {wanted} "
                 "(rounds: any in the mapping allows it)"
             )
-            why = f"the match of {listed(source.players)} has {length} {short}"
+            why = f"the match of {join_words(source.players)} has {length} {short}"
             done = "refuse" if self.policy == "repair" else self.policy
             row = Disagreement(
                 source.file, source.first.number, "", 0, length, wanted, why,
@@ -485,7 +485,7 @@ def _finish(journal: Journal, unit: Unit, match: Ready, answers: dict[Place, Jou
         return
     scores = [match_score(paid) for paid in zip(*match.checked.paid, strict=True)]
     replayed = replay(unit, unit.mechanism.play(unit.game, unit.streams), answers)
-    journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).kept())
+    journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).to_bytes())
 
 
 class ReadFiles(Protocol):

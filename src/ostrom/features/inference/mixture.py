@@ -197,7 +197,7 @@ def maximise(
                 if left and stay.all():
                     continue
                 weights[active], faithful[active] = climbing.weights, climbing.faithful
-                height[active] = climbing.height()
+                height[active] = climbing.log_likelihood()
                 active = active[stay]
                 if not active.size:
                     break
@@ -280,7 +280,7 @@ class EmFit:
         height: Floats = np.sum(self._load * (self._top + np.log(self._total))[:, :, 0], axis=1)
         return height
 
-    def height(self) -> Floats:
+    def log_likelihood(self) -> Floats:
         """The log-likelihoods that the last cycle reached, less its last step."""
         return self._reached
 

@@ -319,7 +319,7 @@ def _estimate(
         what = "agent" if unit == "player" else "match"
         notes.append(f"only 1 {what}: no error can be estimated, so no shares are given")
         return AgentFrequencies(within, agent, matches, None, (), tuple(notes))
-    rng = Streams(0, len(played)).at(0, 0, "inference")
+    rng = Streams(0, len(played)).generator(0, 0, "inference")
     try:
         frequencies = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
     except NotConverged as error:

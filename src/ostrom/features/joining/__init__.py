@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.data.rundata import FRESHNESS
-from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, undivided
+from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, without_shards
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Counted, PlanSource
@@ -15,7 +15,7 @@ from ostrom.engine.shards import Shard
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 from ostrom.studies.plan import read_plan
 from ostrom.studies.run import find_run
 from ostrom.studies.verify import check_run
@@ -92,14 +92,14 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
     if missing := [str(number) for number in range(1, of + 1) if number not in places]:
         raise UsageError(
             f"{how_many(len(missing), 'shard')} of {of} {'is' if len(missing) == 1 else 'are'} missing: "
-            f"{listed(missing[:10])}{' and others' if len(missing) > 10 else ''}"
+            f"{join_words(missing[:10])}{' and others' if len(missing) > 10 else ''}"
         )
     return [places[number] for number in sorted(places)]
 
 
 def _joined_manifest(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
     """The manifest of the undivided study; refused where a shard is of another one."""
-    combined = undivided(manifests[0][1])
+    combined = without_shards(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):
         refuse_apart(folder.path, manifest, combined, Shard(number, len(manifests)))
     models: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _write(
     refuse_link(target.path)
     if target.path.exists() and any(target.path.iterdir()):
         old = target.manifest()
-        if old.get("joined") is None or identity(undivided(old)) != identity(combined):
+        if old.get("joined") is None or identity(without_shards(old)) != identity(combined):
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]

@@ -47,7 +47,7 @@ def join(
     ]
     return Output(
         {"run": str(runs / name), "complete": not open_ones, "shards": rows},
-        [TextTable.of(f"{name}: its shards", rows)],
+        [TextTable.from_mappings(f"{name}: its shards", rows)],
         [
             verified if verify else None,
             *(

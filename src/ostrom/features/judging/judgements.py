@@ -15,9 +15,9 @@ from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohe
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
-from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
+from ostrom.ground.files import read_plain, read_text_file, refuse_link, require_regular_file
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -109,7 +109,7 @@ def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
     notes = {
-        f"{len(judged)} judgements by {listed(corpus.judges)}.": True,
+        f"{len(judged)} judgements by {join_words(corpus.judges)}.": True,
         f"{corpus.failed} judgements have no labels; judging again asks for them.": corpus.failed,
         f"{corpus.self_judged} of {len(judged)} judgements are by the model that played.": corpus.self_judged,
     }
@@ -138,7 +138,7 @@ def read_judged(folder: Path) -> JudgedCorpus:
     polars = import_polars()
     try:
         study = orjson.loads(read_plain(refuse_link(folder) / "run.json"))["study"]
-        return corpus_of(study, polars.read_parquet(plain(folder / JUDGED)).to_dicts())
+        return corpus_of(study, polars.read_parquet(require_regular_file(folder / JUDGED)).to_dicts())
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
 

@@ -178,7 +178,7 @@ class JudgePlan(DerivedPlan):
         """Write the list of decisions to be judged."""
         write_corpus(folder.path, self.corpus)
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What is judged, by whom and how, as plain data."""
         return {
             "run": self.run.name,
@@ -309,7 +309,7 @@ class JudgedTrace:
 def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None:
     """The reply that became the answer: the last one asked for the decision itself, with its forced end."""
     call, text = None, ""
-    for number, part, reply, reasoning in run.journal.asked(match, step, player):
+    for number, part, reply, reasoning in run.journal.replies_to(match, step, player):
         if re.fullmatch(r"try\d+(\.after\d+)?", part):  # "after": tools were called before
             call, text = number, "\n\n".join(filter(None, [reasoning, reply]))
         elif re.fullmatch(r"try\d+\.end", part):

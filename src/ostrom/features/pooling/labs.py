@@ -130,10 +130,12 @@ def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
     return float(grid[int(np.argmax(likelihood(grid)))])
 
 
-def pooled(values: Numbers, variances: Numbers, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE) -> Pooled:
+def random_effects_mean(
+    values: Numbers, variances: Numbers, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
+) -> Pooled:
     """The mean of the labs' distribution; no limit lies beyond the ``bounds`` of the values.
 
-    >>> found = pooled([0.1, 0.5, 0.9], [0.01, 0.01, 0.01])  # equal variances: the t interval of the three values
+    >>> found = random_effects_mean([0.1, 0.5, 0.9], [0.01, 0.01, 0.01])  # equal variances: a t interval
     >>> round(found.value, 6), round(found.low, 3), round(found.high, 3), round(found.tau, 4)
     (0.5, -0.494, 1.494, 0.3873)
     """
@@ -197,7 +199,7 @@ def without_each(
     if len(values) < 3:
         return []
     return [
-        pooled([*values[:i], *values[i + 1 :]], [*variances[:i], *variances[i + 1 :]], level, bounds)
+        random_effects_mean([*values[:i], *values[i + 1 :]], [*variances[:i], *variances[i + 1 :]], level, bounds)
         for i in range(len(values))
     ]
 
@@ -367,7 +369,7 @@ def _estimates(run: RunData, query: Query, level: float, single: bool) -> tuple[
     Where every lab has a single model, groups by the model are the same group in each.
     """
     models = models_of(run.manifest)
-    question = query.of(models[0]) if len(models) == 1 else query
+    question = query.for_model(models[0]) if len(models) == 1 else query
     try:
         estimates = question.ask(run, level)
     except NoSuchLevel as error:
@@ -410,7 +412,7 @@ def _pool(
     bounds = _bounds(estimates.values())
     if all(map(math.isfinite, bounds)):
         variances = evened(variances, [one.n for one in estimates.values()])
-    overall = pooled(values, variances, level, bounds)
+    overall = random_effects_mean(values, variances, level, bounds)
     labs = tuple(
         Lab(name, one, v, weight)
         for (name, one), v, weight in zip(estimates.items(), variances, overall.weights, strict=True)

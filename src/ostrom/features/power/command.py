@@ -165,7 +165,7 @@ def _sequences(
         ],
     )  # fmt: skip
     document = {
-        "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+        "study": study, "measure": rule.measure_object.name, "contrast": rule.contrast, "rule": rule.rule,
         "looks": rule.looks, "simulations": times, "assumed": {
             "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
         },

@@ -11,7 +11,15 @@ from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.measured import Measured
-from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, assumed_of, inside, says_yes, share
+from ostrom.features.power.simulation import (
+    Assumed,
+    SeedLayout,
+    Simulation,
+    assumed_of,
+    inside,
+    says_yes,
+    simulated_share,
+)
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast
 from ostrom.studies.plan import StudyPlan
@@ -169,7 +177,7 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
     low, high = design.comparison.bounds
     if low is None or high is None:
         return "a gate on this difference is approximate: the measure has no declared bounds"
-    inference = design.of(1, *([low] * len(of) for of in design.places)).inference()
+    inference = design.comparison_with(1, *([low] * len(of) for of in design.places)).inference()
     if any(design.comparison.certain):
         return "what a gate on this difference needs depends on the side without sampling error"
     if question.within is not None:
@@ -194,7 +202,7 @@ def _hit_rate(simulated: Simulation, seeds: int, question: PowerQuestion, seed: 
     else:
         sides = (question.effect,) if simulated.effect else (1.0, -1.0)
         hits = sum(any(says_yes(of, side, question.level) for side in sides) for of in runs)
-    return share(hits, question.simulations)
+    return simulated_share(hits, question.simulations)
 
 
 def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | None:
@@ -269,7 +277,7 @@ def sequential(
     ends: list[Look] = []
     for a, b in zip(first, second, strict=True):
         for n in rule.looks:
-            look = decide(rule, simulated.design.of(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
+            look = decide(rule, simulated.design.comparison_with(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
             if look.stop:
                 ends.append(look)
                 break
@@ -280,7 +288,8 @@ def sequential(
     holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in bounded)
     met = sum(look.why == MET for look in ends)
     return SequentialResult(
-        truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
+        truth, mean, numbers[len(numbers) // 2], simulated_share(met, times), simulated_share(apart, times),
+        simulated_share(holds, times),
         0.0 if cost is None else mean * cost.likely_calls,
         None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
         0.0 if cost is None else 3600 * cost.hours(mean),

@@ -69,7 +69,7 @@ class SeedLayout:
         """Whether the sides pair."""
         return bool(set(self.places[0]) & set(self.places[1]))
 
-    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
+    def comparison_with(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
         """The comparison of so many seeds."""
         sides = []
         for a, values, conditions, places, sure in zip(
@@ -187,10 +187,10 @@ class Simulation:
     def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
         """The declared contrast in every simulated run."""
         first, second = self.values(seeds, times, seed)
-        return [self.design.of(seeds, a, b).inference() for a, b in zip(first, second, strict=True)]
+        return [self.design.comparison_with(seeds, a, b).inference() for a, b in zip(first, second, strict=True)]
 
 
-def share(hits: int, of: int) -> Estimate:
+def simulated_share(hits: int, of: int) -> Estimate:
     """A share of simulated runs with its Monte Carlo interval."""
     return estimated({}, share_of(hits, of, unit="run"), of, "run")
 
@@ -217,7 +217,9 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
     observed = query.values(pilot)
     if not observed.rows:
-        raise UsageError(f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}")
+        raise UsageError(
+            f"{pilot.name}: no finished match that is asked for has a value of {query.measure_object.name}"
+        )
     sides = sides_of(observed, query)
     contrast, columns = comparison(observed, *sides, query.pair[0], ()), condition_columns(observed, query, *sides)
     low, high = contrast.bounds

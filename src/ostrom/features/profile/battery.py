@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, pairs_of
-from ostrom.analysis.published import Other, PublishedPick, published_beside
+from ostrom.analysis.published import Other, PublishedCells, published_beside
 from ostrom.analysis.registered import RegisteredRun, standing
 from ostrom.costs.battery import NAME, BatteryRun, Play, SizedPart, StudyPart, play_jobs, recorded_seeds, spent
 from ostrom.data.rundata import RunData, run_data
@@ -48,7 +48,7 @@ class ProfileFigure(Query):
 
     name: str = Field(min_length=1, max_length=120)
     about: str = ""
-    published: PublishedPick | None = None
+    published: PublishedCells | None = None
     beside: tuple[Beside, ...] = ()
 
 
@@ -101,7 +101,7 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
     for part in battery.parts:
         for figure in part.figures:
             try:
-                _ = figure.part
+                _ = figure.measure_object
             except UsageError as error:
                 raise UsageError(f"{file}: part {part.name}: figure {figure.name!r}: {error}") from None
     if preset is not None and not any(preset in part.presets for part in battery.parts):
@@ -241,12 +241,12 @@ def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: s
         # The model is whose profile it is: its name would keep the same figure of two models apart.
         estimates = [
             replace(one, key={name: value for name, value in one.key.items() if (name, value) != ("agent", model)})
-            for one in figure.of(model).ask(data, level)
+            for one in figure.for_model(model).ask(data, level)
         ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
             grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, figure.of(model).levels(data)), *beside]
+            beside = [*published_beside(figure.published, grouped, figure.for_model(model).levels(data)), *beside]
     except OstromError as error:
         return ModelFigure(part, figure, (), tuple(beside), str(error))
     lacking = "" if estimates else "no finished match gives this figure"

@@ -115,7 +115,7 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
         ]
         group = f" ({key_words(key)})" if len(entry.estimates) > 1 else ""
         ends = [v for e in cells if e for v in (e.value, e.low, e.high) if v is not None]
-        shares = entry.figure.part.scale == "share" and not (entry.figure.contrast or entry.figure.over)
+        shares = entry.figure.measure_object.scale == "share" and not (entry.figure.contrast or entry.figure.over)
         scale = (0.0, 1.0) if shares else ticks_for([*ends, 0.0]).domain
         rows.append((entry.figure.name + group, cells, scale))
         differences += [
@@ -265,10 +265,10 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
         label = " / ".join(other.group) if by_group and other.group else other.name
         series[kind] = "#009E73" if other.people else LINE
         rows.append(_dot(label, kind, other.value, None, None))
-    shares = figure.part.scale == "share" and not (figure.contrast or figure.over)
+    shares = figure.measure_object.scale == "share" and not (figure.contrast or figure.over)
     chart = dots(
         {"": rows},
-        axis=figure.words.replace(figure.part.name, figure.part.title.lower(), 1),
+        axis=figure.words.replace(figure.measure_object.name, figure.measure_object.title.lower(), 1),
         series=series,
         domain=(0, 1) if shares else None,
         zero=bool(figure.contrast or figure.over),

@@ -43,7 +43,7 @@ from pydantic import Field, model_validator
 
 from ostrom.analysis.claims import PaperQuery
 from ostrom.analysis.estimate import MODEL
-from ostrom.analysis.published import PublishedPick
+from ostrom.analysis.published import PublishedCells
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
@@ -95,7 +95,7 @@ class PaperClaim(PaperQuery):
     order: Order | None = None
     count: PrintedCount | None = None
     pools: tuple[str, ...] = Field(default=(), description="factors of the study that it averages over")
-    published: PublishedPick | None = None
+    published: PublishedCells | None = None
     about: tuple[str, ...] = Field(default=(), description="the paper's models that it speaks of; all by default")
     later: bool = Field(default=False, description="stated in a later version of the paper than the one replicated")
     scale: float = Field(default=1.0, allow_inf_nan=False, description="to the unit in which it is written")

@@ -13,7 +13,7 @@ from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import POOLED, Other, published_beside
-from ostrom.analysis.references import AGAINST, Own, Reference
+from ostrom.analysis.references import AGAINST, Reference, RunFigure
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
@@ -30,7 +30,7 @@ from ostrom.features.replicate.verdicts import (
 )
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.reports.exhibits.shape import meets
 
@@ -268,7 +268,7 @@ def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
     return [*own, *(text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents)]
 
 
-def _of_models(own: Own, run: PaperRun) -> bool:
+def _of_models(own: RunFigure, run: PaperRun) -> bool:
     """Whether a figure is of a model, of two that are compared, or of all together."""
     return own.agent is None or {*own.agent.split(AGAINST)} <= {*run.agents}
 
@@ -343,7 +343,7 @@ class _ClaimCase:
     @property
     def table(self) -> tuple[str, str]:
         """The figures from which it borrows its variance."""
-        return self.run.name, self.claim.part.name
+        return self.run.name, self.claim.measure_with_unit.name
 
 
 def judged_claims(
@@ -379,13 +379,13 @@ def _claim_cases(
         for agent in _about(claim, run):
             model = models.get(agent)
             if claim.about and model is not None and model not in claim.about:
-                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
+                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {join_words(claim.about)}.")
                 continue
             question: Query = claim
             try:
                 estimates = []
                 for one in claim.questions:
-                    question = _within(_in_data(one.of(agent), run), data)
+                    question = _within(_in_data(one.for_model(agent), run), data)
                     estimates.append(tuple(question.ask(data)))
             except OstromError:
                 yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
@@ -411,7 +411,7 @@ def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[
 
 def _reason(question: Query, data: RunData) -> str:
     """Why a run does not answer a question, in a sentence."""
-    part = question.part
+    part = question.measure_object
     try:
         rows = observations(data, part).rows
     except OstromError:
@@ -434,8 +434,8 @@ def _reason(question: Query, data: RunData) -> str:
         if missing and (len(missing) == len(levels) or (question.contrast and column == question.pair[0])):
             name = column.replace("_", " ")
             if column in data.columns("matches"):
-                return f"Only {name} {listed(met)} was played, not {listed(missing)}."
-            return f"No match has {name} {listed(missing)}, only {listed(met)}."
+                return f"Only {name} {join_words(met)} was played, not {join_words(missing)}."
+            return f"No match has {name} {join_words(missing)}, only {join_words(met)}."
         rows = tuple(row for row in rows if str(row.columns.get(column)) in map(str, levels))
     return "No match was played that the claim is about."
 

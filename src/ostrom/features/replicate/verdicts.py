@@ -17,7 +17,7 @@ from typing import Literal
 
 from ostrom.analysis.intervals.kinds import share_of
 from ostrom.analysis.intervals.moderated import Prior
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
 
@@ -185,7 +185,7 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
     return PaperVerdict("agrees" if holds(sure) else "differs", approximate=True), sure, n, ends
 
 
-def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
+def cell_verdict(own: RunFigure, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
     """What a figure of matches says about a printed one with a standard error; ``prior`` is that of its table."""
     gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
     if own.alike or (own.se is None and own.matches <= 1):

@@ -243,7 +243,7 @@ def _shares(rows: Sequence[Observation], names: Sequence[str], notes: list[str])
             unit="player in a match",
             interactions=sum(widths) + pairs <= MOST_COLUMNS,
             clusters=[(row["run"], row["match"]) for row in rows],
-            rng=Streams(0, len(rows)).at(0, 0, "robustness"),
+            rng=Streams(0, len(rows)).generator(0, 0, "robustness"),
         )
     except StatisticsError as error:
         notes.append(str(error))

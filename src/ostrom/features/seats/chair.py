@@ -136,7 +136,7 @@ class SeatSession:
             self.heard = False  # the next match waits for somebody
         self._changed()
 
-    def ended(self, unit: int, score: float | None, *, tell: bool = True, finished: bool = True) -> None:
+    def end_match(self, unit: int, score: float | None, *, tell: bool = True, finished: bool = True) -> None:
         """A match is over; an agent that played in it hears of it before anything else."""
         if unit not in self._turns:
             return
@@ -167,7 +167,7 @@ class SeatSession:
 
     # -- what the agent calls ------------------------------------------------------------------------
 
-    async def look(self, wait: float = USUAL_WAIT) -> ToolReply:
+    async def next_event(self, wait: float = USUAL_WAIT) -> ToolReply:
         """What there is to decide, or what has ended; waits for it so many seconds."""
         self._take()
         await self._wait(

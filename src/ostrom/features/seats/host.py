@@ -16,7 +16,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.features.seats.chair import SeatSession
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_atomically
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models.base import Abilities, Reply, Request
 
 FILE = "seats.json"
@@ -76,7 +76,7 @@ class SeatHost:
         self._write()
         if self._waiting and not self._quiet:
             seats = ", ".join(map(str, sorted(self._waiting)))
-            say(f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}")
+            print_stderr(f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}")
 
     async def close(self) -> None:
         """End the seats once all agents that are there have heard of it."""
@@ -111,10 +111,10 @@ class SeatHost:
         tell, finished = self.plan.unit(unit).kind == "match", scores is not None
         own = dict(enumerate(scores or ()))  # observers have no score
         for seat, chair in self._waiting.items():
-            chair.ended(unit, own.get(seat - 1), tell=tell, finished=finished)
+            chair.end_match(unit, own.get(seat - 1), tell=tell, finished=finished)
         for (match, player), chair in self._own.items():
             if match == unit:
-                chair.ended(unit, own.get(player), tell=tell, finished=finished)
+                chair.end_match(unit, own.get(player), tell=tell, finished=finished)
                 chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
@@ -183,7 +183,7 @@ class SeatHost:
                 chair.leave(why)
                 if not self._announced and not self._quiet:  # the tables keep no words of the program
                     self._announced = True
-                    say(why + await program.last_words())
+                    print_stderr(why + await program.last_words())
                 await over
             await asyncio.wait({exit_}, timeout=FAREWELL)
         finally:

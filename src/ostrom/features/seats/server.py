@@ -74,7 +74,7 @@ async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]
         wait = arguments.get("wait", USUAL_WAIT)
         if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
             return ToolReply("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
-        return await chair.look(wait)
+        return await chair.next_event(wait)
     if name == "rules":
         return chair.rules()
     if name == "leave":

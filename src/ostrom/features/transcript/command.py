@@ -38,7 +38,7 @@ def transcript(
         if not decisions:
             raise UsageError(f"match {match} of {opened.name}{f': round {round}' if round else ''} has no decisions")
         unit = opened.plan.unit(match)
-        state, reason, _, facts = opened.journal.ended(match) or ("open", None, None, {})
+        state, reason, _, facts = opened.journal.outcome_of(match) or ("open", None, None, {})
         head = {
             "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
             "seed": unit.seed, **unit.cell, "state": state, "reason": reason or ended_early(facts),

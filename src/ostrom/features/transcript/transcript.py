@@ -50,7 +50,7 @@ def transcript(
     happened = (row for table in tables for row in run.rows.round_rows(table))
     settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
     bound = _bound(decided, settled)
-    if not decided and not calls and run.journal.ended(match) is None:
+    if not decided and not calls and run.journal.outcome_of(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
     every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
     for step, who in sorted(every.keys() | calls.keys()):

@@ -29,7 +29,7 @@ from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
+from ostrom.studies.prompts import prompts_of, refuse_other_prompts, with_answer_form
 from ostrom.studies.run import changed
 
 FOLDER = "trees"
@@ -48,7 +48,7 @@ class TreeSeat:
     """Who else plays, for the words of the prompts."""
 
     @property
-    def asked(self) -> AgentConfig:
+    def model_config_asked(self) -> AgentConfig:
         """The model itself, as it is asked."""
         return self.config.model_copy(update={"tree": None})
 
@@ -80,7 +80,7 @@ class TreePlan(DerivedPlan):
         self.file = plan.file
 
     @classmethod
-    def provide(cls, plan: Plan, runs: Path) -> None:
+    def load_answers_for(cls, plan: Plan, runs: Path) -> None:
         """Load what the precomputed types of a study answer."""
         assert isinstance(plan, StudyPlan), "only a study has types with trees"
         plan.trees = load_trees(plan, runs)
@@ -90,7 +90,7 @@ class TreePlan(DerivedPlan):
         """How many answers there are in all."""
         return sum(seat.walk.nodes for seat in self.seats)
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What is asked of whom, as plain data."""
         return {
             "trees": {
@@ -101,7 +101,7 @@ class TreePlan(DerivedPlan):
                     "mechanism": seat.rules.name,
                     "told": dict(seat.walk.told),
                     "game": game_to_mapping(seat.game),
-                    "agent": seat.asked.model_dump(mode="json", exclude={"called"}),
+                    "agent": seat.model_config_asked.model_dump(mode="json", exclude={"called"}),
                 }
                 for number, seat in enumerate(self.seats, 1)
             }
@@ -116,10 +116,10 @@ class TreePlan(DerivedPlan):
         """The prompt files that are used, with a hash of each."""
         return prompts_of(self)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """The matches that the trees are for, with the agents that answer."""
         for seat in self.seats:
-            yield Unit(-1, seat.key, 0, {}, seat.game, seat.rules, seat.players), [seat.asked]
+            yield Unit(-1, seat.key, 0, {}, seat.game, seat.rules, seat.players), [seat.model_config_asked]
 
     def __len__(self) -> int:
         return len(self.seats)
@@ -127,7 +127,7 @@ class TreePlan(DerivedPlan):
     def unit(self, index: int) -> Unit:
         """One tree."""
         seat = self.seats[index]
-        players = (Seated(seat.name, seat.asked),) * seat.walk.players
+        players = (Seated(seat.name, seat.model_config_asked),) * seat.walk.players
         return Unit(index, seat.key, 0, {}, seat.game, seat.walk, players, kind="tree", seat=seat.walk.seat)
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:  # noqa: ARG002
@@ -137,14 +137,14 @@ class TreePlan(DerivedPlan):
             prices,
         )
         for seat in self.seats:
-            config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
+            config, walk, calls = seat.model_config_asked, seat.walk, styles.build(seat.config.style).calls
             renderer, memory = renderer_of(config, self.library), memories.build(config.memory)
             form = choice_of(seat.game.actions[walk.seat])
             payoffs, rounds, tokens_in = seat.game.payoff((0,) * seat.game.seats), list[Round](), 0.0
             for level in range(walk.rounds):
                 view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
-                decision = formed(Decision(0, "act", view, form), config)
-                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
+                decision = with_answer_form(Decision(0, "act", view, form), config)
+                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text
                 tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
                 rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
             n_calls = calls * walk.nodes

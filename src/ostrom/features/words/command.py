@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import Runs, opened_runs, standing
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
 from ostrom.features.words.traces.table import default_groups, trace_lexicons, trace_summary, trace_table, unfinished
 from ostrom.features.words.traces.table import sensitivity as under_all_rules
@@ -46,7 +46,7 @@ def traces(
         warnings.simplefilter("always")
         lists = _matched(trace_lexicons(lexicons), match or ())
     for warning in caught:
-        say(str(warning.message))
+        print_stderr(str(warning.message))
     with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
         groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)

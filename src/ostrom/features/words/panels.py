@@ -71,10 +71,10 @@ def sampled(data: RunData, most: int) -> list[SampledTrace]:
     return [samples[number] for number in chosen if number in samples]
 
 
-def marked(text: str, spans: Sequence[Span] | None = None) -> Markup:
+def highlighted(text: str, spans: Sequence[Span] | None = None) -> Markup:
     """The text, escaped, with matches marked; of overlapping lists the first keeps the words.
 
-    >>> marked("a <b>risk</b>", [Span(5, 9, "paranoia", "risk")])
+    >>> highlighted("a <b>risk</b>", [Span(5, 9, "paranoia", "risk")])
     Markup('a &lt;b&gt;<mark style="background:#f8d3c0" title="paranoia">risk</mark>&lt;/b&gt;')
     """
     mark = Markup('{}<mark style="background:{}" title="{}">{}</mark>')
@@ -102,7 +102,7 @@ class PairedTraces(NamedTuple):
     pairs: list[TracePair]
 
 
-def beside(
+def paired_traces(
     data: RunData, factor: str, levels: Sequence[Any] | None, number: int, seat: int, cooperation: float = 0.0
 ) -> PairedTraces:
     """The first traces of every cell in one round and seat that were played at both levels of a factor.

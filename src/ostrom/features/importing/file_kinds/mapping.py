@@ -30,7 +30,7 @@ def _shipped() -> list[dict[str, Any]]:
 
 
 def _readers() -> list[Importer]:
-    return [importers.part(name, Importer) for name in importers]
+    return [importers.get_instance(name, Importer) for name in importers]
 
 
 def _as_written(name: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from ostrom.features.words.lexicons import (
     memory_curse,
 )
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import plain, read_plain, write_atomically
+from ostrom.ground.files import read_plain, require_regular_file, write_atomically
 from ostrom.ground.version import __version__
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
@@ -350,7 +350,7 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
 
 def _recorded(path: Path) -> dict[str, Any] | None:
     try:
-        plain(path.with_suffix(".parquet"))
+        require_regular_file(path.with_suffix(".parquet"))
         record = orjson.loads(read_plain(path))
     except (OSError, RunError, orjson.JSONDecodeError):  # a link is replaced by the table
         return None
