@@ -11,7 +11,7 @@ from ostrom.ground.errors import UsageError
 
 PASSWORD = "OSTROM_ENVIRONMENT_PASSWORD"
 LARGEST = 4_194_304
-"""Bytes of one message of a client."""
+"""The largest message of a client, in bytes."""
 
 
 @with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")

@@ -107,7 +107,7 @@ def evolve(
 
 
 def read_start(text: str | None) -> Any:
-    """The start as the dynamics take it: a word, or shares by name.
+    """Parse the start: a keyword, or shares by type name.
 
     >>> read_start("grim=0.9,m t=0=0.1")
     {'grim': 0.9, 'm t=0': 0.1}
@@ -156,7 +156,7 @@ def _tournaments(
 
 
 def _is_foreign(item: str, runs: Path) -> bool:
-    """A JSON file, or a folder that is no run."""
+    """Return whether the source is a JSON file, or a folder that is no run."""
     path = Path(item)
     if path.suffix == ".json" or path.is_file():
         return True

@@ -1,4 +1,4 @@
-"""`ostrom import`: rounds that somebody else recorded, as a run."""
+"""`ostrom import`: matches recorded elsewhere, read into a run."""
 
 from __future__ import annotations
 

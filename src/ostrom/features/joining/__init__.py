@@ -1,4 +1,4 @@
-"""Shards as one run: they are checked against each other and listed; nothing of them is copied."""
+"""Joins shards into one run: shards are checked against each other and listed, not copied."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ from ostrom.studies.verify import check_run
 
 @dataclass(frozen=True)
 class ShardState:
-    """A shard that was joined, and how far it is."""
+    """A joined shard and its progress."""
 
     shard: Shard
     folder: Path
@@ -38,7 +38,7 @@ class ShardState:
 def join_shards(
     name: str, shards: Sequence[str | Path], runs: str | Path = "runs", *, verify: bool = True
 ) -> list[ShardState]:
-    """List shards as the run ``runs/NAME``; refused where one is missing, there twice, or of another study.
+    """List shards as the run ``runs/NAME``; a missing, duplicate or foreign shard is refused.
 
     A shard that is not complete may be joined: the run then grows with it. With ``verify`` every shard is checked
     first as ``ostrom check`` does: each of its matches is replayed.
@@ -55,7 +55,7 @@ def join_shards(
         for folder, manifest in manifests:
             journals.append(stack.enter_context(folder.open_journal(manifest)))
         refuse_versions(journals)
-        # The plan is that of the undivided study: it says which units belong to which shard.
+        # The plan of the whole study says which units belong to which shard.
         journal = JoinedJournal(target.path / MANIFEST, journals)
         plan = read_plan(PlanSource(manifests[0][0].path, combined, journal))
         journal.assign(plan.group)
@@ -74,7 +74,7 @@ def join_shards(
 
 
 def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
-    """The shards by their numbers, each with its manifest; refused where one is missing or there twice."""
+    """Return the shards in order, each with its manifest; a missing or duplicate shard is refused."""
     places: dict[int, tuple[Folder, dict[str, Any]]] = {}
     of = 0
     for folder in folders:
@@ -98,7 +98,7 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
 
 
 def _joined_manifest(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
-    """The manifest of the undivided study; refused where a shard is of another one."""
+    """Return the manifest of the whole study; a shard of another study is refused."""
     combined = without_shards(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):
         refuse_apart(folder.path, manifest, combined, Shard(number, len(manifests)))
@@ -129,7 +129,7 @@ def _write(
     ]
     target.lock()
     try:
-        # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
+        # Tables of the shards joined before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
         target.write_manifest({**combined, "joined": shard_entries})
         copy_game_files(game_hashes(combined), manifests[0][0].path, target.path)

@@ -1,4 +1,4 @@
-"""`ostrom join`: shards as one run."""
+"""`ostrom join`: combine shards into one run."""
 
 import time
 from pathlib import Path

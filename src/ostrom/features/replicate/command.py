@@ -1,4 +1,4 @@
-"""`ostrom replicate`: a paper as one command."""
+"""`ostrom replicate`: replicate a paper in one command."""
 
 from contextlib import ExitStack
 from functools import partial
@@ -138,7 +138,7 @@ def _papers() -> Output:
 def _play(
     plan: "PaperPlan", models: list[str], options: PlayOptions, preset: str | None, folder: Path, *, dry_run: bool
 ) -> tuple[list[Path], bool] | Output:
-    """Play the parts of the paper within the budget; their folders, and whether all are complete.
+    """Play the parts of the paper within the budget; return their folders and whether all are complete.
 
     Of a dry run, and where it is interrupted, what the command returns.
     """

@@ -1,4 +1,4 @@
-"""`ostrom report --as-paper`: every table and figure of a paper under its name, with ours beside it."""
+"""`ostrom report --as-paper`: every table and figure of a paper under its name, with the run's values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -76,11 +76,11 @@ def _section(
     runs: Mapping[str, RunData],
     others: set[str],
 ) -> Section:
-    """One exhibit; whatever goes wrong in it stays in it."""
+    """Return the section of one exhibit; an error in it does not affect the others."""
     section = context.begin(one.name, f"{one.name}: {one.title}")
     try:
         if one.rows:
-            # A run of another study of the paper has exhibits of its own.
+            # A run of another study of the paper has its own exhibits.
             study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
             figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
             sample_sizes_text = dict.fromkeys(e.run for e in figures if e.ours)

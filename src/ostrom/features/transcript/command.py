@@ -1,4 +1,4 @@
-"""`ostrom transcript`: what was asked and answered in a match."""
+"""`ostrom transcript`: the prompts and replies of a match."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -55,7 +55,7 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
     )
     prior: list[dict[str, str]] = []
     for call in decision["calls"]:
-        # A second try repeats what the first one said: only what is new is shown.
+        # A retry repeats the earlier messages: only new ones are shown.
         fresh = call["messages"][len(prior) :] if call["messages"][: len(prior)] == prior else call["messages"]
         prior = call["messages"]
         yield from (f"\n--- {message['role']}\n{message['content']}" for message in fresh)

@@ -1,4 +1,4 @@
-"""`ostrom more tree`: ask all answers of a precomputed player before anybody plays."""
+"""`ostrom more tree`: compute all answers of a player before a study is played."""
 
 import sys
 from pathlib import Path
@@ -102,7 +102,7 @@ def _table(plan: TreePlan) -> TextTable:
 
 
 def _agreed() -> bool:
-    """Ask at a terminal; elsewhere nobody can agree."""
+    """Ask for confirmation at a terminal; without a terminal return False."""
     if json_wanted() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

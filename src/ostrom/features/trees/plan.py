@@ -1,4 +1,4 @@
-"""Trees of a study: all answers of its precomputed types, asked before anybody plays.
+"""Trees of a study: all answers of its precomputed agent types, computed before play.
 
 A tree is a run of its own in ``runs/trees/NAME``: calls are journaled, limited, paid for and resumed as in every
 other run. A study whose game, rules, agent or prompts differ from those of its tree is refused with the difference.
@@ -45,21 +45,21 @@ class TreeSeat:
     rules: Mechanism
     walk: Walk
     players: tuple[Seated, ...]
-    """Who else plays, for the words of the prompts."""
+    """The other players, which prompts mention."""
 
     @property
     def model_config_asked(self) -> AgentConfig:
-        """The model itself, as it is asked."""
+        """Return the configuration of the model that is asked for the answers."""
         return self.config.model_copy(update={"tree": None})
 
     @property
     def key(self) -> str:
-        """What it is looked up by."""
+        """Return the lookup key of the tree."""
         return tree_key(self.config, self.game, self.walk.seat, self.rules.name, self.walk.told)
 
 
 class TreePlan(DerivedPlan):
-    """All trees of a study that bear one name."""
+    """All trees of a study with one name."""
 
     kind: ClassVar[str] = "tree"
     command: ClassVar[str] = "ostrom more tree"
@@ -81,17 +81,17 @@ class TreePlan(DerivedPlan):
 
     @classmethod
     def load_answers_for(cls, plan: Plan, runs: Path) -> None:
-        """Load what the precomputed types of a study answer."""
+        """Load the answers of the precomputed types of a study."""
         assert isinstance(plan, StudyPlan), "only a study has types with trees"
         plan.trees = load_trees(plan, runs)
 
     @property
     def nodes(self) -> int:
-        """How many answers there are in all."""
+        """Return the number of answers in all trees."""
         return sum(seat.walk.nodes for seat in self.seats)
 
     def description(self) -> dict[str, Any]:
-        """What is asked of whom, as plain data."""
+        """Return which model is asked for which tree, as plain data."""
         return {
             "trees": {
                 str(number): {
@@ -117,7 +117,7 @@ class TreePlan(DerivedPlan):
         return prompts_of(self)
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """The matches that the trees are for, with the agents that answer."""
+        """Yield the matches that the trees are for, with the agents that answer."""
         for seat in self.seats:
             yield Unit(-1, seat.key, 0, {}, seat.game, seat.rules, seat.players), [seat.model_config_asked]
 
@@ -131,7 +131,7 @@ class TreePlan(DerivedPlan):
         return Unit(index, seat.key, 0, {}, seat.game, seat.walk, players, kind="tree", seat=seat.walk.seat)
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:  # noqa: ARG002
-        """What all trees take: one prompt of every level is written and counted once for each history of the level."""
+        """Return the cost of all trees: one prompt of each level is counted for every history of the level."""
         total = CostSum(
             Forecast(cells=len(self), matches=len(self), decisions=self.nodes, retries_per_decision=self.retries),
             prices,
@@ -155,7 +155,7 @@ class TreePlan(DerivedPlan):
         return bound
 
     def known(self) -> int:
-        """How many answers there are by now; refused where the folder holds the trees of another study."""
+        """Return the number of stored answers; a folder with trees of another study is refused."""
         if not self.folder.exists:
             return 0
         _check_same_study(self.folder, self)
@@ -169,7 +169,7 @@ def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
 
 
 def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
-    """Every different tree of a study, in the order in which its cells name them."""
+    """Return every distinct tree of a study, in the order of its cells."""
     seats: dict[str, TreeSeat] = {}
     for cell in plan.tables():
         for players in cell.seatings:
@@ -195,7 +195,7 @@ def tree_names(plan: StudyPlan) -> list[str]:
 
 
 def _check(seated: Seated, game: Game, file: str | None) -> None:
-    """A tree stands for a player who always does the same after the same past."""
+    """Refuse a player whose answer to the same history can vary: a tree has one answer for each history."""
     config, key = seated.config, f"types.{seated.key}"
     if config.framing.draws_labels or config.framing.order == "shuffled":
         raise StudyError(
@@ -218,7 +218,7 @@ def _check(seated: Seated, game: Game, file: str | None) -> None:
 
 
 class _Chance(Exception):
-    """A memory that draws."""
+    """Raised when a memory draws random numbers."""
 
 
 def _no_chance(number: int, purpose: str) -> np.random.Generator:
@@ -256,7 +256,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
 
 
 def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
-    """Refuse answers that were there before the run was registered, as those of a cache are."""
+    """Refuse answers that are older than the registration of the run."""
     if plan.registered is None:
         return
     begun, registered = (datetime.fromisoformat(str(of["created"])) for of in (folder.manifest(), plan.registered))

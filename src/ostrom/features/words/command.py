@@ -1,4 +1,4 @@
-"""`ostrom more traces`: the words of the reasoning in a run."""
+"""`ostrom more traces`: word counts of the reasoning in a run."""
 
 import warnings
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ def traces(
 
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:
-    """The lists under the rules of ``--match``: MODE for all, LIST=MODE for one."""
+    """Return the lists with the matching rules of ``--match``: MODE for all, LIST=MODE for one."""
     for one in given:
         name, equals, mode = one.rpartition("=")
         if mode not in MODES:
@@ -100,7 +100,7 @@ def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon,
 
 
 def _counts(rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]) -> TextTable:
-    # The last ratio is the complement of the one before it, so a terminal does without.
+    # The last ratio is the complement of the one before it, so the terminal omits it.
     ratio_names = [name for name in ratios if name != "cooperation_ratio"]
     mentioned = "defection" in lists
     lines = [

@@ -1,4 +1,4 @@
-"""A mapping: what the columns of somebody else's files mean."""
+"""The file kind "mapping": the meaning of the columns of foreign files."""
 
 from collections.abc import Set
 from pathlib import Path
