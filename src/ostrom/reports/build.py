@@ -91,7 +91,7 @@ def build_report(
 def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Report:
     context.alone = True
     context.made_of = in_captions(data)
-    first, summary = context.first(), answers(data)
+    first, summary = context.first_screen(), answers(data)
     if summary is not None:
         context.add(first, summary.table())
         keep_result(data, summary)
@@ -151,7 +151,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         name = f"Run: {self.names[data.folder]}." if named else ""
         self.data, self.made_of = data, f"{name} {in_captions(data)}".strip()
 
-    def first(self) -> Section:
+    def first_screen(self) -> Section:
         """The chart of the first screen."""
         section = Section("results", "")
         if (chart := first_chart(self.data)) is None:

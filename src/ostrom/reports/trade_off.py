@@ -6,7 +6,7 @@ from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
 from ostrom.reports.panel import Drawn, Panel, Table
-from ostrom.reports.words import listed, pretty
+from ostrom.reports.words import join_labels, pretty
 
 
 class TradeOff(Panel):
@@ -66,7 +66,7 @@ class TradeOff(Panel):
         gain_texts = [
             f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}" for level, gained in sure
         ]
-        return f"{agent}{began}: raised by {listed(gain_texts)}."
+        return f"{agent}{began}: raised by {join_labels(gain_texts)}."
 
     def _cost(self, cost: Estimate | None) -> str:
         if cost is None:

@@ -36,7 +36,7 @@ from ostrom.reports.figures import BINARY_KINDS, need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 from ostrom.view.render import draw
-from ostrom.view.words import spaced, text_of
+from ostrom.view.words import split_unspaced_scripts, text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""
@@ -60,7 +60,7 @@ class WordShards:
 
     def add(self, call: int, *texts: str | None) -> None:
         """Add the words of one call."""
-        text = spaced("\n".join(text for text in texts if text))
+        text = split_unspaced_scripts("\n".join(text for text in texts if text))
         self.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (call + 1, text))
 
     def write(self, folder: Path, put: Callable[[str, str, Any], None]) -> list[str]:
