@@ -169,7 +169,9 @@ def test_a_printed_count_lies_in_the_interval_of_ours() -> None:
 
     assert of(*["agrees"] * 3, "differs") == "agrees"
     assert of(*["differs"] * 4) == "differs"
-    assert of("agrees", "undecided", "differs", "differs") == "agrees"
+    assert of("agrees", "undecided", "undecided", "differs") == "undecided, too few: 2 of 4 groups are undecided."
+    assert of("agrees", *["differs"] * 3).startswith("undecided, cannot: 1 of 4 is nearer to half of 18 of 28")
+    assert of(*["agrees"] * 2, "undecided", "differs") == "agrees"
     assert of("undecided", *["differs"] * 3) == "undecided, too few: 1 of 4 groups are undecided."
     assert of("agrees").startswith("undecided, cannot: There are 1 groups")
 

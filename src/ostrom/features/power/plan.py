@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, Query
+from ostrom.analysis.population import names_agents
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, forecast
@@ -21,7 +22,7 @@ from ostrom.features.power.simulation import (
     simulated_share,
 )
 from ostrom.ground.errors import UsageError
-from ostrom.studies.design import condition_of, planned_contrast
+from ostrom.studies.design import condition_of, planned_contrast, planned_observations
 from ostrom.studies.plan import StudyPlan
 
 MOST_SEEDS = 10_000
@@ -91,6 +92,19 @@ def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
         conditions.append(tuple(condition_of(unit.rows[0], columns) for unit, _ in own))
         places.append(tuple(numbers.setdefault(label, len(numbers)) for _, label in own))
     return SeedLayout(contrast, (conditions[0], conditions[1]), (places[0], places[1]))
+
+
+def of_one_agent(plan: StudyPlan, query: Query) -> tuple[Query, tuple[str, ...]]:
+    """The question about the first of several studied agents, as each is analysed alone, and all of them."""
+    if query.whose is not None or names_agents(query.where) or query.pair[0] == "agent":
+        return query, ()
+    planned = planned_observations(
+        StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file), query
+    )
+    agents = tuple(dict.fromkeys(str(row["agent"]) for row in planned.rows if not row.whole))
+    if len(agents) < 2:
+        return query, ()
+    return query.model_copy(update={"where": {**dict(query.where or {}), "agent": agents[0]}}), agents  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def replicate(
     1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.features.replicate.papers import paper_plan, papers
-    from ostrom.features.replicate.results import PaperRun, check_runs, released_as, replication
+    from ostrom.features.replicate.results import PaperRun, check_comparable, check_runs, released_as, replication
     from ostrom.reports.figures import need_extras
 
     if list_:
@@ -88,6 +88,8 @@ def replicate(
             paper_runs.append(PaperRun(data, calls, usd, released_as(plan, data), names[place]))
         check_runs(paper_runs, name, plan)
         result = replication(name, paper_runs, as_ or ())
+        if runs is not None:
+            check_comparable(result)
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
         registered = standing([run.data for run in paper_runs])
         report = write_page(folder, result, registered, about=about)

@@ -96,6 +96,11 @@ class PaperClaim(PaperQuery):
     count: PrintedCount | None = None
     pools: tuple[str, ...] = Field(default=(), description="factors of the study that it averages over")
     published: PublishedCells | None = None
+    size: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="what the paper's words say of it where it prints no figure; note says how",
+    )
     about: tuple[str, ...] = Field(default=(), description="the paper's models that it speaks of; all by default")
     later: bool = Field(default=False, description="stated in a later version of the paper than the one replicated")
     scale: float = Field(default=1.0, allow_inf_nan=False, description="to the unit in which it is written")
@@ -108,6 +113,8 @@ class PaperClaim(PaperQuery):
             raise ValueError("order: leave contrast and over out, and expect above")
         if self.count is not None and not self.by:
             raise ValueError("count: needs by, the columns whose levels are counted")
+        if self.size is not None and (self.published is not None or not self.note):
+            raise ValueError("size: leave published out, and say in note where it comes from")
         return self
 
     @property

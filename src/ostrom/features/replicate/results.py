@@ -113,7 +113,7 @@ class ClaimLine:
         claim = self.claim
         if claim.count is not None or claim.expect not in ("below", "above"):
             return False
-        values = [one.value for one in self.published]
+        values = printed_values(claim, self.published)
         return not values or (fmean(values) - claim.threshold) * (1 if claim.expect == "above" else -1) <= 0
 
     @property
@@ -259,6 +259,11 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     claims = tuple(judged_claims(plan, runs, reference, chosen))
     parts = tuple((one, _judged(plan, lines[one.name], reference.columns)) for one in exhibits)
     return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(notes))
+
+
+def printed_values(claim: PaperClaim, others: Sequence[Other]) -> list[float]:
+    """The figures of the paper's models, or what its words say where it prints none."""
+    return [other.value for other in others] or ([] if claim.size is None else [claim.size])
 
 
 def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
@@ -447,7 +452,7 @@ def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
         return ClaimLine(claim, PaperVerdict("not comparable", question.why), run.name, question.agent or None)
     line = ClaimLine(claim, PaperVerdict("undecided"), run.name, question.agent or None)
     judged = [
-        (_claimed(claim, one, run, prior, [other.value for other in others]), one, others)
+        (_claimed(claim, one, run, prior, printed_values(claim, others)), one, others)
         for several, others in zip(question.estimates, question.published, strict=True)
         for one in several
     ]
@@ -588,6 +593,18 @@ def _published(
 def released_as(plan: PaperPlan, data: RunData) -> Released | None:
     """Return how a run corresponds to the paper, if it was imported from the released data; None otherwise."""
     return plan.released.get(str((data.manifest.get("imported") or {}).get("mapping_file")))
+
+
+def check_comparable(result: Replication) -> None:
+    """Refuse runs with a counterpart of no claim and no printed figure; a study without claims has charts to show."""
+    studies = {*result.plan.studies.values()}
+    figures = any(cell.verdict.answer != "not comparable" for _, cells in result.exhibits for cell in cells)
+    if figures or any(line.estimate for line in result.claims) or any(run.study not in studies for run in result.runs):
+        return
+    own = {run.study for run in result.runs}
+    why = dict.fromkeys(line.verdict.why for line in result.claims if result.plan.studies[line.claim.run] in own)
+    names = ", ".join(str(run.data.folder) for run in result.runs)
+    raise UsageError(f"{names}: nothing can be compared with {result.plan.title}. {' '.join([*why][:3])}")
 
 
 def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:

@@ -164,25 +164,34 @@ def _share_ends(count: int, n: int) -> tuple[float, float]:
 def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVerdict, int, int, tuple[float, float]]:
     """Whether a printed count lies in the interval of ours, as shares; with our count, groups and interval.
 
-    Groups that are undecided may be counted or not: what both say decides.
+    Groups that are undecided may be counted or not: what both say decides. A count that is nearer to half of the
+    printed share than to it does not agree.
 
     >>> count_verdict(["agrees"] * 4, 18, 28)[0].answer, count_verdict(["differs"] * 4, 18, 28)[0].answer
     ('agrees', 'differs')
     """
     verdicts = list(answers)
     sure, most, n = verdicts.count("agrees"), len(verdicts) - verdicts.count("differs"), len(verdicts)
+    share = number / of
 
-    def holds(count: int) -> bool:
+    def says(count: int) -> Answer:
         low, high = _share_ends(count, n)
-        return low - ROUNDING <= number / of <= high + ROUNDING
+        if not low - ROUNDING <= share <= high + ROUNDING:
+            return "differs"
+        return "agrees" if count / n > 0.75 * share else "undecided"
 
-    ends = _share_ends(sure, n)[0], _share_ends(most, n)[1]
-    if holds(0) and holds(n):
-        few = f"There are {n} groups: any count of them would agree."
-        return PaperVerdict("undecided", few, kind="cannot"), sure, n, ends
-    if holds(sure) != holds(most):
-        return PaperVerdict("undecided", f"{most - sure} of {n} groups are undecided.", kind="too few"), sure, n, ends
-    return PaperVerdict("agrees" if holds(sure) else "differs", approximate=True), sure, n, ends
+    def undecided(why: str, kind: Literal["too few", "cannot"]) -> PaperVerdict:
+        return PaperVerdict("undecided", why, kind=kind)
+
+    if "differs" not in (says(0), says(n)):
+        verdict = undecided(f"There are {n} groups: any count of them would agree.", "cannot")
+    elif says(sure) != says(most):
+        verdict = undecided(f"{most - sure} of {n} groups are undecided.", "too few")
+    elif says(sure) == "undecided":
+        verdict = undecided(f"{sure} of {n} is nearer to half of {number} of {of}, and too few to differ.", "cannot")
+    else:
+        verdict = PaperVerdict(says(sure), approximate=True)
+    return verdict, sure, n, (_share_ends(sure, n)[0], _share_ends(most, n)[1])
 
 
 def cell_verdict(own: RunFigure, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
