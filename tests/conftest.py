@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
     sizes.QUICK = "not slow" in config.option.markexpr
     cpu.register(config)
+    config.pluginmanager.register(Doctests(), "doctests")
     config.pluginmanager.register(Pictures(), "pictures")
     stay_here()
     forget_keys()
@@ -49,6 +50,18 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+class Doctests:
+    """Looks for examples in docstrings only where a file holds some: a module without any need not be searched."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
+        """Leave out what collects examples; test modules stay."""
+        collectors = yield
+        if file_path.suffix != ".py" or b">>> " in file_path.read_bytes():
+            return collectors
+        return [one for one in collectors if type(one) is pytest.Module]
 
 
 def stay_here() -> None:
