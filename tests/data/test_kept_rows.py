@@ -28,7 +28,7 @@ WITHOUT = {"people", "imported", "plain", "looks", "foretold"}
 
 
 @pytest.fixture(autouse=True)
-def _models(_no_keys: None) -> Iterator[None]:
+def _models() -> Iterator[None]:
     with those_who_answer():
         yield
 

@@ -27,7 +27,7 @@ ALL = [(version, kept) for version, entries in VERSIONS.items() for kept in entr
 
 
 @pytest.fixture(autouse=True)
-def _models(_no_keys: None) -> Iterator[None]:
+def _models() -> Iterator[None]:
     with those_who_answer():
         yield
 
