@@ -162,7 +162,7 @@ class ReportAnswers:
             else " NO is not said: this measure has no range (declare d under answers)."
         )
         yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
-        return f"{yes} Intervals are at 95 %; {self.control}."
+        return f"{yes} Intervals are at 95 %{self.control and f'; {self.control}'}."
 
     def table(self) -> Table:
         """Every line with its figures, for the files."""
@@ -281,7 +281,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
         return _level_answer(data, measure)
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
-    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
+    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else ""
     named_effects = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
     return ReportAnswers(
         measure, tuple(answer_lines), control, margin=margin, between=tuple(_between(named_effects))

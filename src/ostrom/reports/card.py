@@ -137,7 +137,7 @@ def reproduce(data: RunData) -> dict[str, str]:
     if models:
         repeat_note = (
             f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
-            "every reply, and its tables are rebuilt from there at any time with `ostrom export`."
+            "every reply, and its tables are rebuilt from there at any time with: ostrom export."
         )
     else:
         repeat_note = "No language model took part: the tables come out the same to the byte."

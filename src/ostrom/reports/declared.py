@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, join_labels, labels, pretty, shortened, upper, written
+from ostrom.reports.words import Share, join_labels, labels, pretty, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -99,7 +99,7 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "must_be": _must_be, "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
-    "rests_on": sample_sizes_text, "share": _share, "short": _short, "shortened": shortened,
+    "rests_on": sample_sizes_text, "share": _share, "short": _short,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
     "upper": upper, "varied": varied, "written": written,

@@ -35,6 +35,8 @@ class Table:
     caption: str = ""
     shown: int = 400
     """At most so many rows on the page; the files hold all."""
+    levels: Sequence[str] = ()
+    """Columns that are named after levels, which keep their underscores on the page."""
 
 
 @dataclass(frozen=True)

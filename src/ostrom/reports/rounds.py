@@ -16,6 +16,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many
 from ostrom.reports.cells import INTERVALS, agents, factors_identify_agents, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label, tones
 from ostrom.reports.marks import MOST_PANELS, curves, heat
@@ -190,7 +191,8 @@ class CooperationOverRounds(Panel):
         )
         bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
         n = sorted({c.matches for c in round_curves})
-        caption = f"Lines are means over matches, {bands}; n = {n[0]}{f' to {n[-1]}' if len(n) > 1 else ''} matches."
+        size = f"{n[0]} to {n[-1]} matches" if len(n) > 1 else how_many(n[0], "match")
+        caption = f"Lines are means over matches, {bands}; n = {size}."
         alt = f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 

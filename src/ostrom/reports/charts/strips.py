@@ -148,7 +148,8 @@ def _strips(
     longest = max(row["round"] for row in rows)
     ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
     beside = canvas.row_labels(f"00 \u21b3 {name}" for name in names.values())
-    width = max(60, min(WIDTH, 22 * longest, canvas.width - beside.width - 2 * canvas.size))
+    room = min(WIDTH, canvas.width - beside.width - 2 * canvas.size)
+    width = max(60, min(room, 22 * longest))
     amounts = grouped((heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None)
     charts: list[Spec] = []
     for match in chosen:
@@ -162,7 +163,7 @@ def _strips(
         parts = [_bars(canvas, part, beside.width) for part in bars]
         if strips:
             parts.append(_squares(canvas, strips, tones, longest))
-        parts[0]["title"] = {"text": canvas.title(title, width, bold=True), "offset": 4, "frame": "group"}
+        parts[0]["title"] = {"text": canvas.title(title, room, bold=True), "offset": 4, "frame": "group"}
         charts += parts
     below = {"grid": False, "values": ticks, "format": "d", "domain": False}
     for place, part in enumerate(charts, 1):

@@ -55,12 +55,14 @@ class EstimateTable(Chart):
         across = levels_met(data, x, estimates)
         pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in estimates)
         cells = {key: dict(of) for key, of in pairs.items()}
+        heads = [written(level) for level in across]
         what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(
             name,
-            [*rows, *(written(level) for level in across)],
+            [*rows, *heads],
             [[*key, *(of.get(level) for level in across)] for key, of in cells.items()],
             f"{self.title}: {what}; columns are levels of {pretty(x)}.",
+            levels=heads,
         )
 
     def _cell(self, e: Estimate) -> str:

@@ -87,7 +87,10 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "caption": table.caption,
         "file": file,
         "columns": [
-            {"name": pretty(name), "style": "n" if is_number(table, i) else _style(row[i] for row in rows)}
+            {
+                "name": name if name in table.levels else pretty(name),
+                "style": "n" if is_number(table, i) else _style(row[i] for row in rows),
+            }
             for i, name in enumerate(table.columns)
         ],
         "rows": rows,
