@@ -36,7 +36,7 @@ PATIENCE = 2.0
 STATES = {
     "consent": "arrived", "text": "consented", "quiz": "instructed", "accommodation": "assigned", "seat": "waiting",
     "match": "playing", "ask": "asked", "survey": "surveyed", "debrief": "debriefed",
-}  # Events that end a visit from outside.
+}  # fmt: skip
 
 
 LEAVING = ("departed", "withdrawn", "timed_out")
