@@ -32,11 +32,11 @@ STATUS = {
     "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
     "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
-"""The status that a type of error has outside of batches."""
+"""The HTTP status of each type of error in a batch."""
 
 
 class AnthropicBatches(BatchEndpoint):
-    """The batch endpoint below one address: requests are sent with the batch, results are read as one file.
+    """The batch endpoint at one address: requests are sent with the batch, results are one file.
 
     The rules are those of the published reference (Message Batches API): at most 100,000 requests and 256 MB a batch,
     24 hours, results in any order. Requests that failed, expired or were cancelled are not charged. A batch carries no
@@ -69,7 +69,7 @@ class AnthropicBatches(BatchEndpoint):
         return self._status(await self.json("POST", self.root, body))
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
-        """By its size, if it is not older than the newest that was there before."""
+        """Return whether a batch matches by size, and is not older than the newest one before."""
         since = wanted.since
         recent = since is None or batch.created is None or batch.created >= since
         return recent and batch.total in (None, wanted.requests)
@@ -114,7 +114,7 @@ def _line(entry: dict[str, Any]) -> ResultLine:
     if kind == "errored":
         error = result.get("error")
         if isinstance(error, dict) and isinstance(error.get("error"), dict):
-            error = error["error"]  # the error stands in a whole error response
+            error = error["error"]  # the error is nested in an error response
         code = error.get("type") if isinstance(error, dict) else None
         return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
     return ResultLine(name, "bad", None)
