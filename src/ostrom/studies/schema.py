@@ -126,6 +126,15 @@ class StudyFile(Declared):
     def _check_policy(cls, value: str) -> str:
         return _policy(value)
 
+    @field_validator("vary", mode="before")
+    @classmethod
+    def _check_levels(cls, value: Any) -> Any:
+        for name, levels in value.items() if isinstance(value, dict) else ():
+            for level in levels if isinstance(levels, dict) else ():
+                if not isinstance(level, str):
+                    raise ValueError(f"{name}: the name of a level must be text; put it in quotes (found {level})")
+        return value
+
     @model_validator(mode="after")
     def _no_people_in_looks(self) -> StudyFile:
         if self.stop is not None and self.people is not None:
