@@ -37,7 +37,16 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in, number, published_rows
+from ostrom.analysis.references import (
+    AGAINST,
+    Games,
+    Published,
+    Reference,
+    RunFigure,
+    doubts_in,
+    number,
+    published_rows,
+)
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
@@ -86,7 +95,7 @@ class PaperQuery(Query):
     )
 
     @cached_property
-    def part(self) -> Measure:
+    def measure_with_unit(self) -> Measure:
         """The measure, with the unit that the question names."""
         part = measures.named(self.measure)
         return replace(part, unit=self.independent) if self.independent else part
@@ -127,16 +136,16 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         return self
 
     @property
-    def compared(self) -> list[str]:
+    def compared_columns(self) -> list[str]:
         """The factor whose levels are compared."""
         return [self.contrast.partition("=")[0].strip()] if self.contrast else []
 
-    def own(self, data: RunData) -> Iterator[Own]:
+    def run_figures(self, data: RunData) -> Iterator[RunFigure]:
         """The figures that a run gives; none where it lacks a column that is asked for."""
         assert self.measure is not None
         part = measures.named(self.measure)
         columns = {*data.columns("matches"), *part.columns}
-        if not {*self.by, *self.where, *self.compared} <= columns:
+        if not {*self.by, *self.where, *self.compared_columns} <= columns:
             return
         query = PaperQuery(
             measure=self.measure, where=self.where, contrast=self.contrast, balance=self.balance, by=self.by,
@@ -147,14 +156,14 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         except NoSuchLevel:  # the run has none of the matches that the figure is of
             return
         for one in estimates:
-            cell = tuple(self._level(one, part) for part in self.cell)
+            cell = tuple(self._cell_label(one, part) for part in self.cell)
             spread = None if self.contrast or self.count else one.sd
             run_figure = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
             if self.count and one.rows is not None:
                 run_figure = replace(run_figure, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
             yield run_figure
 
-    def _level(self, one: Estimate, part: str) -> str:
+    def _cell_label(self, one: Estimate, part: str) -> str:
         if not part.startswith("$"):
             return part
         level = str(one.key[part[1:]])
@@ -190,7 +199,7 @@ def own_figure(
     complement: bool = False,
     spread: float | None = None,
     doubts: tuple[str, ...] = (),
-) -> Own:
+) -> RunFigure:
     """An estimate as an own figure, in the unit of the paper; all agents are pooled where the key names none."""
 
     def scaled(*ends: float | None) -> list[float | None]:
@@ -203,7 +212,7 @@ def own_figure(
     spread = None if spread is None else abs(spread * scale)
     assert value is not None
     sure = sorted(end for end in scaled(one.bound_low, one.bound_high) if end is not None)
-    plain_figure = Own(
+    plain_figure = RunFigure(
         tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts,
         sure=(sure[0], sure[1]) if len(sure) == 2 else None, unit=one.unit,
     )  # fmt: skip
@@ -225,7 +234,7 @@ class DeclaredReference(Reference):
     """A reference that ``claims.yaml`` declares; subclasses add figures and remarks that need Python."""
 
     claims: ClassVar[ClaimsFile]
-    functions: ClassVar[Mapping[str, Callable[[RunData, Games], Iterable[Own]]]] = {}
+    functions: ClassVar[Mapping[str, Callable[[RunData, Games], Iterable[RunFigure]]]] = {}
     """The figures in Python, by the name that ``claims.yaml`` has for them."""
 
     def row(self, row: dict[str, str]) -> Mapping[str, str] | None:
@@ -268,16 +277,16 @@ class DeclaredReference(Reference):
             )  # fmt: skip
         return figures
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+    def run_figures(self, data: RunData, games: Games) -> Sequence[RunFigure]:
         """The declared figures of the run, then the others."""
         present = {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
-        figures: list[Own] = []
+        figures: list[RunFigure] = []
         for declared in self.claims.figures:
             if declared.python is not None:
                 function = self.functions.get(declared.python) or getattr(self, declared.python)
                 figures += function(data, games)
             elif (claim := self._claim(declared, present)) is not None:
-                figures += claim.own(data)
+                figures += claim.run_figures(data)
         return figures
 
     def _claim(self, claim: FigureClaim, present: set[str]) -> FigureClaim | None:
@@ -373,7 +382,7 @@ def games_of(data: RunData) -> Games:
 
 
 def mapping_of(
-    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
+    published: Sequence[Published], own: Sequence[RunFigure], data: RunData, chosen: Sequence[str]
 ) -> dict[str, str]:
     """The published model beside which each agent stands."""
     agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
-from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published, Reference
+from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Published, Reference, RunFigure
 from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.data.rundata import RunData
 
@@ -19,7 +19,7 @@ class Line:
     """
 
     cell: Cell
-    own: Own
+    own: RunFigure
     model: str | None
     value: float | None
     spread: float | None
@@ -116,7 +116,7 @@ def compare_run(data: RunData, chosen: Sequence[str] = (), reference: str | None
 def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
     """Put own and published figures side by side; ``chosen`` says which model each agent is compared with."""
     of_arms = reference.of_arms(data)
-    printed, own = list(reference.published()), list(reference.own(of_arms, games))
+    printed, own = list(reference.published()), list(reference.run_figures(of_arms, games))
     published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
     lines: list[Line] = []
     unmatched = 0
@@ -158,7 +158,7 @@ def _joined(first: Published, second: Published) -> Published:
     return replace(first, spread=spread, source=source, status=status, doubts=doubts)
 
 
-def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
+def _beside(own: RunFigure, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
     if own.agent is None:
         picked = [p for p in figures if p.model is None]
         return [_single(own, p) for p in picked]
@@ -181,7 +181,7 @@ def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) 
     ]  # fmt: skip
 
 
-def _single(own: Own, p: Published) -> Line:
+def _single(own: RunFigure, p: Published) -> Line:
     return Line(
         own.cell, own, p.model, p.value, p.spread, None, None, 1, 0, p.status, p.source, _doubts(p), (p,)
     )  # fmt: skip

@@ -45,7 +45,7 @@ from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
 from ostrom.ground.validation import Declared
 from ostrom.ground.values import grouped
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 
 SMALL_LOSS = 0.02
 """Up to this share of failed matches nothing is said."""
@@ -133,11 +133,11 @@ class Query(Declared):
         return factor.strip(), levels.strip()
 
     @cached_property
-    def part(self) -> Measure:
+    def measure_object(self) -> Measure:
         """The measure itself."""
         return measures.named(self.measure)
 
-    def of(self, model: str) -> Self:
+    def for_model(self, model: str) -> Self:
         """The question for one model, whose name takes the place of ``{model}`` in conditions and contrast."""
         where = self.where
         if isinstance(where, Mapping):
@@ -148,7 +148,7 @@ class Query(Declared):
     @property
     def words(self) -> str:
         """The question without its conditions: ``cooperation, k: 80 - 2``."""
-        name = self.part.name
+        name = self.measure_object.name
         if self.contrast:
             return f"{name}, {self.pair[0]}: {self.pair[1]}"
         if self.over:
@@ -166,7 +166,7 @@ class Query(Declared):
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
-        return select(data, self.part, self.where)
+        return select(data, self.measure_object, self.where)
 
     @property
     def whose(self) -> Agents:
@@ -175,7 +175,7 @@ class Query(Declared):
 
     def values(self, data: Runs | Observations) -> Observations:
         """The values that it is about."""
-        return observations(data, self.part, self.condition(data), self.whose)
+        return observations(data, self.measure_object, self.condition(data), self.whose)
 
     def split(self, rows_of: Observations) -> tuple[str, ...]:
         """The columns that its answers are split by."""
@@ -195,10 +195,10 @@ class Query(Declared):
     def estimates(self, measured: Observations, by: Sequence[str], level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it from values at hand, one for every combination of some columns."""
         if self.contrast:
-            return contrast(measured, self.part, *self.pair, by, balance=self.balance, level=level)
+            return contrast(measured, self.measure_object, *self.pair, by, balance=self.balance, level=level)
         if self.over:
-            return trend(measured, self.part, self.over, by, log=self.log, level=level)
-        return estimate(measured, self.part, by, balance=self.balance, level=level)
+            return trend(measured, self.measure_object, self.over, by, log=self.log, level=level)
+        return estimate(measured, self.measure_object, by, balance=self.balance, level=level)
 
     def population(self, runs: Sequence[RunData]) -> str:
         """Whose values it is about, in words."""
@@ -286,14 +286,14 @@ def estimate(
 Value = TypeVar("Value")
 
 
-def some(
+def require_any(
     estimates: Sequence[Value], part: Measure, data: Sequence[RunData], *, compared: bool = False, where: Where = None
 ) -> Sequence[Value]:
     """The estimates (or values), refused if there are none, with the reason in the runs, condition or measure."""
     measure = part.name
     if not estimates:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
-            names = listed([run.name for run in data])
+            names = join_words([run.name for run in data])
             raise UsageError(f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})")
         values = [row.get("value") for run in data for row in part.rows(run)]
         if values and all(value is None for value in values):

@@ -115,7 +115,7 @@ class Sample:
             seen.setdefault(row.unit, set()).add(row.levels)
         return sum(len(levels) > 1 for levels in seen.values())
 
-    def at(self, level: Any) -> list[SampleRow]:
+    def rows_at(self, level: Any) -> list[SampleRow]:
         """The rows at a level of the first factor."""
         return [row for row in self.rows if row.levels[0] == level]
 
@@ -259,7 +259,7 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
     """Welch's or the paired t test of every pair of levels, with Cohen's d."""
 
     def welch(first: Any, second: Any) -> dict[str, Any]:
-        one, two = _values(values.at(first)), _values(values.at(second))
+        one, two = _values(values.rows_at(first)), _values(values.rows_at(second))
         test = welch_t(one, two, unit=values.unit, level=level)
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
@@ -319,7 +319,7 @@ def permutations(values: Sample, seed: int) -> Comparisons:
             test = permutation_paired(one, two, unit=values.unit, rng=rng)
             note = f"{left} without a partner left out" if left else ""
         else:
-            rows = [*values.at(first), *values.at(second)]
+            rows = [*values.rows_at(first), *values.rows_at(second)]
             treated = [float(row.levels[0] == first) for row in rows]
             labels = [row.cluster for row in rows] if values.clusters else None
             by_cluster = labels is not None and _constant(rows)
@@ -362,7 +362,7 @@ def bayes_factors(values: Sample) -> Comparisons:
             one, two, left = _same_units(values, first, second)
             jzs, note = (jzs_paired(one, two, unit=values.unit), f"{left} without a partner left out" if left else "")
         else:
-            jzs = jzs_two_sample(_values(values.at(first)), _values(values.at(second)), unit=values.unit)
+            jzs = jzs_two_sample(_values(values.rows_at(first)), _values(values.rows_at(second)), unit=values.unit)
         return {
             "bf10": jzs.bf10, "log_bf10": jzs.log_bf10, "t": jzs.t, "df": jzs.df, "n": list(jzs.n), "note": note
         }  # fmt: skip
@@ -504,7 +504,7 @@ def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> T
 
 
 def _same_units(values: Sample, first: Any, second: Any) -> tuple[list[float], list[float], int]:
-    sides = [{row.unit: row.value for row in values.at(level)} for level in (first, second)]
+    sides = [{row.unit: row.value for row in values.rows_at(level)} for level in (first, second)]
     both = [unit for unit in sides[0] if unit in sides[1]]
     one, two = ([side[unit] for unit in both] for side in sides)
     return one, two, len(sides[0]) + len(sides[1]) - 2 * len(both)

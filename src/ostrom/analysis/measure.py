@@ -149,7 +149,7 @@ class MeasureDeclaration:
     fragments: Mapping[str, str]
 
     @cached_property
-    def part(self) -> Any:
+    def build(self) -> Any:
         """The declared ``Measure``, or the function that makes it from parameters; StudyError if invalid."""
         if not isinstance(self.entry, Mapping):
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
@@ -275,7 +275,7 @@ class Measures(Registry[Measure]):
     def _loaded(self, name: str) -> Callable[..., Measure]:
         one = self._declared.get(self._files.get(name, ""))
         if isinstance(one, MeasureDeclaration):
-            part: Callable[..., Measure] = one.part
+            part: Callable[..., Measure] = one.build
             return part
         return super()._loaded(name)
 

@@ -18,7 +18,7 @@ POOLED = "mean of the paper's models"
 """The name of a figure that the paper prints for all of its models together."""
 
 
-class PublishedPick(Declared):
+class PublishedCells(Declared):
     """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
 
     reference: str
@@ -40,7 +40,7 @@ class PublishedPick(Declared):
     spread: bool = Field(default=False, description="what is printed after the ± is the figure")
     scale: float = Field(default=1.0, allow_inf_nan=False)
 
-    def between(self, first: str, second: str) -> "PublishedPick | None":
+    def between(self, first: str, second: str) -> "PublishedCells | None":
         """The difference of two levels of an order; None where one of them is not printed."""
         if not {first, second} <= {*self.levels}:
             return None
@@ -61,7 +61,7 @@ class Other:
 
 
 def published_beside(
-    pick: PublishedPick,
+    pick: PublishedCells,
     groups: Sequence[Mapping[str, str]],
     levels: Collection[float] | None = None,
     *,
@@ -114,7 +114,7 @@ def _once(figures: Sequence[Published]) -> list[Published]:
 
 
 def _value(
-    pick: PublishedPick,
+    pick: PublishedCells,
     columns: Sequence[str],
     cells: Sequence[Published],
     conditions: Mapping[str, str | list[str]],
@@ -141,7 +141,7 @@ def _value(
     return math.fsum(both) / len(both) if both else None
 
 
-def _by_rest(pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
+def _by_rest(pick: PublishedCells, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
     """The mean by what a cell has in the columns that ``minus`` does not name."""
     by_rest: dict[tuple[str, ...], list[float]] = {}
     for one in cells:

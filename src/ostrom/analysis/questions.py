@@ -78,7 +78,7 @@ class StudyQuestion(Query):
     @property
     def margin(self) -> float:
         """The smallest effect that matters; 0 where none is declared and the measure is no share."""
-        return self.d or (MARGIN if self.part.scale == "share" else 0.0)
+        return self.d or (MARGIN if self.measure_object.scale == "share" else 0.0)
 
     @property
     def compares(self) -> str:
@@ -113,7 +113,7 @@ class StudyQuestion(Query):
     @property
     def how(self) -> str:
         """What is asked, in words: ``Cooperation, talk: talk - silence, above 0; game trust``."""
-        what = f"{self.part.title}{self.words.removeprefix(self.part.name)}"
+        what = f"{self.measure_object.title}{self.words.removeprefix(self.measure_object.name)}"
         if self.range:
             what += f", largest - smallest, at most {self.margin:g}"
         elif self.order:
@@ -158,7 +158,7 @@ class QuestionFigure:
         return words
 
     @property
-    def of(self) -> str:
+    def group_label(self) -> str:
         """Which group and whom: ``game trust, alpha``."""
         question = self.question
         plain = {*question.by} | ({question.pair[0]} if "*" in question.contrast else set())
@@ -183,7 +183,7 @@ def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
     A value of a match counts for every agent that has a seat in it.
     """
     if MODEL in question.contrast or MODEL in str(question.where):
-        return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
+        return [figure for name in studied_agents(data) for figure in _of_model(question.for_model(name), data)]
     values = _values(question, data)
     if question.mean_over_agents or names_agents(question.where, *question.named):
         return _figures(question, values, "")
@@ -254,7 +254,7 @@ def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> 
 
     Two matches never decide.
     """
-    if question.part.unit not in ("match", "decision"):
+    if question.measure_object.unit not in ("match", "decision"):
         return False
     played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
     return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
@@ -299,7 +299,7 @@ def _joined(levels: Sequence[Any]) -> str:
 def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
     """The neighbours of an order: as it is stated, or as the means have it."""
     factor, stated = question.ordered
-    means = {as_text(one.key[factor]): one for one in estimate(values, question.part, [factor])}
+    means = {as_text(one.key[factor]): one for one in estimate(values, question.measure_object, [factor])}
     for level in stated:
         if level not in means:
             raise NoSuchLevel(f"order: {factor} has no level {level!r} (levels: {', '.join(means)})")
@@ -307,7 +307,9 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     neighbours = [
         one
         for first, second in pairwise(levels)
-        for one in contrast(values, question.part, factor, (means[first].key[factor], means[second].key[factor]))
+        for one in contrast(
+            values, question.measure_object, factor, (means[first].key[factor], means[second].key[factor])
+        )
     ]
     if not neighbours:
         return None

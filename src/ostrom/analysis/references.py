@@ -48,7 +48,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class RunFigure:
     """One figure of a run, in the unit of the paper. ``agent`` is None where all agents are pooled."""
 
     cell: Cell
@@ -113,10 +113,10 @@ class Reference(ABC):
             return data
         columns = data.columns("matches")
         if not set(self.arms_differ_by) <= set(columns):
-            return data.narrowed("false")
+            return data.filtered("false")
         arms = " OR ".join(f"({_condition({**self.held, **arm}, columns)})" for arm in self.arms)
         rows = data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1")
-        return data.narrowed(arms) if rows else data
+        return data.filtered(arms) if rows else data
 
     def left_out(self, data: RunData) -> list[str]:
         """How many matches of a run are of other arms than the paper's, and in what they differ."""
@@ -150,7 +150,7 @@ class Reference(ABC):
         """Every printed number that a run can be compared with."""
 
     @abstractmethod
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+    def run_figures(self, data: RunData, games: Games) -> Sequence[RunFigure]:
         """The run's own values of the published figures, in the unit of the paper."""
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002

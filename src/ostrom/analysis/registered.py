@@ -29,7 +29,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.results import TextItem, TextTable
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 
 LIMITS = (
     "No tool can see runs and registrations that were thrown away, a clock that was set back, another model behind the "
@@ -134,7 +134,7 @@ class RegisteredRun:
             self.heading,
             *(f"Exploratory because {reason}." for reason in self.reasons),
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
-            *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
+            *([f"Bound to the same registration too: {join_words(list(self.others))}."] if self.others else []),
         ]
 
     def text(self) -> Iterator[TextItem]:
@@ -198,7 +198,7 @@ def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     elif (first := _begun(data)) < registration.time:
         reasons.append(f"the run began {registration.time - first:,.0f} s before the registration was made")
     if kinds := [kind for kind in DESIGN if any(one.kind == kind for one in deviations)]:
-        reasons.append(f"something else was played than was registered ({listed(kinds)})")
+        reasons.append(f"something else was played than was registered ({join_words(kinds)})")
     complete = not _open_matches(data)
     results = tuple(_results(data, registration, complete))
     others = tuple(_others(data, registration))
@@ -332,14 +332,14 @@ def _tested(data: RunData, registration: Registration, role: str, one: Registere
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
     rows, sample = query.values(data), registration.sample
-    estimates = contrast(first_seeds(rows, sample.seed, sample.seeds), query.part, *query.pair, level=level)
+    estimates = contrast(first_seeds(rows, sample.seed, sample.seeds), query.measure_object, *query.pair, level=level)
     if len(estimates) != 1:
         return RegisteredResult(role, one, "undecided", None, None, "no finished match has a value at both levels")
     always = sample.interval == "anytime"
-    support = estimates[0].at(level, guaranteed=always)
+    support = estimates[0].at_level(level, guaranteed=always)
     # A registration keeps the rule that it states: those before 2.0 state an interval.
     bounds = always or "bounds" in registration.decisions.get("absence", "")
-    within = None if one.smallest is None else estimates[0].at(1 - 2 * (1 - level), guaranteed=bounds)
+    within = None if one.smallest is None else estimates[0].at_level(1 - 2 * (1 - level), guaranteed=bounds)
     return RegisteredResult(role, one, verdict(one, support, within), support, within, estimates[0].note)
 
 
@@ -410,7 +410,7 @@ def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
 
 
 def _names(names: Sequence[str]) -> str:
-    return listed(list(names)) if names else "none"
+    return join_words(list(names)) if names else "none"
 
 
 def _spaceless(text: str) -> str:

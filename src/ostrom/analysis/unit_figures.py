@@ -26,11 +26,6 @@ class UnitSide:
     exact: Sequence[bool]
     units: Sequence[UnitValue] = ()
 
-    def first(self, seeds: int, of: int) -> "UnitSide":
-        """What the first so many of ``of`` seeds gave."""
-        n = len(self.values) * seeds // of
-        return UnitSide(*(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact")))
-
 
 @dataclass(frozen=True)
 class UnitFigure:

@@ -268,7 +268,7 @@ def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
         run.failed = run.records(f"SELECT * FROM matches WHERE {lost} ORDER BY match, player")
     rows = run.failed
     if rows and isinstance(where, str) and where.strip():
-        rows = run.picked(f"({where}) AND {lost}")
+        rows = run.matching_rows(f"({where}) AND {lost}")
     if isinstance(where, Mapping):
         condition = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
         rows = [row for row in rows if _meets(row, condition)]
@@ -300,7 +300,7 @@ def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
 
 def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
     if where:
-        rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
+        rows = [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
     else:
         rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
     # People whom a declared rule excludes (people.exclude) enter no result.
@@ -438,7 +438,7 @@ def select(
         )
         if commas and stated not in allowed:
             parts = [part.strip() for part in stated.split(",") if part.strip()]
-        wanted[column] = [_level(allowed, column, as_text(part)) for part in parts]
+        wanted[column] = [_level_named(allowed, column, as_text(part)) for part in parts]
     return wanted
 
 
@@ -447,7 +447,7 @@ def _levels_by_text(sample: Observations, column: str) -> dict[str, Any]:
     return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 
 
-def _level(levels: Mapping[str, Any], column: str, text: str) -> Any:
+def _level_named(levels: Mapping[str, Any], column: str, text: str) -> Any:
     if text not in levels:
         near = nearest(text, levels)
         hint = f", did you mean {near!r}?" if near else ""

@@ -148,7 +148,7 @@ def _with_chance(
 
 
 def _roots(streams: Sequence[Streams], purpose: str) -> NDArray[np.uint64]:
-    return np.array([s.root(purpose) for s in streams], dtype=np.uint64)
+    return np.array([s.base_key(purpose) for s in streams], dtype=np.uint64)
 
 
 def _lengths(rules: ArrayRules, streams: Sequence[Streams], count: int) -> NDArray[np.int64]:
@@ -188,7 +188,7 @@ class ArrayPlayer:
         self._automata: dict[tuple[bytes, int, int], Automaton | None] = {}
         self._games: dict[int, Game] = {}  # keeps games alive, so that their ids stay theirs
 
-    def takes(self, unit: Unit) -> bool:
+    def can_play(self, unit: Unit) -> bool:
         """Whether every seat is a finite-state strategy and the rules are plain repetition."""
         if unit.kind != "match" or unit.needs or len(unit.players) != 2 or unit.streams.origin is not None:
             return False
@@ -288,7 +288,7 @@ class ArrayPlayer:
         moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
         played = moves.copy()
         if rules.noise:
-            root, numbers = unit.streams.root("tremble"), np.arange(1, rounds + 1)
+            root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
             for seat in (0, 1):
                 played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
         answers: list[tuple[Any, ...]] = []
@@ -335,7 +335,7 @@ def _length(unit: Unit, rules: ArrayRules) -> int:
     """How many rounds a match has: all, or until chance ends it."""
     if rules.continuation is None:
         return rules.rounds
-    ends = chances_along(unit.streams.root("continue"), np.arange(1, rules.rounds), 0) >= rules.continuation
+    ends = chances_along(unit.streams.base_key("continue"), np.arange(1, rules.rounds), 0) >= rules.continuation
     return int(ends.argmax()) + 1 if ends.any() else rules.rounds
 
 

@@ -24,7 +24,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
-from ostrom.ground.files import plain
+from ostrom.ground.files import require_regular_file
 from ostrom.ground.streams import key_of
 from ostrom.ground.values import Derived
 from ostrom.models.base import Model, Reply, Request, Usage
@@ -35,7 +35,7 @@ from ostrom.models.prices import price_of
 _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
-def settled(description: Mapping[str, Any]) -> bytes:
+def model_key_part(description: Mapping[str, Any]) -> bytes:
     """The part of a model's description that enters every call key, serialized once.
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
@@ -80,7 +80,7 @@ class Cache:
         self.path, self.since = path, since
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            plain(path.resolve())  # the session of a run that somebody sent may name it
+            require_regular_file(path.resolve())  # the session of a run that somebody sent may name it
             self._db = sqlite3.connect(path, timeout=30)
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
@@ -180,7 +180,7 @@ class Caller:
     def open(self, model: Model) -> None:
         """Register a model with this run."""
         description = model.describe()
-        self._settled[model.name] = settled(description)
+        self._settled[model.name] = model_key_part(description)
         sampling = description.get("sampling_if_unset") or {}
         unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
         self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))

@@ -17,7 +17,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import AgentFactory, Invalidity, styles
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
-from ostrom.engine.caller import call_key, journaled_params, prompt_of, settled
+from ostrom.engine.caller import call_key, journaled_params, model_key_part, prompt_of
 from ostrom.engine.entries import Journaled, JournaledCall, Place
 from ostrom.engine.match import LiveMatch, ReplayDiffers, same
 from ostrom.engine.plan import Plan, Tally, Unit
@@ -41,7 +41,8 @@ class Chain:
         self._before: Mapping[str, Any] | None = manifest.get("models_before")
         models = manifest.get("models") or {}
         self._descriptions = {
-            name: [settled(one) for one in (text, *(self._before or {}).get(name, ()))] for name, text in models.items()
+            name: [model_key_part(one) for one in (text, *(self._before or {}).get(name, ()))]
+            for name, text in models.items()
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
@@ -73,14 +74,16 @@ class Chain:
 
     def follow(self, unit: Unit) -> bool:
         """Follow a match that is done; what does not fit is raised. False: nothing of it can be followed."""
-        end = self.journal.ended(unit.index)
+        end = self.journal.outcome_of(unit.index)
         if end is None or end[0] != "done" or end[2] is None:
             return False
         if self.unfollowed is not None and any(seated.config.client for seated in unit.players):
             return False
         mechanism = unit.mechanism
         if unit.needs:
-            mechanism = mechanism.with_preparations([(self.journal.ended(index) or end)[3] for index in unit.needs])
+            mechanism = mechanism.with_preparations(
+                [(self.journal.outcome_of(index) or end)[3] for index in unit.needs]
+            )
         answers = self.rows.answers(unit)
         journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, sealed
+from ostrom.engine.integrity import SEALS, explain, with_checksum
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -113,8 +113,8 @@ def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -
         prompts = [
             chains.written(record.unit, record.player, record.prompt, number, nth) for nth, record in enumerate(some)
         ]
-        yield PROMPTS, [sealed((number, packed(prompts)))]
-        yield CALL, [sealed(_call_row(record, number, nth)) for nth, record in enumerate(some)]
+        yield PROMPTS, [with_checksum((number, packed(prompts)))]
+        yield CALL, [with_checksum(_call_row(record, number, nth)) for nth, record in enumerate(some)]
 
 
 def _together(records: Sequence[CallRecord]) -> Iterator[list[CallRecord]]:
@@ -282,11 +282,11 @@ def _alike(one: list[Any], other: list[Any]) -> int:
     return min(len(one), len(other))
 
 
-def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
+def resolve_prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
     """The messages of a prompt; ``read`` gives the prompts of a package as they are written.
 
     >>> packages = {1: [[["user", "a"], ["assistant", "b"]]], 2: [{"from": [1, 0], "keep": 2, "then": [["user", "c"]]}]}
-    >>> whole(2, 0, packages.__getitem__)
+    >>> resolve_prompt(2, 0, packages.__getitem__)
     [['user', 'a'], ['assistant', 'b'], ['user', 'c']]
     """
     after: list[list[str]] = []
@@ -428,7 +428,7 @@ class Writer:
         ended = [entry for statement, entry in entries if statement is UNIT]
         for statement, entry in entries:
             if statement is not CALL:
-                groups.setdefault(statement, []).append(sealed(entry[0] if statement is UNIT else entry))
+                groups.setdefault(statement, []).append(with_checksum(entry[0] if statement is UNIT else entry))
         packages = self._packages
         for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
@@ -477,7 +477,7 @@ def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes |
     for unit, content, refused in units:
         if content is not None:
             (of,) = connection.execute(f"SELECT {SEALS.format(unit='?1')}", (unit,)).fetchone()
-            connection.execute(ROWS, sealed((unit, content, refused, of)))
+            connection.execute(ROWS, with_checksum((unit, content, refused, of)))
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:

@@ -30,7 +30,7 @@ from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain, read_plain, refuse_link, write_atomically
+from ostrom.ground.files import read_plain, refuse_link, require_regular_file, write_atomically
 from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
@@ -218,7 +218,7 @@ def identity(manifest: Mapping[str, Any]) -> str:
     return _digest(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
 
 
-def undivided(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def without_shards(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A manifest without what it says of shards: that of the study which is played as a whole."""
     return {key: value for key, value in manifest.items() if key not in ("shard", "joined")}
 
@@ -261,7 +261,7 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             # Do not follow a symbolic link nor wait for a pipe: the folder may come from somebody else.
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            handle = os.open(plain(self.path / "lock"), flags, 0o644)
+            handle = os.open(require_regular_file(self.path / "lock"), flags, 0o644)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
         try:

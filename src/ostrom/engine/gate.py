@@ -126,7 +126,7 @@ class Spending:
             f"{size.most:,} tokens); raise it and run again to go on"
         )
 
-    def hold(self, model: str, size: CallSize) -> None:
+    def reserve_sent(self, model: str, size: CallSize) -> None:
         """Reserve a call that an earlier session has sent: covered or not, it will be paid for."""
         if not self.may_delay:
             self.reserved += 1
@@ -206,7 +206,7 @@ class Spending:
         tally.assumed_tokens += tokens
         tally.assumed_usd += usd
 
-    def recall(self, journal: Journal) -> None:
+    def recount_from_journal(self, journal: Journal) -> None:
         """Estimate what earlier sessions spent without a report; what was reported is in the tally already."""
         if self.budget.tokens is None and self.budget.usd is None:
             return

@@ -23,7 +23,7 @@ from typing import Any
 from zlib import crc32
 
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 
 MOST_CELL = 128 << 20
 """Bytes of one value; the largest are packages of prompts and replies."""
@@ -44,7 +44,7 @@ def require_plain(path: Path) -> None:
     SQLite would play it back into the database, and delete the file that it names.
     """
     for suffix in ("", "-wal", "-shm", ".tally"):
-        plain(path.with_name(path.name + suffix))
+        require_regular_file(path.with_name(path.name + suffix))
     other = path.with_name(path.name + "-journal")
     if other.is_symlink() or other.exists():
         raise RunError(f"{other}: is a rollback journal, which no database of a run has (remove it)")
@@ -58,12 +58,12 @@ class Guard:
         size = sum(file.stat().st_size for file in files if file.exists())
         self._most = ((STEPS + STEPS_PER_BYTE * size) // EVERY, BYTES + COPIES * size)
         self._path = path
-        self.renew()
+        self.reset_limits()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.set_progress_handler(self._step, EVERY)
         connection.row_factory = self._row
 
-    def renew(self) -> None:
+    def reset_limits(self) -> None:
         """Allow as much again, for the next query."""
         self._steps, self._bytes = self._most
 
@@ -88,7 +88,7 @@ def guard(connection: sqlite3.Connection, path: Path, *, reading: bool = True) -
     return guarded
 
 
-def lift(connection: sqlite3.Connection) -> None:
+def remove_limits(connection: sqlite3.Connection) -> None:
     """Bound the size of a value alone: tables of a sound structure take steps and bytes in proportion to their size."""
     connection.set_progress_handler(None, EVERY)
     connection.row_factory = None
@@ -170,10 +170,10 @@ def seal(row: tuple[Any, ...]) -> int:
     return crc32(repr(row).encode("utf-8", "surrogatepass"))
 
 
-def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def with_checksum(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A row with its seal behind it.
 
-    >>> sealed((1, 6, b"moves"))
+    >>> with_checksum((1, 6, b"moves"))
     (1, 6, b'moves', 3080996579)
     """
     return (*row, seal(row))
@@ -201,7 +201,7 @@ def _check(
     stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
     every = most is None or stated is None or type(stated[0]) is not int or stated[0] <= most
     check_structure(connection, path, "integrity_check" if every else "quick_check")
-    lift(connection)
+    remove_limits(connection)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):

@@ -132,10 +132,10 @@ class JoinedJournal(Journal):
             part.close()
         self.closed = True
 
-    def hold(self) -> None:
+    def begin_snapshot(self) -> None:
         """Read all journals as they are now from here on."""
         for part in self.parts:
-            part.hold()
+            part.begin_snapshot()
 
     def reopened(self) -> Journal:
         """A second connection for reading to these journals."""
@@ -149,9 +149,9 @@ class JoinedJournal(Journal):
         """Where the entries of a unit lie."""
         return self._part(unit).path
 
-    def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
+    def outcome_of(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
-        return self._part(unit).ended(unit)
+        return self._part(unit).outcome_of(unit)
 
     def readings(self, unit: int) -> dict[str, int]:
         """How many answers of a unit have each reading."""
@@ -173,9 +173,9 @@ class JoinedJournal(Journal):
         """Replies that arrived, by place and key."""
         return self._part(unit).replies(unit)
 
-    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+    def replies_to(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
         """The replies that arrived for one decision."""
-        return self._part(unit).asked(unit, step, player)
+        return self._part(unit).replies_to(unit, step, player)
 
     def refusals(self, unit: int) -> dict[int, int]:
         """How many calls of a unit were declined by a content filter or the model, by player."""
@@ -196,16 +196,16 @@ class JoinedJournal(Journal):
         """Unit, state and reason of every unit that has ended."""
         yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
 
-    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+    def end_versions(self, after: int) -> Iterator[tuple[int, str, str]]:
         """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
-        yield from merge(*self._own(lambda part: part.marks(after), itemgetter(0)), key=itemgetter(0))
+        yield from merge(*self._own(lambda part: part.end_versions(after), itemgetter(0)), key=itemgetter(0))
 
-    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+    def unit_records(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """How units ended (or one of them), with their rows, in order."""
         if unit is not None:
-            yield from self._part(unit).ends(unit)
+            yield from self._part(unit).unit_records(unit)
             return
-        yield from merge(*self._own(Journal.ends, itemgetter(0)), key=itemgetter(0))
+        yield from merge(*self._own(Journal.unit_records, itemgetter(0)), key=itemgetter(0))
 
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""

@@ -37,8 +37,8 @@ from ostrom.engine.entries import (
     load,
     read_package,
     reply_of,
+    resolve_prompt,
     shaped,
-    whole,
 )
 from ostrom.engine.integrity import (
     COLUMNS,
@@ -52,9 +52,9 @@ from ostrom.engine.integrity import (
     explain,
     guard,
     has_batches,
-    lift,
     open_alone,
     open_read_only,
+    remove_limits,
     require_format,
     require_plain,
     statements_of,
@@ -146,7 +146,7 @@ class Journal:
     def _connect_unbounded(self) -> sqlite3.Connection:
         """One for a journal that has been checked."""
         connection = self._connect()
-        lift(connection)
+        remove_limits(connection)
         return connection
 
     def _connect_to_read(self) -> sqlite3.Connection:
@@ -199,7 +199,7 @@ class Journal:
     def check_structure(self) -> None:
         """Check the structure of a journal that was opened unchecked; then its queries need no bounds."""
         check_structure(self._read, self.path)
-        lift(self._read)
+        remove_limits(self._read)
         self._guard = None
 
     # -- writing -------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class Journal:
         """Queue an event of a batch."""
         self._put(BATCH, (number, float(at), event, dump(facts), keys))
 
-    def moves(self, unit: int, rounds: int, intended: bytes) -> None:
+    def record_array_play(self, unit: int, rounds: int, intended: bytes) -> None:
         """Queue all moves of a match that was played as arrays."""
         self._put(PLAY, (unit, rounds, intended))
 
@@ -273,7 +273,7 @@ class Journal:
         facts: Any = None,
         rows: bytes | None = None,
     ) -> None:
-        """Queue the end of a unit, with its rows if it has any (``UnitRows.kept``)."""
+        """Queue the end of a unit, with its rows if it has any (``UnitRows.to_bytes``)."""
         outcome = (None if scores is None else dump(scores), None if facts is None else dump(facts))
         refused = self._refused.pop(unit, None)
         self._put(UNIT, ((unit, state, reason, steps, *outcome), rows, dump(refused) if refused else None))
@@ -311,7 +311,7 @@ class Journal:
         self._read.close()
         self.closed = True
 
-    def hold(self) -> None:
+    def begin_snapshot(self) -> None:
         """Read the journal as it is now from here on: all tables of a run that is being played tell of one moment."""
         if self._writer is None and not self._read.in_transaction:
             self._read.execute("BEGIN")
@@ -331,7 +331,7 @@ class Journal:
 
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         if self._guard is not None and not self._under_way:
-            self._guard.renew()
+            self._guard.reset_limits()
         self._under_way += 1
         try:
             # Row by row: a reader that gives up must not close the cursor of a journal that is closed already.
@@ -371,7 +371,7 @@ class Journal:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
 
-    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+    def unit_records(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """The records of all ended units, or of one, in order, with their rows where the journal keeps them."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
@@ -395,7 +395,7 @@ class Journal:
         """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
 
-    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+    def end_versions(self, after: int) -> Iterator[tuple[int, str, str]]:
         """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
         query = "SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit"
         yield from self._rows(query, after)
@@ -404,7 +404,7 @@ class Journal:
         """How many answers of a unit have each reading."""
         return dict(self._rows("SELECT reading, count(*) FROM answers WHERE unit=? GROUP BY reading", unit))
 
-    def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
+    def outcome_of(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
             return state, reason, shaped(scores, list), shaped(facts, dict) or {}
@@ -527,7 +527,7 @@ class Journal:
 
     def _prompt_at(self, package: int, nth: int) -> list[list[str]]:
         try:
-            return whole(package, nth, self._package)
+            return resolve_prompt(package, nth, self._package)
         except UNREADABLE as error:
             place = f"prompt {nth} of package {package}"
             raise RunError(f"{self.path}: the journal is damaged: {place}: {error}") from None
@@ -537,7 +537,7 @@ class Journal:
             return bytes(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")
 
-    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+    def replies_to(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
         """The replies that arrived for one decision, in order: id of the call, part, text, reasoning."""
         query = (
             "SELECT id, part, reply, reasoning FROM calls "

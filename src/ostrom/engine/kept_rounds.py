@@ -57,7 +57,7 @@ class KeptRounds(NamedTuple):
         """What is kept of the rounds, as JSON."""
         if self.settled is None or self.numbers is None:
             return orjson.dumps([self.meetings, self.tables])
-        lists = orjson.dumps([self.meetings, self.tables, steps_of(whole(self.numbers)).tolist(), self.codes])
+        lists = orjson.dumps([self.meetings, self.tables, steps_of(int_array(self.numbers)).tolist(), self.codes])
         return b"[%s,%s]" % (lists[1:-1], as_columns(self.settled))
 
     @classmethod
@@ -156,7 +156,7 @@ def from_columns(columns: list[Any], names: Columns, most: int) -> list[tuple[An
     return table
 
 
-def whole(numbers: Sequence[int]) -> Codes:
+def int_array(numbers: Sequence[int]) -> Codes:
     return np.array(numbers, dtype=np.int64)
 
 

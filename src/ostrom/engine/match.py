@@ -33,13 +33,13 @@ class ReplayDiffers(RunError):
     """The rules, fed with the journaled answers, do not do what they did when the answers were given."""
 
 
-def asked(decision: Decision) -> str:
+def question_json(decision: Decision) -> str:
     """Kind and form of a decision as canonical JSON.
 
     >>> from ostrom.games import build_game
     >>> from ostrom.mechanisms.base import act
     >>> from ostrom.mechanisms.protocol import View
-    >>> asked(act(View(build_game("prisoners_dilemma"), 0, "none")))
+    >>> question_json(act(View(build_game("prisoners_dilemma"), 0, "none")))
     '["act","Choice",{"options":["cooperate","defect"]}]'
     """
     kind, form = decision.kind, decision.form
@@ -55,10 +55,10 @@ def asked(decision: Decision) -> str:
 
 def compare(unit: int, step: int, decision: Decision, journaled: str | None) -> None:
     """Refuse a decision that is not the one whose answer was journaled."""
-    if journaled is not None and journaled != asked(decision):
+    if journaled is not None and journaled != question_json(decision):
         raise ReplayDiffers(
             f"match {unit}, step {step}, player {decision.player + 1}: the rules ask something else than they did: "
-            f"journaled {_short(journaled)}, rebuilt {_short(asked(decision))}"
+            f"journaled {_short(journaled)}, rebuilt {_short(question_json(decision))}"
         )
 
 
@@ -228,7 +228,7 @@ class LiveMatch:
         except StudyError as error:
             name = self.unit.players[decision.player].name
             raise error if error.key else error.moved(f"match {self.unit.index}, {name}") from None
-        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
+        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, question_json(decision))
         return answer
 
     async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
@@ -279,7 +279,7 @@ class LiveMatch:
             self.tally.policies += 1
         self._complaints[decision.player] = context.complaints
         self.journal.answer(
-            self.unit.index, self.step, decision.player, "", answer, context.complaints, asked(decision)
+            self.unit.index, self.step, decision.player, "", answer, context.complaints, question_json(decision)
         )
         return answer
 
@@ -296,8 +296,8 @@ class _DecisionContext:
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
         streams = self.match.streams
         if step is None:
-            return streams.at(self.step, self.player, purpose)
-        return streams.about(step, self.player, purpose)
+            return streams.generator(self.step, self.player, purpose)
+        return streams.for_round(step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self.match.streams.chance(self.step, self.player, purpose)

@@ -112,13 +112,13 @@ class Budget:
     tokens: int | None = None
     usd: float | None = None
 
-    def share(self, shard: Shard) -> Budget:
+    def for_shard(self, shard: Shard) -> Budget:
         """What one shard may spend: an equal part; all parts together are never more than the whole.
 
-        >>> Budget(calls=10, usd=2.0).share(Shard(1, 4))
+        >>> Budget(calls=10, usd=2.0).for_shard(Shard(1, 4))
         Budget(calls=3, tokens=None, usd=0.5)
         """
-        calls, tokens = (None if total is None else shard.part(total) for total in (self.calls, self.tokens))
+        calls, tokens = (None if total is None else shard.portion_of(total) for total in (self.calls, self.tokens))
         return Budget(calls, tokens, None if self.usd is None else self.usd / shard.of)
 
 
@@ -248,7 +248,7 @@ class Plan(ABC):
         return None
 
     @classmethod
-    def provide(cls, plan: Plan, runs: Path) -> None:  # noqa: ARG003
+    def load_answers_for(cls, plan: Plan, runs: Path) -> None:  # noqa: ARG003
         """Give another plan what runs of this kind hold for it, before it is played."""
         raise UsageError(f"{plan.file}: runs of kind {cls.kind} hold no answers")
 
@@ -277,7 +277,7 @@ class Plan(ABC):
         now = ", being played" if playing else ""
         return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
 
-    def adopt(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
+    def use_old_names(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
         """Go on in the names in which a journal was begun, where actions have been renamed since."""
 
     @property
@@ -319,7 +319,7 @@ class Plan(ABC):
     def unit(self, index: int) -> Unit:
         """One unit by its index."""
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every kind of question, with the configurations that answer each of them."""
         return ((unit, [seated.config for seated in unit.players]) for unit in self.units())
 

@@ -14,7 +14,7 @@ from ostrom.engine.batching.ledger import batches_in_words
 from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.runner import Runner
 from ostrom.ground.errors import OstromError
-from ostrom.ground.terminal import console, json_wanted, say, visible
+from ostrom.ground.terminal import console, escape_controls, json_wanted, print_stderr
 
 LONG_WAIT = 5.0
 """Seconds that a server may ask for without a word about it."""
@@ -73,10 +73,10 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             notice = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
             if tally.batches:
                 notice = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
-            say(f"\nstopping: {notice}")
+            print_stderr(f"\nstopping: {notice}")
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
-            say("left; the same command goes on and asks again what was under way")
+            print_stderr("left; the same command goes on and asks again what was under way")
             playing.cancel()
 
     if threading.current_thread() is not threading.main_thread():
@@ -174,12 +174,12 @@ async def _bar(runner: Runner) -> None:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=False) as progress:
-        task = progress.add_task(visible(runner.plan.name), total=tally.matches, text="starting")
+        task = progress.add_task(escape_controls(runner.plan.name), total=tally.matches, text="starting")
         try:
             while True:
                 await asyncio.sleep(0.2)
                 pace = pace or _Pace(tally, decisions_per_match(runner.plan))
-                text = visible(describe(tally, *pace.tick()))
+                text = escape_controls(describe(tally, *pace.tick()))
                 progress.update(task, completed=tally.done + tally.skipped, text=text)
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
@@ -203,8 +203,9 @@ async def _cell(runner: Runner) -> None:
     def shown(text: str) -> Any:
         done = tally.done + tally.skipped
         return HTML(
-            f"<b>{escape(visible(runner.plan.name))}</b> <progress max='{tally.matches}' value='{done}'></progress> "
-            f"{done}/{tally.matches} {_units(tally)} · {escape(visible(text))}"
+            f"<b>{escape(escape_controls(runner.plan.name))}</b> "
+            f"<progress max='{tally.matches}' value='{done}'></progress> "
+            f"{done}/{tally.matches} {_units(tally)} · {escape(escape_controls(text))}"
         )
 
     handle = display(shown("starting"), display_id=True)
@@ -227,7 +228,7 @@ async def _lines(runner: Runner, every: float) -> None:
         if tally.batches and now == last:
             continue  # a batch may take a day, and nothing is new
         last = now
-        say(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
+        print_stderr(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
 
 
 def _duration(seconds: float) -> str:

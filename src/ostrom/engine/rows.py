@@ -76,7 +76,7 @@ class Rows:
         return self.plan.people_tables(self)
 
     @cached_property
-    def ruled(self) -> bool:
+    def has_rule_games(self) -> bool:
         """Whether some game of the plan is one by a rule; only then the tables have ``RULE_COLUMNS``."""
         return any(not game.has_table for game in self.plan.games)
 
@@ -96,7 +96,7 @@ class Rows:
         else:  # asks for nothing else: a journal may hold a million answers
             begun = [match] if self.journal.has_begun(match) else []
         hidden = self.plan.hidden
-        for end in _merged(self.journal.ends(match), begun):
+        for end in _merged(self.journal.unit_records(match), begun):
             if end.unit >= len(self.plan):
                 raise RunError(f"{self.journal.path}: holds match {end.unit}, the study has only {len(self.plan)}")
             if end.state != "withdrawn" and end.unit not in hidden:  # withdrawn by the participant, or a test visit
@@ -180,7 +180,7 @@ class Rows:
                 **self._place(unit, player, seated),
                 "rounds_played": columns["rounds_played"],
                 "score": table.scores[player] if player < len(table.scores) else None,
-                **({"total": columns["total"]} if self.ruled else {}),
+                **({"total": columns["total"]} if self.has_rule_games else {}),
                 "expected_score": columns["expected_score"],
                 "cooperation": columns["cooperation"],
                 "complaints": columns["complaints"],
@@ -207,10 +207,10 @@ class Rows:
 
     def decision_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per decision of a match."""
-        table = self.complete(table)
+        table = self.with_answers(table)
         unit, rows = table.unit, table.rows
         head, names = self.decision_head(table), self.decision_columns
-        questions, answers, came = self.expanded(table)
+        questions, answers, came = self.decoded(table)
         cache: dict[tuple[int, int, int], Row] = {}  # a match says few things again and again
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
@@ -233,7 +233,7 @@ class Rows:
 
     def round_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player and round of a match that has ended."""
-        head, rows, weights = self.decision_head(table), *self.settled(table)
+        head, rows, weights = self.decision_head(table), *self.weighted_rounds(table)
         entries = self.settled_entries(table, rows)
         for meeting, number, at, code, weight in zip(
             rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
@@ -248,10 +248,10 @@ class Rows:
         """The columns of rounds behind the table, in order."""
         return list(dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *SETTLED_COLUMNS]))
 
-    def settled(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
+    def weighted_rounds(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
         """The rounds of a match, and what each weighs in the score of its player."""
         try:
-            rows = table.rows.settled()
+            rows = table.rows.round_rows()
         except RunError as error:
             raise RunError(f"{self.journal.path}: match {table.unit.index}: {error}") from None
         rules, weights = table.unit.mechanism, np.empty(len(rows.codes))
@@ -288,10 +288,10 @@ class Rows:
     def decision_columns(self) -> list[str]:
         """The columns of decisions behind the step and the round, in order."""
         agent = [*AGENT, *self._attributes]
-        ruled = RULE_COLUMNS if self.ruled else ()
+        ruled = RULE_COLUMNS if self.has_rule_games else ()
         return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
 
-    def complete(self, table: UnitTable) -> UnitTable:
+    def with_answers(self, table: UnitTable) -> UnitTable:
         """The table with its answers, read from the journal where they are too large to be kept with the rows."""
         if table.rows.said is not None:
             return table
@@ -303,7 +303,7 @@ class Rows:
                 f"{self.journal.path}: match {table.unit.index}: its rows do not fit its answers ({error!r})"
             ) from None
 
-    def expanded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
+    def decoded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
         """The three tables of a unit's rows as columns: what was asked of whom, what was answered, what came of it."""
         unit, rows = table.unit, table.rows
         agents = [self._agent(seated) for seated in unit.seated]
@@ -362,7 +362,7 @@ class Rows:
             answers = self.answers(unit)
             mechanism = unit.mechanism
             if unit.needs:
-                facts = [self.journal.ended(index) for index in unit.needs]
+                facts = [self.journal.outcome_of(index) for index in unit.needs]
                 if any(f is None or f[0] != "done" for f in facts):
                     return [], None, answers
                 mechanism = mechanism.with_preparations([f[3] for f in facts if f is not None])
@@ -401,7 +401,7 @@ class Rows:
         units = self.journal.sample(SAMPLED)
         left, checked = MOST_REPLAYED, 0
         for unit in units:
-            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.ends(unit) if end.rows)
+            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.unit_records(unit) if end.rows)
             if left < 0:
                 break
             self.verify(unit)
@@ -434,7 +434,7 @@ class Rows:
         return None
 
     def _compare(self, unit: Unit, outcome: Outcome | None) -> None:
-        ended = self.journal.ended(unit.index)
+        ended = self.journal.outcome_of(unit.index)
         if ended is None or ended[0] != "done" or ended[2] is None:
             return  # it is not at its end, or it is a beginning that was copied from another run
         if outcome is None:

@@ -130,7 +130,7 @@ class Runner:
     async def run(self) -> Result:
         """Play until the plan is done, the budget is spent or someone stops it."""
         with self.folder.open_journal(create=True) as journal:
-            self.plan.adopt(journal)
+            self.plan.use_old_names(journal)
             self._count_units(journal)
             if not self.options.batch:
                 refuse_batches(journal)
@@ -206,7 +206,7 @@ class Runner:
         """The units that need a generator each; those that can be played as arrays are, on the way."""
         ready: list[Unit] = []
         for unit in self._waiting():
-            if unit.index in self._begun or not self.options.arrays or not self._arrays.takes(unit):
+            if unit.index in self._begun or not self.options.arrays or not self._arrays.can_play(unit):
                 yield unit
                 continue
             ready.append(unit)
@@ -218,7 +218,7 @@ class Runner:
     def _play_arrays(self, units: list[Unit], journal: Journal) -> None:
         for played in self._arrays.play(units):
             index = played.unit.index
-            journal.moves(index, played.rounds, played.intended)
+            journal.record_array_play(index, played.rounds, played.intended)
             journal.finish(index, "done", None, played.rounds, played.scores)
             self.tally.done += 1
             self.tally.decisions += 2 * played.rounds
@@ -357,7 +357,7 @@ class Runner:
         await journal.flush()
         facts: list[Mapping[str, Any]] = []
         for seat, index in enumerate(unit.needs):
-            outcome = journal.ended(index)
+            outcome = journal.outcome_of(index)
             if outcome is None or outcome[0] != "done":
                 how = "has no outcome" if outcome is None else f"{outcome[0]}: {outcome[1]}"
                 raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
@@ -388,7 +388,7 @@ def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions
     tally.usd = float(spent["usd"])
     for counter, total in SPENT.items():
         setattr(tally, counter, int(spent[total]))
-    Spending(tally, plan.budget, options.rates, batch=bool(options.batch)).recall(journal)
+    Spending(tally, plan.budget, options.rates, batch=bool(options.batch)).recount_from_journal(journal)
 
 
 def models_of(unit: Unit) -> set[str]:

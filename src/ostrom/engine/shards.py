@@ -127,10 +127,10 @@ class Shard:
         """The name of the folder that the shard of a run is played into."""
         return f"{name}.{self.number}-of-{self.of}"
 
-    def part(self, total: int) -> int:
+    def portion_of(self, total: int) -> int:
         """The share of a number for this shard: shares are as equal as can be and add up to the number.
 
-        >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
+        >>> [Shard(number, 4).portion_of(10) for number in (1, 2, 3, 4)]
         [3, 3, 2, 2]
         """
         return total // self.of + (self.number <= total % self.of)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import digest, read_plain
+from ostrom.ground.files import content_hash, read_plain
 
 
 class SharedJournal:
@@ -38,7 +38,7 @@ def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] 
     for name, table in part["tables"].items():
         path = folder / f"{name}.parquet"
         try:
-            same = digest(read_plain(path)) == table["digest"]
+            same = content_hash(read_plain(path)) == table["digest"]
         except OSError as error:
             raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
         if not same:

@@ -35,9 +35,9 @@ from ostrom.engine.kept_rounds import (
     RoundRows,
     as_columns,
     from_columns,
+    int_array,
     rounds_to_keep,
     steps_of,
-    whole,
 )
 from ostrom.engine.plan import Unit
 from ostrom.games import games
@@ -98,7 +98,7 @@ class UnitRows:
     rounds_kept: KeptRounds | None = None
     """None: earlier versions kept nothing of the rounds, and a match that has not ended has none."""
 
-    def settled(self) -> RoundRows:
+    def round_rows(self) -> RoundRows:
         """What every player did and was paid in every round, from what is kept and from the acts."""
         stored = self.rounds_kept
         if stored is None:
@@ -116,8 +116,8 @@ class UnitRows:
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
         else:
-            numbers, entries, codes = whole(stored.numbers), stored.settled, whole(stored.codes or ())
-        meetings, tables = (whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
+            numbers, entries, codes = int_array(stored.numbers), stored.settled, int_array(stored.codes or ())
+        meetings, tables = (int_array(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
         players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
@@ -141,7 +141,7 @@ class UnitRows:
             repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
         )
 
-    def kept(self) -> bytes | None:
+    def to_bytes(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
         statements = None if self.said is None else as_columns(self.said)
         if statements is not None and len(statements) > ANSWER_BYTES + ANSWER_BYTES_EACH * len(self.steps):
@@ -328,8 +328,8 @@ class RowRecorder:
         )
         players = self._players(rounds if ended else (), zip(question_codes, answer_codes, strict=True))
         return UnitRows(
-            whole(steps), whole(numbers), questions, whole(question_codes), None if self._long else answers,
-            whole(answer_codes), *came, players,
+            int_array(steps), int_array(numbers), questions, int_array(question_codes), None if self._long else answers,
+            int_array(answer_codes), *came, players,
             rounds_to_keep(self.unit, rounds, questions, self._rows) if ended else None,
         )  # fmt: skip
 
@@ -349,7 +349,7 @@ class RowRecorder:
                 player, seat = questions[code][:2]
                 number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
-        return list(came), whole(numbers)
+        return list(came), int_array(numbers)
 
     def _moved(
         self, questions: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
@@ -366,7 +366,7 @@ class RowRecorder:
             paid, closes = last[number, player] == step, closing[number] == (step, player)
             facts = _round_facts(played.get((0, number, player))) if closes else None
             numbers.append(came.setdefault(_moved(game, seat, player, round_, move, paid=paid, facts=facts), len(came)))
-        return list(came), whole(numbers)
+        return list(came), int_array(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
         """What the table of matches says of each player beside its score."""

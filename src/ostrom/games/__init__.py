@@ -6,7 +6,7 @@ from typing import Any
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, RunError, StudyError
-from ostrom.ground.files import digest, read_plain, write_atomically
+from ostrom.ground.files import content_hash, read_plain, write_atomically
 from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
@@ -102,7 +102,7 @@ def game_files(stated: Any, file: str | None) -> dict[str, str]:
     if not (isinstance(stated, str) and is_game_file(stated)):
         return {}
     path = _beside(stated, file)
-    return {stated: digest(path.read_bytes())} if path.is_file() else {}
+    return {stated: content_hash(path.read_bytes())} if path.is_file() else {}
 
 
 def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -119,7 +119,7 @@ def check_game_files(known: Mapping[str, str], file: str) -> None:
             data: bytes | None = read_plain(path)
         else:
             data = path.read_bytes() if path.is_file() else None
-        if data is not None and digest(data) != of:
+        if data is not None and content_hash(data) != of:
             raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
 
 
@@ -128,7 +128,7 @@ def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
     for name, of in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
-        if not inside or not path.is_file() or digest(data := read_plain(path)) != of:
+        if not inside or not path.is_file() or content_hash(data := read_plain(path)) != of:
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target / name, data)

@@ -26,10 +26,10 @@ class Term:
     factor: float
     over: float = 1.0
 
-    def at(self, k: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+    def payoff(self, k: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
         """The payoff where ``k`` players choose the counted action.
 
-        >>> Term(1.0, 1.5, 3.0).at(2)
+        >>> Term(1.0, 1.5, 3.0).payoff(2)
         2.0
         """
         return self.constant + self.factor * k / self.over
@@ -56,7 +56,7 @@ class Formula:
         scale = max(1.0, float(np.abs(payoffs).max()))
         for action, term in enumerate(self.terms):
             at = (slice(None),) * seat + (action,)
-            if not np.allclose(term.at(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
+            if not np.allclose(term.payoff(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
                 return False
         return True
 

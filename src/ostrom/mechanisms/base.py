@@ -134,7 +134,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
             changed.rounds = rounds  # type: ignore[attr-defined]
         return changed
 
-    def brief(self) -> Mechanism:
+    def shortened(self) -> Mechanism:
         """These rules, shorter where that leaves every kind of question in them: societies take long to rehearse."""
         return self
 
@@ -282,7 +282,7 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
 AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
 
 
-def relay(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
+def drive(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
     """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
     due = next(play)
     while True:
@@ -375,9 +375,9 @@ class WrappedMechanism(DelegatingMechanism):
         """Delegates to the wrapped rules."""
         return self.rules.observer_view(view, seat)
 
-    def brief(self) -> Mechanism:
+    def shortened(self) -> Mechanism:
         """This wrapper around brief rules."""
-        return self.around(self.rules.brief())
+        return self.around(self.rules.shortened())
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """The decisions of the wrapped rules, which do not count added observers."""

@@ -39,10 +39,10 @@ class Translates(Protocol):
 
 
 @runtime_checkable
-class LosesPower(Protocol):
+class HasSham(Protocol):
     """A mechanism that can be played without its power."""
 
-    def powerless(self) -> Mechanism | None:
+    def as_sham(self) -> Mechanism | None:
         """These rules with the same words and steps and without their power; None where that has no meaning."""
 
 
@@ -51,12 +51,12 @@ def induced_game(rules: Mechanism, game: Game) -> Game | None:
     return rules.induced_game(game) if isinstance(rules, Induces) else None
 
 
-def powerless(rules: Mechanism) -> Mechanism | None:
+def sham_of(rules: Mechanism) -> Mechanism | None:
     """The rules without their power, and with all that is around them; None where that has no meaning."""
     if isinstance(rules, WrappedMechanism):
-        inside = powerless(rules.rules)
+        inside = sham_of(rules.rules)
         return None if inside is None else rules.around(inside)
-    return rules.powerless() if isinstance(rules, LosesPower) else None
+    return rules.as_sham() if isinstance(rules, HasSham) else None
 
 
 def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None = None) -> Mechanism:
@@ -75,7 +75,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
         if isinstance(rules, Recognised):
             return Recognised(OneShotControl(rules.rules, control))
         return OneShotControl(rules, control)
-    sham = powerless(rules)
+    sham = sham_of(rules)
     if sham is None:
         raise StudyError(
             f"mechanism {rules.name} cannot be played without its power",

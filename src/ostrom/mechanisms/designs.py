@@ -81,7 +81,7 @@ class Designed(Mechanism):
         """The game with the given design in force."""
         return self.induced(game, self.common_design())
 
-    def powerless(self) -> Designed:
+    def as_sham(self) -> Designed:
         """A copy of the mechanism whose designs, votes and signatures have no consequence."""
         sham = copy(self)
         sham.sham = True
@@ -134,7 +134,7 @@ class Designed(Mechanism):
         votes = [[label for label in labels if answer.value[label]] for answer in answers]
         approvals = [sum(label in vote for vote in votes) for label in labels]
         best = [seat for seat, count in enumerate(approvals) if count == max(approvals)]
-        winner = best[int(streams.about(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
+        winner = best[int(streams.for_round(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
         return {
             "proposals": proposals,
             "votes": votes,

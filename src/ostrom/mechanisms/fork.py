@@ -7,7 +7,7 @@ from typing import Any, cast
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import AskSteps, DelegatingMechanism, Mechanism, relay
+from ostrom.mechanisms.base import AskSteps, DelegatingMechanism, Mechanism, drive
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 
 
@@ -31,7 +31,7 @@ class Branched(DelegatingMechanism):
                 chance.now = streams
             return (yield due)
 
-        return relay(play, ask)
+        return drive(play, ask)
 
     def most_decisions(self, game: Game) -> int:
         """Delegates to the rules that were forked."""

@@ -55,7 +55,7 @@ class Missing:
         """The answers that are played: the default in place of those that are missing."""
         return [Answer(self.default, "missed") if a.reading == "missed" else a for a in answers]
 
-    def ends(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
+    def ending_facts(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
         """The facts of a match that ends here because of missed rounds; nothing where it goes on.
 
         ``late`` are the players who missed this round; ``times`` counts their missed rounds, this one included

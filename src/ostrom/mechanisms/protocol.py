@@ -82,7 +82,7 @@ class History(Sequence[Round]):
             return self._rounds[index]
         raise IndexError("round out of range")
 
-    def listed(self) -> list[Round]:
+    def played_rounds(self) -> list[Round]:
         """The rounds that were played, as a list to read at once and not to keep: void ones are left out.
 
         It is a copy only if the match has gone on or has void rounds.

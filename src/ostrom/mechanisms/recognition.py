@@ -9,7 +9,7 @@ from dataclasses import replace
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 RECOGNISE = "recognise"
@@ -37,7 +37,7 @@ class Recognised(WrappedMechanism):
             last.update((one.player, one) for one in due if one.player < members)
             return (yield due)
 
-        outcome = yield from relay(self.rules.play(game, streams), ask)
+        outcome = yield from drive(self.rules.play(game, streams), ask)
         yield [
             replace(one, kind=RECOGNISE, view=self._after(game, one.view, outcome), form=FORM)
             for _, one in sorted(last.items())

@@ -275,7 +275,7 @@ def _other(options: Options, value: Any) -> Any:
     return options[(options.index(value) + 1) % len(options)]
 
 
-def settled(game: Game, number: int, values: Sequence[Any], missed: tuple[int, ...] = ()) -> Round:
+def simultaneous_round(game: Game, number: int, values: Sequence[Any], missed: tuple[int, ...] = ()) -> Round:
     """The round in which the seats did this at the same time, where that settles it (``pays_by_profile``)."""
     stages = game.begin(Now(number))
     due = next(stages)
@@ -311,7 +311,7 @@ def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> Histo
 
 def drawn_round(game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()) -> Round:
     """A round in which every option of every turn is as likely as every other."""
-    draw = streams.about(number, whose, "sham")
+    draw = streams.for_round(number, whose, "sham")
     stages = game.begin(Now(number, chance=lambda seat, purpose: float(draw.random())))  # noqa: ARG005
     moves: list[dict[str, Any]] = []
     due = next(stages)

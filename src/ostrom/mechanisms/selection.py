@@ -145,7 +145,7 @@ class Imitation:
     names: Literal["imitated", "first"] = "imitated"
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
+    def from_options(cls, given: Mapping[str, Any] | str | None) -> Self | None:
         """Read the options from a study: the name of a rule, or a mapping; None gives None."""
         stated = given if isinstance(given, str) else given or {}
         return None if given is None else options_of(cls, stated, "imitation", first="rule")
@@ -154,7 +154,7 @@ class Imitation:
         """Draw members after a round, each of which may take over the way of another member."""
         if number % self.every:
             return
-        rng = life.streams.about(number, 0, "imitation")
+        rng = life.streams.for_round(number, 0, "imitation")
         chosen = sorted(int(p) for p in rng.permutation(life.count)[: self.members])
         before, last = list(life.ways), life.past[-1]
         for player in chosen:

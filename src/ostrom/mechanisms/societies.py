@@ -22,7 +22,7 @@ from ostrom.mechanisms.base import Mechanism, closed_object, match_score, profil
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.rounds import settled
+from ostrom.mechanisms.rounds import simultaneous_round
 from ostrom.mechanisms.statements import StatementForm, check_stating, statement_count, statements, times_of
 
 FEW_ROUNDS = 4
@@ -54,7 +54,7 @@ def record_of(
             at_table[move["seat"]]["value"] = move["value"]
         line: dict[str, Any] = {"round": played.number, "players": at_table}
         if played.missed:
-            line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
+            line["missed"] = [display_name(played.players[seat], names, reader) for seat in played.missed]
         if depth > 1 and index > oldest:
             line["opponents"] = [
                 record_of(other, past[:index], oldest, depth - 1, names, reader)
@@ -62,7 +62,7 @@ def record_of(
                 if other != player
             ]
         matches.append(line)
-    return {"name": called(player, names, reader), "seat": _seat(player, past), "matches": matches}
+    return {"name": display_name(player, names, reader), "seat": _seat(player, past), "matches": matches}
 
 
 class LazyFacts(Mapping[str, Any]):
@@ -88,7 +88,7 @@ class LazyFacts(Mapping[str, Any]):
         return key in self._facts or key in self._computed
 
 
-def called(player: int, names: Sequence[str], reader: int) -> str:
+def display_name(player: int, names: Sequence[str], reader: int) -> str:
     """The pseudonym of a player; the reader is "You"."""
     return "You" if player == reader else names[player]
 
@@ -176,7 +176,7 @@ class SocietyRules(Mechanism):
     between_every: int = 1
     """Something may be asked between rounds, after every so many of them."""
 
-    def brief(self) -> Self:
+    def shortened(self) -> Self:
         """So many rounds that records are full and that something was asked between them."""
         return self.with_rounds(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
@@ -233,7 +233,7 @@ class SocietyRules(Mechanism):
             ]
             self._remember(life, played)
             late = [p for p in players if answer_of[p].reading == "missed"] if missing is not None else []
-            if missing is not None and (ended := missing.ends(times, late)):
+            if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
             if number < self.rounds:
                 yield from self.between(life, number)
@@ -282,13 +282,13 @@ class SocietyRules(Mechanism):
                 profile = profile_of(game, at_table)
                 rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
             else:
-                played = settled(game, number, [answer.value for answer in at_table], late)
+                played = simultaneous_round(game, number, [answer.value for answer in at_table], late)
                 rounds.append(replace(played, players=table))
         return rounds
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """A round as a member sees it in its memory: its co-players by the names that they have."""
-        names = [called(who, life.names, player) for who in played.players]
+        names = [display_name(who, life.names, player) for who in played.players]
         return Round(
             played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
         )
@@ -319,7 +319,7 @@ def pseudonyms(players: int, streams: Streams) -> tuple[str, ...]:
     >>> sorted(pseudonyms(3, Streams(0, 0)))
     ['Player 1', 'Player 2', 'Player 3']
     """
-    return tuple(f"Player {int(i) + 1}" for i in streams.about(0, 0, "pseudonyms").permutation(players))
+    return tuple(f"Player {int(i) + 1}" for i in streams.for_round(0, 0, "pseudonyms").permutation(players))
 
 
 NOBODY = "nobody"
@@ -338,20 +338,20 @@ class Rewiring:
     offers: Count = 3
     seen: Count = 12
 
-    def asked(self, count: int) -> int:
+    def members_per_step(self, count: int) -> int:
         """How many members are asked at a time."""
         return max(1, round(self.share * count))
 
     def most_decisions(self, count: int, rounds: int) -> int:
         """Everybody who is asked may propose, and every proposal may be somebody else's to accept."""
-        return 2 * self.asked(count) * ((rounds - 1) // self.every)
+        return 2 * self.members_per_step(count) * ((rounds - 1) // self.every)
 
     def steps(self, life: SocietyState, number: int, name: str, told: Mapping[str, Any]) -> Steps:
         """Ask for cuts and proposals, then for acceptances; then change the links."""
         if number % self.every:
             return
-        rng = life.streams.about(number, 0, "rewiring")
-        choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.asked(life.count)])
+        rng = life.streams.for_round(number, 0, "rewiring")
+        choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.members_per_step(life.count)])
         near, far = {}, {}
         for player in choosers:
             around = sorted(life.links[player])
@@ -395,7 +395,7 @@ class Rewiring:
         oldest = max(0, len(life.past) - window)
         people = [
             {
-                "name": called(who, life.names, player),
+                "name": display_name(who, life.names, player),
                 "linked": who in near,
                 "record": record_of(who, life.past, oldest, 1, life.names, player),
             }

@@ -18,8 +18,8 @@ from ostrom.games.steps import steps_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
-from ostrom.ground.words import listed
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
+from ostrom.ground.words import join_words
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 from ostrom.mechanisms.rounds import form_of
 
@@ -54,7 +54,7 @@ def check_stating(mechanism: str, game: Game) -> None:
     if not has_tables(game):
         raise GameError(
             f"mechanism {mechanism}: strategies are stated for two seats with two actions, game {game.name} has "
-            f"{listed(len(names) for names in game.actions)} actions (state_as: words holds any game)"
+            f"{join_words(len(names) for names in game.actions)} actions (state_as: words holds any game)"
         )
 
 
@@ -146,7 +146,7 @@ class Stated(WrappedMechanism):
             reached = max(reached, number)
             return (yield due)
 
-        outcome = yield from relay(self.rules.play(game, streams), ask)
+        outcome = yield from drive(self.rules.play(game, streams), ask)
         if "after" in self.state:
             rounds = outcome.played
             past = History(rounds, gaps=any(played.void for played in rounds))
@@ -217,7 +217,7 @@ class Predicted(WrappedMechanism):
                 yield from self._predictions(game, due)
             return (yield due)
 
-        return relay(self.rules.play(game, streams), ask)
+        return drive(self.rules.play(game, streams), ask)
 
     def _predictions(self, game: Game, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
         """One target at a time, asked of all who predict at once."""

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, ParameterError, brief
+from ostrom.ground.errors import GameError, ParameterError, short_repr
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, seat_key, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, seat_key, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -65,12 +65,12 @@ def channels_of(value: Any) -> dict[str, Channel]:
     """
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_CHANNELS:
         raise ParameterError(
-            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {brief(value)}"
+            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {short_repr(value)}"
         )
     channels = {}
     for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
-            raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {brief(name)})")
+            raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {short_repr(name)})")
         options = channel if isinstance(channel, Mapping) else {"members": channel}
         channels[name] = options_of(Channel, options, f"talk.channels.{name}")
     return channels
@@ -244,7 +244,7 @@ class Talking(WrappedMechanism):
                 yield from floor.talk(due)
             return (yield [replace(d, view=floor.heard(d.player, d.view)) for d in due])
 
-        return relay(self.rules.play(game, streams), ask)
+        return drive(self.rules.play(game, streams), ask)
 
     def talks(self, game: Game) -> int:
         """The most talks in a match."""

@@ -149,7 +149,7 @@ class BatchEndpoint(ABC):
             raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
         return document
 
-    async def listed(self, path: str) -> tuple[list[dict[str, Any]], str | None]:
+    async def list_page(self, path: str) -> tuple[list[dict[str, Any]], str | None]:
         """One page of a listing, and the last identifier on it where there are more."""
         document = await self.json("GET", path)
         data = document.get("data")
@@ -172,7 +172,7 @@ class BatchEndpoint(ABC):
         One that cannot be read is left out: a batch of somebody else's making may be of another shape.
         """
         since = "" if after is None else f"&{self.after}={quote(after, safe='')}"
-        data, last = await self.listed(f"{self.root}?limit={count}{since}")
+        data, last = await self.list_page(f"{self.root}?limit={count}{since}")
         batches = []
         for entry in data:
             with suppress(MalformedReply):

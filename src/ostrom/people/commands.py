@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from ostrom.cli.ending import spending_text, spent_data
 from ostrom.cli.options import BUDGET, PlayOptions, Presets, Runs, Sets, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
@@ -233,11 +233,11 @@ def serve(
     setup = resolve(study, preset=preset, changes=set_ or (), options=options)
 
     async def run(people: Host, folder: Folder) -> None:
-        await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
+        await serve_people(people, folder, where, folder_of(study), print_stderr, joins_a_minute)
 
     with listening(host, port, admin_port, public) as where:
         host_plan(setup.plan, run, name=check_name(name or setup.plan.name), runs=runs, options=options, test=test)
-    say(f"stopped; the same command goes on. run: {runs / (name or setup.plan.name)}")
+    print_stderr(f"stopped; the same command goes on. run: {runs / (name or setup.plan.name)}")
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key", "allow_command")

@@ -22,7 +22,7 @@ from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
-from ostrom.people.live_visit import Inbox, LiveVisit, Lobby, Open, choose_cell, result_of
+from ostrom.people.live_visit import Inbox, LiveVisit, Lobby, PendingQuestion, choose_cell, result_of
 from ostrom.people.payment import due, owed
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
@@ -90,7 +90,7 @@ class Host:
         live = self.live_visits.get(unit.index // self.plan.stride)
         if live is not None and error is None:
             await self.journal.flush()  # what a visit came to is read from there
-            ending = self.journal.ended(unit.index) or ("", None, None, {})
+            ending = self.journal.outcome_of(unit.index) or ("", None, None, {})
             self._close(live, str(ending[3].get("end", "done")), ending[3])
 
     # -- beginning and end ---------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Host:
                 raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
             live.cell = None if booking is None else booking.cell
             if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
-                facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
+                facts = (journal.outcome_of(visit * self.plan.stride) or ("", None, None, {}))[3]
                 withdrawn = states[visit * self.plan.stride] == "withdrawn"
                 self._close(live, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
             else:
@@ -127,7 +127,7 @@ class Host:
                 self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
         for index, table in self.plan.book.tables.items():
             key = self.plan.people_of(table.cell).order[table.match]
-            for player in self.plan.persons(table.cell, key):
+            for player in self.plan.human_players(table.cell, key):
                 if player not in table.people and player not in table.stand_ins:
                     self.lobby.torn.setdefault((table.cell, table.match), []).append((index, player))
         await self.register.flush()
@@ -161,19 +161,19 @@ class Host:
         """Take a visit and its matches out of all tables."""
         facts = {"end": "withdrawn", "points": live.points, "earned": live.earned}
         for index in self.plan.units_of(live.visit):
-            if (self.journal.ended(index) or ("",))[0] != "withdrawn":
+            if (self.journal.outcome_of(index) or ("",))[0] != "withdrawn":
                 self.journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
 
     # -- arriving ------------------------------------------------------------------------------------
 
-    def known_as(self, source: str, external: str) -> LiveVisit | None:
+    def returning_visit(self, source: str, external: str) -> LiveVisit | None:
         """The visit of somebody who was here before."""
         who = self.known.get((source, external))
         return None if who is None else self.live_visits.get(who.visit)
 
     async def join(self, source: str, external: str, session: str, language: str, *, test: bool = False) -> LiveVisit:
         """Begin a visit; whoever joins twice has one visit."""
-        if (before := self.known_as(source, external)) is not None:
+        if (before := self.returning_visit(source, external)) is not None:
             await self.register.flush()
             return before
         visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
@@ -199,7 +199,7 @@ class Host:
 
     # -- steps of a visit -----------------------------------------------------------------------------
 
-    async def lead(self, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer_visit_decision(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer a decision of a visit: the host's own, or the person's."""
         live = self.live_visits[context.unit // self.plan.stride]
         if live.leaving is not None and decision.kind != "arrive":
@@ -212,12 +212,12 @@ class Host:
             live.factor = None if chosen == "none" else float(chosen)
         if decision.kind in HOSTED:
             value = await getattr(self, f"_{decision.kind}")(live, decision, context)
-            self.plan.book.learn(live.visit, value)
+            self.plan.book.record(live.visit, value)
             return Answer(value, "assigned")
         first = self.people.visit[0].kind
         if decision.kind == first and decision.view.facts["number"] == 0 and not live.test and self.full():
             return Answer({"end": "full"}, "assigned")
-        entry = Open(context.unit, context.step, context.player, decision, interrupted=live.resumed)
+        entry = PendingQuestion(context.unit, context.step, context.player, decision, interrupted=live.resumed)
         if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
             orders = {
                 name: [int(i) for i in context.draw(f"order:{name}").permutation(len(question.options))]
@@ -253,7 +253,7 @@ class Host:
         lobby = self.people.lobby
         live.changed()
         seating = await self.lobby.seat(
-            live.cell, match, self.plan.match_index(live.visit, match), self.plan.persons(live.cell, key),
+            live.cell, match, self.plan.match_index(live.visit, match), self.plan.human_players(live.cell, key),
             lobby.wait, lobby.stand_in,
         )  # fmt: skip
         if live.leaving is not None:
@@ -292,7 +292,7 @@ class Host:
 
     def _start_when_complete(self, table: int, player: int) -> bool:
         """Start a match as soon as all its people sit at the table; one that is over is not played again."""
-        if self.journal.ended(table) is not None:
+        if self.journal.outcome_of(table) is not None:
             self._over[table].set_result(None)
             return True
         self._gathered.setdefault(table, set()).add(player)
@@ -306,7 +306,7 @@ class Host:
 
     def _has_begun(self, table: int) -> bool:
         at = self.plan.book.tables[table]
-        persons = self.plan.persons(at.cell, self.plan.people_of(at.cell).order[at.match])
+        persons = self.plan.human_players(at.cell, self.plan.people_of(at.cell).order[at.match])
         return self._gathered[table] >= {p for p in persons if p not in at.stand_ins}
 
     # -- who is where --------------------------------------------------------------------------------
@@ -315,13 +315,13 @@ class Host:
         """Whose visit a unit is, or who sits where in a match or makes a preparation."""
         visit, rest = divmod(unit, self.plan.stride)
         if rest:
-            table, place = self.plan.place_of(unit, player)
+            table, place = self.plan.seat_of(unit, player)
             visit = self.plan.book.tables[table].people[place]
         return self.live_visits[visit]
 
-    def people_at(self, entry: Open) -> int:
+    def people_at(self, entry: PendingQuestion) -> int:
         """How many people sit at the table of a decision."""
-        return len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people)
+        return len(self.plan.book.tables[self.plan.seat_of(entry.unit, entry.player)[0]].people)
 
     def stand_in(self, unit: int) -> AgentConfig | None:
         """The agent that takes the seat of somebody who left, if the study declares one."""
@@ -340,7 +340,7 @@ class Host:
         """The agent of a person."""
         return SeatedPerson(self, config, renderer, others, agent)
 
-    async def ask_in_match(self, live: LiveVisit, entry: Open, context: DecisionContext) -> Answer:
+    async def ask_in_match(self, live: LiveVisit, entry: PendingQuestion, context: DecisionContext) -> Answer:
         """Ask a person for a decision of a match, within its time and not before it may be shown."""
         rules, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
         past = len(entry.decision.view.history)
@@ -365,32 +365,34 @@ class Host:
 
     # -- what a page needs ---------------------------------------------------------------------------
 
-    def now_at(self, live: LiveVisit) -> Open | None:
+    def now_at(self, live: LiveVisit) -> PendingQuestion | None:
         """The decision that waits for somebody and may be shown; None: there is nothing to do yet."""
         if live.end is not None or live.leaving is not None:
             return None
         if live.table is None or live.player is None:
-            entry = self.inbox.at(live.visit * self.plan.stride, 0)
+            entry = self.inbox.question_for(live.visit * self.plan.stride, 0)
         else:
-            entry = self.inbox.at(live.table, live.player) or self.inbox.at(live.table + 1 + live.player, 0)
+            entry = self.inbox.question_for(live.table, live.player) or self.inbox.question_for(
+                live.table + 1 + live.player, 0
+            )
         return entry if entry is not None and entry.due <= asyncio.get_running_loop().time() else None
 
-    def shown(self, entry: Open) -> None:
+    def shown(self, entry: PendingQuestion) -> None:
         """Start the clock of a decision that is being sent to the person."""
         self.inbox.show(entry, asyncio.get_running_loop().time(), self._missed)
 
-    def may_extend(self, entry: Open) -> bool:
+    def may_extend(self, entry: PendingQuestion) -> bool:
         """Whether somebody may ask for more time: not where other people wait for the answer."""
         return self.people_at(entry) == 1 and entry.deadline is not None and entry.extended < MOST_EXTENSIONS
 
-    def extend(self, entry: Open) -> bool:
+    def extend(self, entry: PendingQuestion) -> bool:
         """Give somebody the time for a decision once more."""
         return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
 
-    def _missed(self, entry: Open) -> Answer:
+    def _missed(self, entry: PendingQuestion) -> Answer:
         return Answer(None, "missed", facts=self._timing_facts(self.visit_at(entry.unit, entry.player), entry))
 
-    def _timing_facts(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
+    def _timing_facts(self, live: LiveVisit, entry: PendingQuestion) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
         seen_at = None if entry.shown is None else live.offset(entry.shown)
         facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
@@ -399,7 +401,12 @@ class Host:
         return {**facts, "interrupted": True} if entry.interrupted else facts
 
     async def settle(
-        self, live: LiveVisit, entry: Open, value: Any, personal: Sequence[tuple[str, str]] = (), **facts: Any
+        self,
+        live: LiveVisit,
+        entry: PendingQuestion,
+        value: Any,
+        personal: Sequence[tuple[str, str]] = (),
+        **facts: Any,
     ) -> bool:
         """Take an answer; True once it is on the disk, False where the question was settled before."""
         if entry.answer.done() or self.now_at(live) is not entry:
@@ -433,13 +440,13 @@ class Host:
         for match in range(len(self.people.order)):
             self.lobby.leave(self.plan.match_index(live.visit, match))
         if entry is None and live.table is not None and live.player is not None:
-            entry = self.inbox.at(live.table, live.player)  # one that may not be shown yet
+            entry = self.inbox.question_for(live.table, live.player)  # one that may not be shown yet
         if entry is not None and self.inbox.settle(entry, Answer({"end": how}, "assigned")):
             await entry.taken.wait()
             await self.journal.flush()
         live.changed()
 
-    async def sweep(self) -> None:
+    async def end_expired_visits(self) -> None:
         """End the visits of people who have been gone for too long, and see to requests of other commands."""
         now = asyncio.get_running_loop().time()
         for live in list(self.live_visits.values()):
@@ -509,7 +516,7 @@ class SeatedPerson:
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask the person or, after the person has left, the agent that takes the seat."""
         if decision.view.mechanism == "visit":
-            return await self.host.lead(decision, context)
+            return await self.host.answer_visit_decision(decision, context)
         if self._stand_in is None:
             live = self.host.visit_at(context.unit, context.player)
             if live.leaving is None and live.end is None:
@@ -531,11 +538,11 @@ class SeatedPerson:
             raise SkipMatch(f"player {context.player + 1} left: {live.leaving or live.end}")
         self._stand_in = self._agent(config)
 
-    def _entry(self, decision: Decision, context: DecisionContext) -> Open:
+    def _entry(self, decision: Decision, context: DecisionContext) -> PendingQuestion:
         memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
         prompt = self.renderer.prompt(decision, memory_view, context.draw("order"), self.config.facts)
         fields = self.renderer.fields(decision) if decision.kind in ("state", "code", "recognise") else ""
-        return Open(
+        return PendingQuestion(
             context.unit, context.step, context.player, decision, prompt, fields, memory_view,
             self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},
         )  # fmt: skip

@@ -106,7 +106,7 @@ GRACE = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class Open:
+class PendingQuestion:
     """A decision that waits for one person."""
 
     unit: int
@@ -150,17 +150,17 @@ class Inbox:
     """All decisions that wait for people, by unit and player: a player has one at a time."""
 
     def __init__(self, changed: Callable[[int, int], None]) -> None:
-        self._open: dict[tuple[int, int], Open] = {}
+        self._open: dict[tuple[int, int], PendingQuestion] = {}
         self._changed = changed
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def at(self, unit: int, player: int) -> Open | None:
+    def question_for(self, unit: int, player: int) -> PendingQuestion | None:
         """What waits for a player."""
         return self._open.get((unit, player))
 
-    async def ask(self, entry: Open) -> Answer:
+    async def ask(self, entry: PendingQuestion) -> Answer:
         """Put a decision into the inbox and wait for its answer."""
         loop = asyncio.get_running_loop()
         key = (entry.unit, entry.player)
@@ -180,7 +180,7 @@ class Inbox:
         entry.taken.set()
         return answer
 
-    def show(self, entry: Open, now: float, missed: Callable[[Open], Answer]) -> None:
+    def show(self, entry: PendingQuestion, now: float, missed: Callable[[PendingQuestion], Answer]) -> None:
         """The decision is on its way to the person: its clock starts, once."""
         if entry.shown is not None:
             return
@@ -189,7 +189,7 @@ class Inbox:
             entry.deadline = now + entry.limit
             entry.timer = asyncio.get_running_loop().call_later(entry.limit + GRACE, self._expire, entry, missed)
 
-    def extend(self, entry: Open, missed: Callable[[Open], Answer]) -> bool:
+    def extend(self, entry: PendingQuestion, missed: Callable[[PendingQuestion], Answer]) -> bool:
         """Start the clock of a decision anew; False where it is over."""
         if entry.deadline is None or entry.limit is None or entry.answer.done():
             return False
@@ -201,10 +201,10 @@ class Inbox:
         entry.timer = loop.call_later(entry.limit + GRACE, self._expire, entry, missed)
         return True
 
-    def _expire(self, entry: Open, missed: Callable[[Open], Answer]) -> None:
+    def _expire(self, entry: PendingQuestion, missed: Callable[[PendingQuestion], Answer]) -> None:
         self.settle(entry, missed(entry))
 
-    def settle(self, entry: Open, answer: Answer) -> bool:
+    def settle(self, entry: PendingQuestion, answer: Answer) -> bool:
         """Answer a decision; False where it has been answered already."""
         if entry.answer.done() or self._open.get((entry.unit, entry.player)) is not entry:
             return False
@@ -238,7 +238,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
     answers = journal.answers(unit.index)
     mechanism = unit.mechanism
     if unit.needs:
-        facts = [journal.ended(index) for index in unit.needs]
+        facts = [journal.outcome_of(index) for index in unit.needs]
         if any(ending is None or ending[0] != "done" for ending in facts):
             return MatchResult(0.0, 0, "failed", player)
         mechanism = mechanism.with_preparations([ending[3] for ending in facts if ending is not None])
@@ -250,7 +250,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
             if who == player:
                 points += played.payoffs[seat]
     missed = sum(a.reading == "missed" for (_, who, _), (a, *_) in answers.items() if who == player)
-    state = journal.ended(unit.index)
+    state = journal.outcome_of(unit.index)
     how = "done"
     if outcome is None:
         how = "failed" if state is None or state[0] == "failed" else "broken_off"

@@ -13,13 +13,13 @@ from ostrom.games.amounts import IDLE
 from ostrom.mechanisms.base import seat_key
 from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.recognition import RECOGNISE
-from ostrom.people.claims import fill
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.markdown import render
 from ostrom.people.payment import completion_link, due
 from ostrom.people.pictures import address_of, path_of
+from ostrom.people.text_checks import fill
 from ostrom.people.text_files import localised
 from ostrom.people.words import PageWords, words
 
@@ -103,7 +103,7 @@ class Pages:
         path = path_of(text, name)
         return address_of(path, self.people.pictures.get(path, ""))
 
-    def _step(self, live: LiveVisit, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _step(self, live: LiveVisit, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         decision = entry.decision
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
@@ -129,7 +129,7 @@ class Pages:
         more = {"notice": w.again} if facts.get("again") else {}
         return {"kind": "text", "title": self.host.title, "own_title": own, "body": body, "buttons": buttons, **more}
 
-    def _accommodation(self, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _accommodation(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
         assert isinstance(form, Choice)
         names = {"none": w.accommodation_none, "1": w.accommodation_one}
@@ -137,7 +137,7 @@ class Pages:
         body = render(w.accommodation_text.format(seconds=f"{self.people.time.decision or 0:g}"))
         return {"kind": "text", "title": w.accommodation, "own_title": False, "body": body, "buttons": buttons}
 
-    def _match(self, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _match(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         decision, prompt = entry.decision, entry.prompt
         assert prompt is not None
         view = decision.view
@@ -157,7 +157,7 @@ class Pages:
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
             "payoffs": _payoffs(entry) if two and view.game.has_table else None,
-            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
+            "words": _MARKED.sub("", prompt.full_text.replace(prompt.instruction, entry.fields)).strip(),
             "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
@@ -193,12 +193,12 @@ class Pages:
         }  # fmt: skip
 
 
-def _seats(entry: Open) -> list[int]:
+def _seats(entry: PendingQuestion) -> list[int]:
     view = entry.decision.view
     return [view.seat, *(s for s in range(view.game.seats) if s != view.seat)]
 
 
-def _payoffs(entry: Open) -> dict[str, Any]:
+def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
     """The points of a game for two, from the reader's own side."""
     view, labels = entry.decision.view, entry.labels
     own, other = view.seat, 1 - view.seat
@@ -218,14 +218,14 @@ def _last(history: list[dict[str, Any]], w: PageWords) -> str:
     return w.last_round.format(own=own, other=other) if history and not {w.missed, NOTHING} & {own, other} else ""
 
 
-def _player(entry: Open, seat: int, w: PageWords) -> str:
+def _player(entry: PendingQuestion, seat: int, w: PageWords) -> str:
     view = entry.decision.view
     if seat == view.seat:
         return w.you
     return w.other if view.game.seats == 2 else w.player.format(number=seat + 1)
 
 
-def _names(entry: Open, w: PageWords) -> dict[str, str]:
+def _names(entry: PendingQuestion, w: PageWords) -> dict[str, str]:
     """The words of a record's keys and values: those of the language, and the players as pages call them."""
     form, view = entry.decision.form, entry.decision.view
     names = {key.removeprefix("field_"): word for key, word in w.items() if key.startswith("field_")}
@@ -237,7 +237,7 @@ def _names(entry: Open, w: PageWords) -> dict[str, str]:
     return names
 
 
-def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
+def _negotiated(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
     """What was said and offered in a negotiation, and what became of it."""
     lines = []
     for event in entry.decision.view.facts.get("log") or ():
@@ -253,7 +253,7 @@ def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
     return lines
 
 
-def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
+def _terms(entry: PendingQuestion, offer: Mapping[str, Any], w: PageWords) -> str:
     """An offer in one line: what players are bound to, and who pays whom."""
     bound = [
         f"{_player(entry, one['seat'], w)}: "
@@ -268,7 +268,7 @@ def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
     return "; ".join(bound + paid)
 
 
-def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
+def _messages(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
     """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
     facts, own = entry.decision.view.facts, entry.decision.view.seat
     texts = facts.get("messages") or ()
@@ -289,7 +289,7 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
     return " → ".join(named), str(message["text"]).strip() or "–"
 
 
-def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
+def _line(entry: PendingQuestion, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
         missed = getattr(played, "missed", ())

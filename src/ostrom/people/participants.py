@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
 from ostrom.people.host import Host
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.pages import NAMES, Pages, draw
 from ostrom.people.sources import LinkReader
 from ostrom.people.words import words
@@ -104,7 +104,7 @@ class Participants:
         params = self.reader.parameters(request.query_params)
         if live is not None:
             invited = self.reader.invited(dict(params)) if params else None
-            other = None if invited is None else self.host.known_as(self.reader.source.name, invited.external)
+            other = None if invited is None else self.host.returning_visit(self.reader.source.name, invited.external)
             if invited is None or other is live:
                 await self._wait_until_resumed(live)
                 return self._draw(request, live) if not params else RedirectResponse("/", 303)
@@ -135,7 +135,7 @@ class Participants:
         if invited is None:
             raise Refused(400, words(language).wrong_invitation)
         source = self.reader.source.name
-        before = self.host.known_as(source, invited.external)
+        before = self.host.returning_visit(source, invited.external)
         if before is not None:
             who = self.host.known[source, invited.external]
             # Whoever knows somebody's id could act for them: without the cookie only the same session comes back.
@@ -181,7 +181,7 @@ class Participants:
                 return
             await live.news(version, left)
 
-    def _read(self, entry: Open, form: dict[str, str]) -> Read | Invalid:
+    def _read(self, entry: PendingQuestion, form: dict[str, str]) -> Read | Invalid:
         decision = entry.decision
         if entry.prompt is not None:
             return read_decision(decision.form, entry.prompt.labels, form)

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 from ostrom.people.schema import Pay
 
 PENNY = Decimal("0.01")
@@ -97,7 +97,7 @@ def read_payments(folder: Path) -> dict[str, Payment]:
 
 def add_payments(folder: Path, payments: Iterable[Payment]) -> None:
     """Append payments; they are on the disk when this returns."""
-    path = plain(folder / FILE)
+    path = require_regular_file(folder / FILE)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(astuple(payment) for payment in payments)
     try:

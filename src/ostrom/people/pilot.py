@@ -29,7 +29,7 @@ from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import Host, SeatedPerson
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import FILE, Register
@@ -62,7 +62,7 @@ def host_plan(
         mark = identity(folder.manifest())
         if folder.journal.exists():
             with folder.open_journal() as journal:
-                plan.learn(journal)
+                plan.read_assignments(journal)
             if plan.book.visits and not (folder.path / FILE).exists():
                 raise RunError(
                     f"{folder.path / FILE}: is missing, and {len(plan.book.visits)} people have come: without it "
@@ -139,7 +139,7 @@ class PilotHost(Host):
     participants: dict[int, SimulatedParticipant]
     """By visit."""
 
-    def missed(self, entry: Open) -> None:
+    def missed(self, entry: PendingQuestion) -> None:
         """Let the time for a decision run out."""
         self.inbox.settle(entry, self._missed(entry))
 
@@ -229,11 +229,11 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
             await live.news(live.version, PATIENCE)
         elif not await host.gone(live):
             host.shown(entry)
-            value, personal = answer_to(host, entry, who.chance.at(entry.step, 0, "page"))
+            value, personal = answer_to(host, entry, who.chance.generator(entry.step, 0, "page"))
             await host.settle(live, entry, value, personal)
 
 
-async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> Open | None:
+async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> PendingQuestion | None:
     """The next open question of a visit, once there is one; None when the visit is over."""
     while not over():
         since = live.version
@@ -243,7 +243,7 @@ async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> O
     return None
 
 
-def answer_to(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
+def answer_to(host: Host, entry: PendingQuestion, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
     """An answer to a page of a visit, and the parts of it that are personal."""
     form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
     if sheet is not None:

@@ -22,16 +22,16 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
-from ostrom.people.claims import KINDS, Values, contradictions, fill, places, shared
 from ostrom.people.pictures import find_pictures
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
+from ostrom.people.text_checks import KINDS, Values, contradictions, fill, places, shared
 from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
 from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, spelled_out, unit_key
+from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, type_spec, unit_key
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile
@@ -65,7 +65,7 @@ class PeoplePlan(StudyPlan):
     def read(cls, source: PlanSource) -> Self:
         """The plan of a run, with everybody who came."""
         plan = super().read(source)
-        plan.learn(source.journal)
+        plan.read_assignments(source.journal)
         return plan
 
     @classmethod
@@ -137,9 +137,7 @@ class PeoplePlan(StudyPlan):
             return super()._cell_of(data, labels, traits)
         spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
         cell = super()._cell_of({**data, "types": types}, labels, traits)
-        agents = {
-            name: self._agent(canonical(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
-        }
+        agents = {name: self._agent(canonical(on_top(data["agent"], type_spec(spec)))) for name, spec in spare.items()}
         return replace(cell, types={**cell.types, **agents})
 
     def _check_people(self) -> None:
@@ -194,7 +192,7 @@ class PeoplePlan(StudyPlan):
                     "names no type of agent", file=self.file, key=f"people.lobby.{key}", actual=name, allowed=agents
                 )
 
-    def persons(self, cell: int, key: str) -> tuple[int, ...]:
+    def human_players(self, cell: int, key: str) -> tuple[int, ...]:
         """The players of a match that are people."""
         players = self.variant(cell, key).seatings[0]
         return tuple(i for i, seated in enumerate(players) if seated.config.person == "web")
@@ -234,7 +232,7 @@ class PeoplePlan(StudyPlan):
             "model" if other.config.tree else other.config.kind
             for key, variant in variants.items()
             for seat, other in enumerate(variant.seatings[0])
-            if seat != self.persons(cell, key)[0]
+            if seat != self.human_players(cell, key)[0]
         )
         values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
         return Values({name: _as_words(value) for name, value in values.items() if value is not None}, kinds)
@@ -283,10 +281,10 @@ class PeoplePlan(StudyPlan):
 
     # -- units ---------------------------------------------------------------------------------------
 
-    def learn(self, journal: Journal) -> None:
+    def read_assignments(self, journal: Journal) -> None:
         """Take in who came and where they were assigned."""
         for unit, _, _, value in journal.assigned():
-            self.book.learn(unit // self.stride, value)
+            self.book.record(unit // self.stride, value)
 
     def people_tables(self, rows: ReplayedRows) -> PeopleTables:
         """What people add to the tables."""
@@ -345,14 +343,14 @@ class PeoplePlan(StudyPlan):
         """The number of the match that begins with a visit."""
         return visit * self.stride + 1 + match * ((self.stride - 1) // len(self.people.order))
 
-    def place_of(self, index: int, player: int) -> tuple[int, int]:
+    def seat_of(self, index: int, player: int) -> tuple[int, int]:
         """The match and the player that a unit is about: a preparation is made by one player of a match."""
         part = (index % self.stride - 1) % ((self.stride - 1) // len(self.people.order))
         return (index - part, part - 1) if part else (index, player)
 
     def agent_type(self, index: int, name: str) -> AgentConfig:
         """A type of the study, as it is in the cell of a match."""
-        table = self.book.tables[self.place_of(index, 0)[0]]
+        table = self.book.tables[self.seat_of(index, 0)[0]]
         return self.variant(table.cell, self.people_of(table.cell).order[table.match]).types[name]
 
     def _visit_unit(self, visit: int) -> Unit:
@@ -390,7 +388,7 @@ class PeoplePlan(StudyPlan):
         mechanism = cell.mechanism.for_players(len(players))
         return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """One match of every game in every cell, and what its players prepare."""
         return ((unit, configs) for number in range(self.cells) for unit, configs in self._units_in(number))
 

@@ -67,7 +67,7 @@ class Records:
         """Every visit, in the order of arrival."""
         by_code = {who.code: who for who in self.register.participants()}
         for visit, visitor in sorted(self.plan.book.visits.items()):
-            ended = self.run.journal.ended(visit * self.plan.stride)
+            ended = self.run.journal.outcome_of(visit * self.plan.stride)
             facts: dict[str, Any] = {} if ended is None else ended[3]
             end = None if ended is None else "withdrawn" if ended[0] == "withdrawn" else str(facts.get("end", ended[0]))
             points = float(facts.get("points") or 0.0)

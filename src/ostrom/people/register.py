@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.integrity import guard, lift, require_plain, require_schema, schema_of
+from ostrom.engine.integrity import guard, remove_limits, require_plain, require_schema, schema_of
 from ostrom.ground.errors import RunError
 from ostrom.people.payment import Payment, add_payments, read_payments
 
@@ -105,7 +105,7 @@ class Register:
             if (verdict := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 what = " ".join(str(verdict).split())
                 raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
-            lift(db)
+            remove_limits(db)
             meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
             if meta.get("study") != identity:
                 raise RunError(f"{self.path}: belongs to another study than the journal beside it")

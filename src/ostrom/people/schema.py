@@ -188,7 +188,7 @@ class LobbyRules(StudySection):
     )
 
 
-class Keep(StudySection):
+class Retention(StudySection):
     """How long personal data is kept."""
 
     people: Seconds = Field(default=90 * 86400.0)
@@ -227,7 +227,7 @@ class People(StudySection):
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")], ...] = Field(
         default=("en",), min_length=1
     )
-    keep: Keep = Keep()
+    keep: Retention = Retention()
     exclude: Exclude = Exclude()
     texts: dict[str, str] = Field(
         default_factory=dict, description="the text files by name and language; filled in when the study is read"

@@ -287,4 +287,4 @@ async def _sweep(host: Host, say: Callable[[str], None]) -> None:
             if (due := host.forget()).erasable:
                 say(f"personal data of {how_many(len(due.erasable), 'person')} was kept for long enough and is erased")
         await asyncio.sleep(SWEEP)
-        await host.sweep()
+        await host.end_expired_visits()

@@ -37,7 +37,7 @@ class TabledPlan(Protocol):
 
     def people_of(self, cell: int) -> People: ...
     def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
-    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
+    def seat_of(self, index: int, player: int) -> tuple[int, int]: ...
     def variant(self, cell: int, key: str) -> Cell: ...
 
 
@@ -105,7 +105,7 @@ class PeopleTables:
         cell = None if visit is None else self.plan.book.visits[visit].cell
         if cell is None:
             return None
-        table = self.plan.book.tables[self.plan.place_of(unit.index, player)[0]]
+        table = self.plan.book.tables[self.plan.seat_of(unit.index, player)[0]]
         variant = self.plan.variant(cell, self.plan.people_of(cell).order[table.match])
         configs = [seated.config for seated in variant.seatings[0]]
         for seat, name in table.stand_ins.items():
@@ -190,7 +190,7 @@ class PeopleTables:
     def _visit_of(self, unit: Unit, player: int) -> int | None:
         if unit.kind == "visit":
             return unit.index // self.plan.stride
-        table, place = self.plan.place_of(unit.index, player)
+        table, place = self.plan.seat_of(unit.index, player)
         people = self.plan.book.tables[table].people
         if place in people:
             return people[place]

@@ -9,9 +9,9 @@ from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.validation import problem
 from ostrom.ground.yaml import read_yaml
-from ostrom.people.claims import PLACE
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People
+from ostrom.people.text_checks import PLACE
 
 LONGEST = 200_000
 

@@ -46,7 +46,7 @@ class Ended(Exception):
 
 
 @dataclass
-class Story:
+class VisitFacts:
     """The state of a visit so far."""
 
     facts: dict[str, Any] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Visit(Mechanism):
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Lead one person through the steps."""
-        story = Story()
+        story = VisitFacts()
         try:
             arrived = yield from self._ask(game, story, "arrive", ARRIVE)
             story.facts |= {"code": arrived["code"], "test": arrived["test"]}
@@ -83,7 +83,7 @@ class Visit(Mechanism):
         facts = {**story.facts, "end": how, "cell": story.cell, "points": story.points}
         return Outcome([], (story.points,), facts)
 
-    def _steps(self, game: Game, story: Story) -> Steps:
+    def _steps(self, game: Game, story: VisitFacts) -> Steps:
         for number, step in enumerate(self.people.visit):
             if number == self.assigned_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
@@ -109,7 +109,7 @@ class Visit(Mechanism):
                     reply = yield from self._ask(game, story, "survey", form, number)
                     story.facts.setdefault("surveys", {})[step.survey.name] = reply
 
-    def _quiz(self, game: Game, story: Story, number: int, step: Step) -> Steps:
+    def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
         """Ask until all is right; a wrong answer leads back to the text that is named, or uses up a try."""
         quiz = step.quiz
         assert quiz is not None
@@ -134,7 +134,7 @@ class Visit(Mechanism):
             if back is not None:
                 yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
 
-    def _accommodate(self, game: Game, story: Story) -> Steps:
+    def _accommodate(self, game: Game, story: VisitFacts) -> Steps:
         """Offer more time before the first match, where there is a clock and a choice."""
         time = self.people.time
         if time.decision is None or len(time.accommodation) < 2:
@@ -142,7 +142,7 @@ class Visit(Mechanism):
         form = Choice(tuple("none" if f == "none" else f"{f:g}" for f in time.accommodation))
         story.facts["accommodation"] = yield from self._ask(game, story, "accommodation", form)
 
-    def _match(self, game: Game, story: Story, number: int, step: Step) -> Steps:
+    def _match(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
         assert step.match is not None and story.cell is not None
         key = self.orders[story.cell][step.match - 1]
         facts = {"match": step.match - 1, "game": key}
@@ -155,7 +155,13 @@ class Visit(Mechanism):
             raise Ended(ended["ended"])
 
     def _ask(
-        self, game: Game, story: Story, kind: str, form: Form, number: int | None = None, facts: Mapping[str, Any] = {}
+        self,
+        game: Game,
+        story: VisitFacts,
+        kind: str,
+        form: Form,
+        number: int | None = None,
+        facts: Mapping[str, Any] = {},
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
         view_facts = {"number": number, "points": story.points, **facts}
@@ -216,7 +222,7 @@ class Book:
         self.codes: dict[str, int] = {}
         self.last = -1
 
-    def learn(self, visit: int, value: Any) -> None:
+    def record(self, visit: int, value: Any) -> None:
         """Take in one assignment."""
         if not isinstance(value, Mapping):
             return

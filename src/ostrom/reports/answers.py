@@ -38,7 +38,7 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.words import how_many
 from ostrom.reports.cells import DONE, agents, levels, varied
 from ostrom.reports.panel import Table
-from ostrom.reports.words import is_bare, labels, listed, number, pretty
+from ostrom.reports.words import is_bare, join_labels, labels, number, pretty
 
 MOSTLY = 0.9
 """Cooperation is the headline where so many players have it; in studies of mixed games it is not."""
@@ -133,7 +133,7 @@ class ReportAnswers:
     """Whether agents differ, a line for each question that several of them answer."""
 
     @property
-    def brief(self) -> str:
+    def summary(self) -> str:
         """The first line in a few words, and how many more there are; empty without a line."""
         if not self.lines:
             return ""
@@ -182,7 +182,7 @@ class ReportAnswers:
 
 def keep_result(data: RunData, summary: ReportAnswers) -> None:
     """Record the first line for lists of runs."""
-    data.keep_result(f"{summary.brief} (so far)" if summary.brief and data.so_far else summary.brief)
+    data.keep_result(f"{summary.summary} (so far)" if summary.summary and data.so_far else summary.summary)
 
 
 def _signed(value: float | None, sign: str) -> str | None:
@@ -278,7 +278,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
     if not answer_lines:
-        return _level(data, measure)
+        return _level_answer(data, measure)
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else ""
@@ -306,7 +306,7 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         return None
     compared: dict[str, dict[str, None]] = {}
     for one in answered:
-        compared.setdefault(one.question.part.name, {})[one.question.compares] = None
+        compared.setdefault(one.question.measure_object.name, {})[one.question.compares] = None
     look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
     family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
     judged = verdicts(answered, looks.alpha(look))
@@ -320,7 +320,7 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         compares = bool(question.contrast or question.over or question.range)
         lines.append(
             AnswerLine(
-                "difference" if compares else "", ": ".join(filter(None, (one.of, question.name))),
+                "difference" if compares else "", ": ".join(filter(None, (one.group_label, question.name))),
                 "" if blank else verdict.word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
                 "" if blank else words, "" if blank else needs, _noted(difference, family), one.agent, one.how,
                 one.text,
@@ -328,7 +328,9 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
     between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
-    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between=between)
+    return ReportAnswers(
+        answered[0].question.measure_object, tuple(lines), control, True, tuple(left_out), between=between
+    )
 
 
 def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
@@ -347,9 +349,9 @@ def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
 
 def _why_not(data: RunData, question: StudyQuestion, error: OstromError) -> str:
     """Why a run cannot answer a question, in words."""
-    columns = {*data.columns("matches"), *question.part.columns}
+    columns = {*data.columns("matches"), *question.measure_object.columns}
     if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
-        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
+        return f"{join_labels(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
@@ -413,7 +415,7 @@ def _whose(one: Estimate) -> str:
 def _titled(data: RunData, factor: str) -> str:
     """A factor with those that change with it, which no comparison can tell apart from it."""
     others = [name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)]
-    return pretty(factor) + (f" (with {listed(others)})" if others else "")
+    return pretty(factor) + (f" (with {join_labels(others)})" if others else "")
 
 
 def tied(data: RunData, one: str, two: str) -> bool:
@@ -476,7 +478,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     )  # fmt: skip
 
 
-def _level(data: RunData, measure: Measure) -> ReportAnswers:
+def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
     """The answer of a study that varies nothing."""
     answer_lines = []
     for e in estimate(data, measure, ["agent"] if len(agents(data)) > 1 else []):

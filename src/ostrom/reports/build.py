@@ -25,7 +25,7 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
+from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -91,7 +91,7 @@ def build_report(
 def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Report:
     context.alone = True
     context.made_of = in_captions(data)
-    first, summary = context.first(), answers(data)
+    first, summary = context.first_screen(), answers(data)
     if summary is not None:
         context.add(first, summary.table())
         keep_result(data, summary)
@@ -151,7 +151,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         name = f"Run: {self.names[data.folder]}." if named else ""
         self.data, self.made_of = data, f"{name} {in_captions(data)}".strip()
 
-    def first(self) -> Section:
+    def first_screen(self) -> Section:
         """The chart of the first screen."""
         section = Section("results", "")
         if (chart := first_chart(self.data)) is None:
@@ -236,8 +236,8 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            kinds = ("svg", "png", "pdf")
-            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
+            for kind in ("svg", *BINARY_KINDS):
+                self.files[f"figures/{placeholder.file}.{kind}"] = getattr(drawn, kind)
             section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 

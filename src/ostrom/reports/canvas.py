@@ -107,7 +107,7 @@ class Canvas:
             **({"labelOffset": {"condition": up, "value": 0}} if centred else {}),
         }
 
-    def beside(self, names: Iterable[str]) -> "RowLabels":
+    def row_labels(self, names: Iterable[str]) -> "RowLabels":
         """Names to the left of their rows."""
         names = list(names)
         most = max(0.31 * self.width, min(150, 0.42 * self.width))

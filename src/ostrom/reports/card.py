@@ -155,7 +155,7 @@ CALLS = (
 )
 
 
-def made_of(data: RunData) -> str:
+def provenance(data: RunData) -> str:
     """One sentence for captions: calls, temperature, models and the versions that their servers named."""
     if not data.rows["calls"]:
         return "No model was called."

@@ -123,7 +123,7 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
     ]
 
 
-def repeats(data: RunData) -> list[str]:
+def repeated_match_notes(data: RunData) -> list[str]:
     """How many matches went the same way as another of their cell where nothing could differ: they count as one."""
     same = twins_in(data)
     if not same:

@@ -24,7 +24,7 @@ from ostrom.reports.cells import drawn_values, legend_note, levels_met, why_noth
 from ostrom.reports.files import file_name
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import labels, listed, pretty, upper, written
+from ostrom.reports.words import join_labels, labels, pretty, upper, written
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
@@ -113,21 +113,21 @@ class Chart(Panel):
         """Whether the figures themselves lie between 0 and 1; differences and slopes of shares need not."""
         return self.measure.scale == "share" and self.contrast is None and self.trend is None
 
-    def placed(
+    def chart_rows(
         self, cells: Sequence[Estimate], across: Mapping[Any, str], series: Mapping[Any, str], beside: Mapping[Any, str]
     ) -> list[dict[str, Any]]:
         """A row for every estimate, with the labels of its place along x, its series and its facet."""
         (x,) = self.x
         return [
             {
-                "x": across[e.key[x]], **self.ends(e),
+                "x": across[e.key[x]], **self.interval_values(e),
                 "series": series[e.key[self.colour] if self.colour else None],
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
             for e in cells
         ]  # fmt: skip
 
-    def ends(self, e: Estimate) -> dict[str, Any]:
+    def interval_values(self, e: Estimate) -> dict[str, Any]:
         """The value of an estimate and both ends of its band or whisker, or its single matches."""
         if self.bands == "interval":
             return drawn_values(e)
@@ -162,13 +162,13 @@ class Chart(Panel):
         return self.used
 
     @property
-    def compared(self) -> list[str]:
+    def compared_columns(self) -> list[str]:
         """The column whose levels are compared, or that slopes are taken over."""
         return [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
 
     def values(self, data: RunData, measure: Measure | None = None) -> Observations:
         """The values that the chart shows."""
-        agents = agents_in_question(self.agents, self.used, self.compared)
+        agents = agents_in_question(self.agents, self.used, self.compared_columns)
         return observations(data, measure or self.measure, self.where, agents)
 
     def estimates(self, data: RunData) -> list[Estimate]:
@@ -183,15 +183,15 @@ class Chart(Panel):
             return trend(values, self.measure, self.trend["over"], by, log=log)
         return estimate(values, self.measure, by, balance=self.balance)
 
-    def apart(self, data: RunData) -> Self:
+    def split_by_agent(self, data: RunData) -> Self:
         """The chart with agents drawn apart, where it would average over several and there is room for them."""
         by = self.by(data)
         values = self.values(data)
         free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
-        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared} <= values.columns
+        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared_columns} <= values.columns
         if plain or free is None or "agent" in self.balance:
             return self
-        if split_by(values, by, self.compared, self.agents, mean=self.mean_over_agents) == tuple(by):
+        if split_by(values, by, self.compared_columns, self.agents, mean=self.mean_over_agents) == tuple(by):
             return self
         other = copy(self)
         other.file = self.file_name
@@ -205,7 +205,7 @@ class Chart(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """The chart with its table, or the reason why there is none."""
-        return self.apart(data).drawn(data)
+        return self.split_by_agent(data).drawn(data)
 
     def drawn(self, data: RunData) -> Drawn:
         """The figure and the table of the chart as it is; ``draw`` may split it by agent first."""
@@ -277,7 +277,7 @@ class Chart(Panel):
             values = observations(data, self.measure, agents=ALL)
             if values.rows and not observations(data, self.measure, {name: wanted}, ALL).rows:
                 # The value of a match has the levels of all its players: "1 + 2" for the seats of two.
-                levels = listed([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
+                levels = join_labels([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
                 return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
         if self.measure.name in ("cooperation", "score"):
             return why_nothing(data, self.measure.name)
@@ -290,7 +290,7 @@ class Chart(Panel):
             what = f"{what}: {written(pair)} ({pretty(factor)})"
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
-        return f"{what} by {listed(self.used)}" if self.used else what
+        return f"{what} by {join_labels(self.used)}" if self.used else what
 
 
 def _columns(columns: Columns) -> tuple[str, ...]:

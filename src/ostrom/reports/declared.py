@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, upper, written
+from ostrom.reports.words import Share, join_labels, labels, pretty, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -68,7 +68,7 @@ PLAIN = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_n
 PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 
-def at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
+def values_at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
     """Where an estimate or a row stands: its values of some columns."""
     if isinstance(row, Estimate):
         return tuple(row.key[name] for name in columns)
@@ -100,8 +100,8 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "cell_label": cell_label,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": legend_note, "must_be": _must_be,
-    "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
+    "fixed": fixed, "join": named, "levels": levels, "listed": join_labels, "marks_told": legend_note,
+    "must_be": _must_be, "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
     "rests_on": sample_sizes_text, "share": _share, "short": _short,
@@ -114,7 +114,7 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
 """What expressions and texts of every file can call."""
 
 for _environment in (PLAIN, PAGE):
-    _environment.filters |= {"at": at, "keyed": keyed, "short": _short}
+    _environment.filters |= {"at": values_at, "keyed": keyed, "short": _short}
 
 
 def expression(text: Any) -> Expression:

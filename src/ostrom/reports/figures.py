@@ -67,8 +67,12 @@ def need_extras() -> None:
             raise OstromError(HINT.format(name.replace("_", "-"))) from None
 
 
+BINARY_KINDS = ("png", "pdf")
+"""Files of a figure in which no text can be replaced."""
+
+
 class RenderedChart(NamedTuple):
-    """A chart drawn: as files, and as it stands in a page."""
+    """A chart as files, and as the markup of a page."""
 
     svg: str
     png: bytes

@@ -114,7 +114,7 @@ def dots(
     a scale of its own, which holds 0 if ``zero``.
     """
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
-    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
+    beside = canvas.row_labels(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
     # Blocks share rows of the page as long as their scales can be read.
     columns, room = canvas.panels(min(len(groups), 3), beside.width + NARROWEST)
     width = max(60, min(WIDEST, room - beside.width - canvas.size))
@@ -347,7 +347,7 @@ def _dashes(dashes: Mapping[str, Any]) -> Spec:
 @drawing
 def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Spec:
     """A map: one line per label, dark where the value is high; rows need label, start, end, mean."""
-    beside = canvas.beside(labels)
+    beside = canvas.row_labels(labels)
     width = max(60, min(520, canvas.width - beside.width - canvas.size))
     encoding = {
         "x": quantity("start", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
@@ -429,7 +429,7 @@ def bars(
 
     ``met`` leaves parts that no bar of a block has out of its legend.
     """
-    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
+    beside = canvas.row_labels(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
     width = max(60, min(440, canvas.width - beside.width - 2 * canvas.size))
     blocks = []
     for title, rows in groups.items():
@@ -506,7 +506,7 @@ def tiles(
     percent: bool = False,
 ) -> Spec:
     """Heat maps with their numbers in a grid; maps with the same scale of colours share one legend."""
-    beside = canvas.beside(dict.fromkeys(label for one in maps for label in one["down"]))
+    beside = canvas.row_labels(dict.fromkeys(label for one in maps for label in one["down"]))
     left = beside.width + (canvas.size + 12 if titles[1] else 0)
     many = max(len(one["across"]) for one in maps)
     fitting = int((canvas.width + GAP) // (left + GAP + (NARROWEST_TILE + 8) * many))

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import one_line
-from ostrom.reports.figures import RenderedChart, as_json, picture
+from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_json, picture
 
 MANY = 50_000
 """Entries in the journal of a run from which on a second process saves more time than its start takes."""
@@ -58,7 +58,7 @@ class Renderer(AbstractContextManager["Renderer"]):
             raise OstromError("the process that draws the charts ended") from None
         if "problem" in answer:
             raise OstromError(answer["problem"])
-        png, pdf = (base64.b64decode(answer[kind]) for kind in ("png", "pdf"))
+        png, pdf = (base64.b64decode(answer[kind]) for kind in BINARY_KINDS)
         return RenderedChart(answer["svg"], png, pdf, Markup(answer["markup"]))
 
     def __exit__(self, *_: object) -> None:
@@ -80,7 +80,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             drawn = picture(**orjson.loads(line))
-            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in ("png", "pdf")}
+            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS}
             answer = {"svg": drawn.svg, "markup": drawn.markup, **files}
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}

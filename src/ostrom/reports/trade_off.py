@@ -5,7 +5,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.analysis.measure import Measure
-from ostrom.reports.words import listed
+from ostrom.reports.words import join_labels
 
 Costs = Mapping[tuple[Any, ...], Estimate]
 """Differences in the other measure, by agent and pair of levels."""
@@ -34,7 +34,7 @@ def trade_offs(
         sentences.append(
             f"{agent}{f' ({gain.title.lower()} {fixed(start.value)} with {base})' if start else ''}: "
             + (
-                f"raised by {listed(f'{level(e)} by {fixed(e.value)}{cost_of(e)}' for e in sure)}."
+                f"raised by {join_labels(f'{level(e)} by {fixed(e.value)}{cost_of(e)}' for e in sure)}."
                 if sure
                 else f"no level raises it for sure at this size; most does {level(best)}, {best.text()}."
             )

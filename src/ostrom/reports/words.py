@@ -98,13 +98,13 @@ def is_bare(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def listed(names: Iterable[Any]) -> str:
+def join_labels(names: Iterable[Any]) -> str:
     """Names in a sentence.
 
-    >>> listed(["a", "b", "c"])
+    >>> join_labels(["a", "b", "c"])
     'a, b and c'
     """
-    return words.listed(pretty(name) for name in names)
+    return words.join_words(pretty(name) for name in names)
 
 
 def number(value: Any) -> str:

@@ -184,7 +184,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
             except UnknownName as error:
                 if framing.language != ENGLISH:
                     raise library.missing(f"{kind}/{name}.txt") from None
-                raise error.at(file, f"agent.framing.{key}") from None
+                raise error.with_place(file, f"agent.framing.{key}") from None
     if framing.language != ENGLISH and (framing.meanings or framing.names == "titles"):
         key = "meanings" if framing.meanings else "names"
         raise StudyError(
@@ -196,7 +196,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
     try:
         check_persona(config, library)
     except UnknownName as error:
-        raise error.at(file, error.key) from None
+        raise error.with_place(file, error.key) from None
 
 
 def long_tables(units: Iterable[Unit]) -> str:
@@ -230,7 +230,7 @@ def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> N
 def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
     """Refuse a memory that has no meaning in the game."""
     memory = memories.build(config.memory, key="agent.memory", file=file)
-    lacking = memory.lacks(game)
+    lacking = memory.unsupported(game)
     if lacking:
         raise StudyError(f"memory {memory.name}: {lacking}", file=file, key="agent.memory", actual=config.memory)
     if config.conversation == "dialogue" and memory.invents:

@@ -36,7 +36,7 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
 
     Refused where the study cannot give the contrast, or more seeds would not add to it.
     """
-    part = query.part
+    part = query.measure_object
     if part.unit not in ("match", "decision"):
         raise UsageError(
             f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
@@ -57,7 +57,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     """The observations that a study will give; their values are the least ones that are possible, or 0."""
     if isinstance(query.where, str) and query.where.strip():
         raise UsageError("where: takes columns with levels here, for nothing is played yet that SQL could ask")
-    part, stand_in = query.part, Path(plan.name)
+    part, stand_in = query.measure_object, Path(plan.name)
     rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
     types = factor_types(rows)
     levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
@@ -196,7 +196,7 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
     factor, levels = rule.pair
     try:
         agents = ALL if is_before_2(data.manifest) else rule.whose  # looks on record stand
-        observed = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
+        observed = first_seeds(observations(data, rule.measure_object, rule.condition(data), agents), first, seeds)
         observed.need([factor])
         ((one, two),) = level_pairs(observed, factor, levels)
     except NoSuchLevel:

@@ -81,4 +81,4 @@ def plan_class(kind: str, file: str | None = None) -> type[Plan]:
     try:
         return cast("type[Plan]", plans.get(kind))
     except UnknownName as error:
-        raise RunError(str(error.at(file, "kind"))) from None
+        raise RunError(str(error.with_place(file, "kind"))) from None

@@ -224,7 +224,7 @@ class Grid:
             levels.append(level)
         return tuple(levels[::-1])
 
-    def covering(self) -> Iterator[int]:
+    def covering_cells(self) -> Iterator[int]:
         """Numbers of cells that together contain every level that occurs in the grid."""
         met: set[tuple[int, int]] = set()
         if isinstance(self._chosen, range):
@@ -369,10 +369,10 @@ class Cell:
         return self.seatings[which], generation
 
 
-def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
+def type_spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
     """A type written as one word is a model if it has a slash, else a strategy.
 
-    >>> spelled_out("grim"), spelled_out("openai/gpt-4o")
+    >>> type_spec("grim"), type_spec("openai/gpt-4o")
     ({'strategy': 'grim'}, {'model': 'openai/gpt-4o'})
     """
     if isinstance(spec, str):
@@ -381,7 +381,7 @@ def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 @contextmanager
-def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
+def error_at(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
     """Name a type's or a seat's key in a complaint about a field that stands there."""
     try:
         yield
@@ -389,7 +389,7 @@ def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
         if error.key == "agent":
             raise error.moved(where) from None
         path = (error.key or "").removeprefix("agent.")
-        if path == error.key or path.partition(".")[0] not in spelled_out(spec):
+        if path == error.key or path.partition(".")[0] not in type_spec(spec):
             raise
         raise error.moved(where if isinstance(spec, str) else f"{where}.{path}") from None
 

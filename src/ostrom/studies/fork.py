@@ -68,7 +68,7 @@ class ForkPoint:
 def point_of(run: Run, match: int) -> ForkPoint:
     """Replay a finished match of a run; a unit that is not a finished match is refused."""
     unit = run.plan.unit(match)
-    ended = run.journal.ended(match)
+    ended = run.journal.outcome_of(match)
     if unit.kind != "match":
         raise UsageError(f"{run.name}: unit {match} is no match but a {unit.kind}")
     if ended is None or ended[0] != "done":
@@ -77,7 +77,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
     refuse_other_prompts(run.manifest["prompts"], run.plan.prompts, run.name, "it cannot be gone on with")
     outcomes = None
     if unit.needs:
-        prepared = [run.journal.ended(index) for index in unit.needs]
+        prepared = [run.journal.outcome_of(index) for index in unit.needs]
         outcomes = tuple(entry[3] for entry in prepared if entry is not None)
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
@@ -112,7 +112,7 @@ class ForkPlan(StudyPlan):
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
-    def adopt(self, journal: Journal) -> None:
+    def use_old_names(self, journal: Journal) -> None:
         """Do nothing: the wrapped plan has the action names of its own run."""
 
     @property
@@ -125,7 +125,7 @@ class ForkPlan(StudyPlan):
         """The game of the match that it is a fork of."""
         return (self.parent.game,)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """The questions of the match that it is a fork of, to the players of the fork."""
         last = self.unit(len(self) - 1)
         yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]

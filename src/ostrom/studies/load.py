@@ -22,7 +22,7 @@ from ostrom.analysis.population import averaged_over
 from ostrom.analysis.questions import StudyQuestion
 from ostrom.analysis.units import as_text
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
-from ostrom.ground.python_files import bind
+from ostrom.ground.python_files import bind_code_parts
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
@@ -44,12 +44,13 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
     for place, question in enumerate(study.answers):
         key = f"answers.{place}"
         try:
-            columns = {*COLUMNS, *question.part.columns, *_attributes(study), *_in_sql(question)}
+            columns = {*COLUMNS, *question.measure_object.columns, *_attributes(study), *_in_sql(question)}
         except OstromError as error:
             raise StudyError(str(error), file=file, key=f"{key}.measure") from None
-        if question.part.scale != "share" and question.d is None and question.judged:
+        if question.measure_object.scale != "share" and question.d is None and question.judged:
             raise StudyError(
-                f"{question.part.name} is no share, so a question about it needs d, the smallest effect that matters",
+                f"{question.measure_object.name} is no share, so a question about it needs d, "
+                "the smallest effect that matters",
                 file=file, key=f"{key}.d",
             )  # fmt: skip
         levels: dict[str, set[str]] = {}
@@ -61,7 +62,7 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
         if absent & {name for name in question.named if name not in (*question.pools, *question.range)}:
             continue  # this design does not have what it asks about
         own = {factor.name for factor in _written(raw, file)}
-        if silent := [name for name in pooled(question, factors, grid) if name in own]:
+        if silent := [name for name in pooled_factors(question, factors, grid) if name in own]:
             raise StudyError(
                 f"averages over {', '.join(silent)}, which {'are' if len(silent) > 1 else 'is'} varied: fix it under "
                 "where, show it under by, or name it under pools",
@@ -84,7 +85,7 @@ def _written(raw: Mapping[str, Any], file: str) -> list[Factor]:
 
 def _in_sql(question: StudyQuestion) -> set[str]:
     """The words of a measure's SQL, of which some are columns of its rows."""
-    values = question.part.values
+    values = question.measure_object.values
     return set(re.findall(r"\w+", values)) if isinstance(values, str) else set()
 
 
@@ -101,7 +102,7 @@ def _check_names(
     where = {} if isinstance(question.where, str) else question.where
     factor, wanted = question.pair
     ordered, order = question.ordered
-    names = [("where", name) for name in where if not says_what_counts(question.part, name)]
+    names = [("where", name) for name in where if not says_what_counts(question.measure_object, name)]
     names += [(name, of) for name, of in (("contrast", factor), ("over", question.over), ("order", ordered)) if of]
     names += [(part, name) for part in ("range", "by", "balance") for name in getattr(question, part)]
     for part, name in names:
@@ -122,7 +123,7 @@ def _check_names(
 def _check_level(level: Any, name: str, levels: Mapping[str, set[str]], file: str, key: str) -> None:
     text = as_text(level)
     if name in levels and MODEL not in text and text not in levels[name]:
-        raise UnknownName("level", text, sorted(levels[name])).at(file, key)
+        raise UnknownName("level", text, sorted(levels[name])).with_place(file, key)
 
 
 def _pair(wanted: str, levels: set[str]) -> bool:
@@ -132,7 +133,7 @@ def _pair(wanted: str, levels: set[str]) -> bool:
     return any(second in levels and (first in levels or first == "*") for first, second in sides)
 
 
-def pooled(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
+def pooled_factors(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
     """The factors that vary within what a question compares, and that it does not name."""
     where = {} if isinstance(question.where, str) else question.where
     wanted = {
@@ -241,7 +242,7 @@ def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[st
     if model in names:
         return {**names[model], "called": model}
     if "/" not in model:
-        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").at(file, key)
+        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").with_place(file, key)
     return {"model": model}
 
 
@@ -356,7 +357,7 @@ def merged(
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     folder = folder_of(source)
-    return {k: bind(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
+    return {k: bind_code_parts(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
 
 
 def split_change(change: str) -> tuple[str, str]:

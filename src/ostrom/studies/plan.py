@@ -56,12 +56,12 @@ from ostrom.studies.factors import (
     agent_names,
     canonical,
     clients_of,
+    error_at,
     on_top,
-    placed,
     read_factors,
     set_path,
     society_of,
-    spelled_out,
+    type_spec,
     unit_key,
     watching_types,
 )
@@ -228,15 +228,15 @@ class StudyPlan(Plan):
         where = f"{self.file}: --shard {shard}"
         check_divisible(where, self.stop is not None, self.study.people is not None, len(self) if together else 0)
         plan = copy(self)
-        plan.shard, plan.budget = shard, self.budget.share(shard)
-        plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
+        plan.shard, plan.budget = shard, self.budget.for_shard(shard)
+        plan._planned = sum(map(plan.replicates_in_shard, range(self._per_replicate))) if self._prepared else len(
             range(shard.number - 1, len(self), shard.of)
         )  # fmt: skip
         starts = {number: self._starts[number] for number in self._prepared}
-        plan.preparations = sum(self._prepared[n] * plan.repeats(start) for n, start in starts.items())
+        plan.preparations = sum(self._prepared[n] * plan.replicates_in_shard(start) for n, start in starts.items())
         return plan
 
-    def repeats(self, index: int) -> int:
+    def replicates_in_shard(self, index: int) -> int:
         """For how many seeds the unit at this place of the first replicate is played."""
         if self.shard is None:
             return self.study.seeds
@@ -322,7 +322,7 @@ class StudyPlan(Plan):
         cell = self._cell(number)
         return (self._unit(0, number, place) for place in range(len(cell.preparations), cell.size))
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every question, with the configurations that are asked there (see prompts)."""
         met: set[tuple[int, int]] = set()
         for number, cell in self._sample():
@@ -379,8 +379,8 @@ class StudyPlan(Plan):
         named = data["types"] or {"": {}}
         types = {}
         for name, spec in named.items():
-            with placed(f"types.{name}" if name else "agent", spec):
-                config = self._player(on_top(data["agent"], spelled_out(spec)), game)
+            with error_at(f"types.{name}" if name else "agent", spec):
+                config = self._player(on_top(data["agent"], type_spec(spec)), game)
             types[name or config.label] = config
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
@@ -466,7 +466,7 @@ class StudyPlan(Plan):
         config = cell.types[name]
         over = cell.seats.get(seat + 1)
         if over:
-            with placed(f"seats.{seat + 1}", over):
+            with error_at(f"seats.{seat + 1}", over):
                 config = self._player(on_top(config.model_dump(exclude_unset=True), over), cell.game)
         own = cell.names.get((name, seat))
         return Seated(own or name, config, type=own and name)
@@ -488,7 +488,7 @@ class StudyPlan(Plan):
             self._renamed = (*self._renamed, game)
         return game.as_journaled(self._questions)
 
-    def adopt(self, journal: Journal) -> None:
+    def use_old_names(self, journal: Journal) -> None:
         """Build the parts anew that the journal has other names for, or that earlier versions read otherwise."""
         if journal.versions and journal.versions[0].startswith(("0.", "1.")):
             self._before_2 = True
@@ -546,7 +546,7 @@ class StudyPlan(Plan):
         if config.kind == "strategy" or pair in self._warned:
             return
         self._warned.add(pair)
-        lacking = renderer_of(config, self.library).lacks(game)
+        lacking = renderer_of(config, self.library).unsupported(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
@@ -554,7 +554,7 @@ class StudyPlan(Plan):
         if self.cells <= CHECK_ALL:
             yield from ((number, self._cell(number)) for number in range(self.cells))
             return
-        yield from ((number, self._cell(number)) for number in self.grid.covering())
+        yield from ((number, self._cell(number)) for number in self.grid.covering_cells())
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""
@@ -574,7 +574,7 @@ def read_plan(source: PlanSource) -> StudyPlan:
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")
-    plan.adopt(source.journal)
+    plan.use_old_names(source.journal)
     return plan
 
 

@@ -10,7 +10,7 @@ from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.population import averaged_over
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import replications
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.reports.exhibits.declared import FILE as EXHIBITS
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.studies.factors import Grid, read_factors
@@ -61,7 +61,7 @@ def refuse_pooling(
     for name in pools:
         varied = dict.fromkeys(factor for factors, _ in designs.values() for factor in factors)
         if name not in varied:
-            what = f"is no factor of {listed(designs)}"
+            what = f"is no factor of {join_words(designs)}"
             raise StudyError(what, file=file, key=f"{key}.pools", actual=name, allowed=varied)
     for study, (factors, cells) in designs.items():
         silent = pooled_factors(cells, factors, where, [*visible, *pools])
@@ -114,7 +114,7 @@ def check_replication(name: str) -> None:
     reference = references.build(name)
     if isinstance(reference, DeclaredReference):
         for number, claim in enumerate(reference.claims.figures):
-            columns = [*claim.by, *claim.compared, *claim.balance]
+            columns = [*claim.by, *claim.compared_columns, *claim.balance]
             studies = claim.study or reference.claims.study or _own_studies(name)
             check_figure(studies, claim.where, columns, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
     for one in exhibits_of(name):

@@ -61,7 +61,7 @@ def prompts_of(plan: Plan) -> dict[str, str]:
 
 def _questions(plan: Plan) -> Iterator[tuple[Unit, AgentConfig, list[Decision]]]:
     """Every unit with each of its agents that reads prompts, and one decision of every kind that it may be asked."""
-    for unit, configs in plan.asked():
+    for unit, configs in plan.question_units():
         speaking = [config for config in configs if config.kind in ("model", "person")]
         decisions = _decisions(plan, unit) if speaking else []
         for config in speaking:
@@ -77,7 +77,7 @@ def try_prompts(plan: Plan) -> None:
             for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
                 library.need_file(file)
         for decision in decisions:
-            renderer.prompt(formed(decision, config), _memory_view(config, decision), None, config.facts)
+            renderer.prompt(with_answer_form(decision, config), _memory_view(config, decision), None, config.facts)
         renderer.correction("no answer", "")
 
 
@@ -148,7 +148,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             yield from ("past.txt", f"history/{framing.history}.txt")
             if _memory_view(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
-        form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
+        form, sham = with_answer_form(decision, config).form, bool(view.facts.get("sham"))
         if rule and view.facts.get("observer"):
             yield OBSERVER
         if rule and decision.kind in FIRST:
@@ -176,7 +176,7 @@ def _question(
             yield record_file(library, form.name, PAGE)
 
 
-def formed(decision: Decision, config: AgentConfig) -> Decision:
+def with_answer_form(decision: Decision, config: AgentConfig) -> Decision:
     """The decision in the form in which an agent is asked for it."""
     if isinstance(decision.form, Choice | Number) and config.kind == "model":
         if config.answer == "mixture":
@@ -241,7 +241,7 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     A society is played briefly.
     """
     by_player: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
-    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).brief())):
+    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).shortened())):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:

@@ -38,7 +38,7 @@ from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
 from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.extensions import plan_class
-from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, spelled_out
+from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, type_spec
 from ostrom.studies.files import read_study
 from ostrom.studies.load import load_study, merged, split_change, with_options
 from ostrom.studies.plan import CHECK_ALL, VARIED, StudyPlan, plan_of
@@ -176,7 +176,7 @@ def _reached(cell: Mapping[str, Any]) -> bool:
         return True
     if _marked([cell.get("seating"), cell.get("observers")]):
         return True
-    agents = [on_top(cell.get("agent") or {}, spelled_out(spec)) for spec in (cell.get("types") or {"": {}}).values()]
+    agents = [on_top(cell.get("agent") or {}, type_spec(spec)) for spec in (cell.get("types") or {"": {}}).values()]
     marked = [agent for agent in agents if _marked(agent)]
     seats = {int(seat): over for seat, over in (cell.get("seats") or {}).items() if over}
     if not seats or (
@@ -323,7 +323,7 @@ def check_report(report: ReportRule, file: str) -> None:
     for spec in report.panels:
         panel_of(spec, file=file)
     if report.reference is not None and report.reference not in references:
-        raise UnknownName("reference", report.reference, references).at(file, "report.reference")
+        raise UnknownName("reference", report.reference, references).with_place(file, "report.reference")
 
 
 SESSION = "session.json"

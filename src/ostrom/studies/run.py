@@ -37,10 +37,10 @@ from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain
+from ostrom.ground.files import require_regular_file
 from ostrom.ground.python_files import references
 from ostrom.ground.registry import code_of_packages, missing_packages, parts_of_packages
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.extensions import plan_class, seat_hosts
@@ -100,17 +100,19 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
         if missing := missing_packages(manifest.get("parts") or {}):
-            say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
+            print_stderr(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
         elif checked and manifest.get("shared") is None:  # those hold tables and no journal
             try:
                 compared, drawn = run.rows.check_sample()
             except ReplayDiffers:
                 if not journal.changed_packages:
                     raise
-                say(f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written")
+                print_stderr(
+                    f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written"
+                )
             else:
                 if compared < drawn:
-                    say(
+                    print_stderr(
                         f"{folder.path}: rows of {compared} of {drawn} drawn matches were held against a replay: they "
                         "are long (ostrom check holds all)"
                     )
@@ -233,7 +235,7 @@ async def _play_once(
     if any(config.tree is not None for config in plan.agents):
         if plan.registered is None and folder.exists:
             plan.registered = folder.manifest().get("registered")
-        plan_class("tree").provide(plan, Path(runs))
+        plan_class("tree").load_answers_for(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
     # Models are opened before anything is written: a wrong name leaves no trace.
@@ -342,7 +344,7 @@ def _absolute(folder: str | None) -> str | None:
 
 def _no_orphan(folder: Folder) -> None:
     """Refuse a journal without its manifest: another study would take its answers for its own."""
-    if plain(folder.journal).exists():
+    if require_regular_file(folder.journal).exists():
         raise RunError(
             f"{folder.path}: holds a journal but no run.json, which says what study it answers "
             "(put run.json back; a new run needs another --name)"

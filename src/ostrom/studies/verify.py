@@ -93,7 +93,7 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
         chain = stack.enter_context(closing(Chain(run.plan, run.rows, run.manifest)))
         chain.check_models()
         units = [unit.index for unit, _, _ in run.rows.played()]
-        with_rows = sum(end.rows is not None for end in run.journal.ends())
+        with_rows = sum(end.rows is not None for end in run.journal.unit_records())
         many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
         count = min(many, len(units) or 1)
         # A notebook has an event loop of its own, beside which no other can run.
@@ -143,7 +143,7 @@ def _stored_rows(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None
     if table.state != "done" or not keeps or rows.journal.play(unit.index) is not None:
         return None, None
     refused = {str(player): count for player, count in table.refused.items()}
-    return table.rows.kept(), dump(refused) if refused else None
+    return table.rows.to_bytes(), dump(refused) if refused else None
 
 
 def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[ReplayedUnit]:

@@ -14,13 +14,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.folder import identity, undivided
+from ostrom.engine.folder import identity, without_shards
 from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.listing import MatchList
-from ostrom.view.match import chosen_of, marked, match_of
+from ostrom.view.match import chosen_of, highlighted, match_of
 from ostrom.view.viewer import Routes, Viewer, parse_integer
 
 Setting = tuple[int, str, str, str]
@@ -61,7 +61,7 @@ def pairing_of(
             origin = int(parent["match"])
             note = f"match {origin} of {name} and its branch from round {parent['round']} on"
             return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
-    if identity(undivided(left)) == identity(undivided(right)):
+    if identity(without_shards(left)) == identity(without_shards(right)):
         return RunPairing("number", "the same study: matches pair by their number", lambda row: int(row["match"]))
     return _by_seed(*lists)
 
@@ -162,7 +162,7 @@ def choose(viewer: Viewer, request: Request) -> Response:
     related = [other for other in names if own == other or _parent(viewer, other) == name]
     others = [other for other in names if other not in related]
     return viewer.page(
-        request, "beside_choose", title=f"Beside {name}", **viewer.about(name), related=related, others=others,
+        request, "beside_choose", title=f"Beside {name}", **viewer.run_header(name), related=related, others=others,
         here="beside", titles={one: viewer.watching.status(one).title for one in (*related, *others)},
     )  # fmt: skip
 
@@ -184,7 +184,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     folders = [viewer.shelf.folder(name) for name in names]
     # In one order for all: two pages that hold a run each would wait for each other.
     with ExitStack() as stack:
-        lists = {name: stack.enter_context(viewer.shelf.listed(name)) for name in sorted(names)}
+        lists = {name: stack.enter_context(viewer.shelf.match_list(name)) for name in sorted(names)}
         left, right = (lists[name] for name in names)
         progress = left.progress if not left.progress.complete else right.progress
         pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
@@ -199,8 +199,8 @@ def page(viewer: Viewer, request: Request) -> Response:
         "listed": ordered[0], "partner": ordered[1],
     }  # fmt: skip
     return viewer.page(
-        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.about(names[0]), **context, other=names[1],
-        progress=progress, here="beside", only=only,
+        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.run_header(names[0]), **context,
+        other=names[1], progress=progress, here="beside", only=only,
         query_values=list(request.query_params.multi_items()),
     )  # fmt: skip
 
@@ -233,8 +233,8 @@ def pair(viewer: Viewer, request: Request) -> Response:
     same = not any(new for side in prompts for _, marks in side for _, new in marks)
     return viewer.page(
         request, "beside_match", title=f"{names[0]} {numbers[0]} beside {names[1]} {numbers[1]}",
-        **viewer.about(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
-        said=tries, prompts=prompts, same=same, marked=marked, here="beside", shown=at_round,
+        **viewer.run_header(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
+        said=tries, prompts=prompts, same=same, marked=highlighted, here="beside", shown=at_round,
     )  # fmt: skip
 
 

@@ -32,11 +32,11 @@ from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.reports.build import build_report
 from ostrom.reports.card import findings, registered_lines, warnings
-from ostrom.reports.figures import need_extras
+from ostrom.reports.figures import BINARY_KINDS, need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 from ostrom.view.render import draw
-from ostrom.view.words import spaced, text_of
+from ostrom.view.words import split_unspaced_scripts, text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""
@@ -60,7 +60,7 @@ class WordShards:
 
     def add(self, call: int, *texts: str | None) -> None:
         """Add the words of one call."""
-        text = spaced("\n".join(text for text in texts if text))
+        text = split_unspaced_scripts("\n".join(text for text in texts if text))
         self.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (call + 1, text))
 
     def write(self, folder: Path, put: Callable[[str, str, Any], None]) -> list[str]:
@@ -342,15 +342,15 @@ class _Bundle:
         return {**conclusions, "report": not self.without_report}
 
     def _report(self, data: RunData) -> None:
-        """Write the report, masked; without its PNG files, in which nothing can be masked (the SVG files are there)."""
+        """Write the report, masked; without its binary figures, in which nothing can be masked (the SVG is there)."""
         build_report(data, home=self.out)
         for path in sorted(path for path in (self.out / "report").rglob("*") if path.is_file()):
-            if path.suffix == ".png":
+            if path.suffix[1:] in BINARY_KINDS:
                 path.unlink()
                 continue
             text = self.clean.mask(path.read_text(encoding="utf-8"))
             if path.suffix == ".html":
-                text = re.sub(r' <a href="figures/[^"]+\.png">PNG</a>', "", text)
+                text = re.sub(rf' <a href="figures/[^"]+\.(?:{"|".join(BINARY_KINDS)})">\w+</a>', "", text)
             path.write_text(text, encoding="utf-8")
 
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.entries import UNREADABLE, unpacked, whole
+from ostrom.engine.entries import UNREADABLE, resolve_prompt, unpacked
 from ostrom.ground.errors import RunError, UsageError
 
 CUT = 20_000
@@ -91,7 +91,7 @@ class CallTry:
                 if value is not None}  # fmt: skip
 
 
-def called(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
+def called_decisions(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
     """The steps and players of a match for which a model was called."""
     query = "SELECT DISTINCT step, player FROM calls WHERE unit=?"
     yield from ((step, player + 1) for step, player in connection.execute(query, (match,)))
@@ -131,7 +131,7 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
         return unpacked(texts)
 
     try:
-        return whole(row[0], row[1], read)
+        return resolve_prompt(row[0], row[1], read)
     except UNREADABLE as error:
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged ({error})") from None
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ostrom.cli.options import Runs
-from ostrom.cli.output import Output, Remark, say
+from ostrom.cli.output import Output, Remark, print_stderr
 from ostrom.ground.errors import OstromError
 
 EVERY = 5.0
@@ -64,14 +64,14 @@ def pages(
     address = address_of(listening)
 
     def ready() -> None:
-        say(f"runs of {runs}: {address} (Ctrl-C ends it)")
+        print_stderr(f"runs of {runs}: {address} (Ctrl-C ends it)")
         if open_:
             import webbrowser
 
             webbrowser.open(address)
 
     with listening:
-        asyncio.run(serve_view(runs, listening, password, tuple(name or ()), say, ready))
+        asyncio.run(serve_view(runs, listening, password, tuple(name or ()), print_stderr, ready))
 
 
 @view.command("bundle")
@@ -98,7 +98,7 @@ def bundle(
         nonlocal last_report
         if time.monotonic() - last_report > EVERY:
             last_report = time.monotonic()
-            say(f"{done:,} of {total:,} matches")
+            print_stderr(f"{done:,} of {total:,} matches")
 
     summary = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
     notes = [

@@ -61,7 +61,7 @@ def _recently(folder: Path) -> bool:
     return time.monotonic() - when < PATIENT * took
 
 
-def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
+def first_screen(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """The first screen of the report: warnings, findings, the card, the numbers."""
     table = headline(data)
     return {
@@ -157,7 +157,7 @@ def _about(measure: Measure, more: str = "") -> dict[str, Any]:
 
 
 ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {
-    "first": first,
+    "first": first_screen,
     "chart": chart,
     "heat": heat,
 }

@@ -31,7 +31,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only
 from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import cache_folder, plain
+from ostrom.ground.files import cache_folder, require_regular_file
 
 VERSION = 6
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
@@ -60,7 +60,7 @@ class RunIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            plain(path)
+            require_regular_file(path)
             self.connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=5
             )
@@ -117,7 +117,7 @@ class RunIndex:
         """The cells that occur, by number, each as a mapping from factors to levels."""
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
-    def voices(self) -> dict[int, tuple[int, str]]:
+    def speakers(self) -> dict[int, tuple[int, str]]:
         """The voices that occur, by number: their cell and agent."""
         return {number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")}
 
@@ -216,7 +216,7 @@ class Indexers:
         with existing or nullcontext() as index:
             yield index
 
-    def wake(self, folder: Folder) -> None:
+    def refresh(self, folder: Folder) -> None:
         """Bring the index of a run up to date while its other pages are read: words are there when asked for."""
         now = time.monotonic()
         if now - self._woken.get(folder.path, -LOOK_AGAIN) >= LOOK_AGAIN:

@@ -18,11 +18,11 @@ from typing import Any
 import orjson
 
 from ostrom.engine.folder import Folder, identity
-from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, lift
+from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, remove_limits
 from ostrom.engine.shards import CallCursor
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.ground.files import plain
-from ostrom.ground.terminal import one_line, say
+from ostrom.ground.files import require_regular_file
+from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
 from ostrom.view.words import Speech
@@ -104,7 +104,7 @@ class _Indexer:
     def _reading(self, part: Folder) -> Iterator[sqlite3.Connection]:
         with closing(connect_read_only(part.journal)) as journal:
             if self.sound:
-                lift(journal)
+                remove_limits(journal)
             yield journal
 
     def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
@@ -149,7 +149,7 @@ class _Indexer:
 
 def _opened(where: Path, run: Run) -> sqlite3.Connection:
     """The index for writing; one that is not ours, or not of this run, is refused as stale."""
-    new = not plain(where).exists()
+    new = not require_regular_file(where).exists()
     connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
@@ -198,7 +198,9 @@ def _journal_reads(folder: Path) -> bool:
 @contextmanager
 def _locked(where: Path) -> Iterator[bool]:
     """Keep a second indexer out; whether this is the only one."""
-    handle = os.open(plain(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    handle = os.open(
+        require_regular_file(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
+    )
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -229,7 +231,7 @@ def main(arguments: list[str]) -> None:
     try:
         follow(folder, path, lambda: os.getppid() != parent)
     except OstromError as error:
-        say(one_line(str(error)))
+        print_stderr(one_line(str(error)))
         sys.exit(1)
 
 

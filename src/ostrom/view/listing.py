@@ -193,7 +193,7 @@ class MatchList:
     def _ended(self, until: float) -> bool:
         """The matches that have ended, and those that have ended anew."""
         while True:
-            ends = list(islice(self.run.journal.marks(self._at), TOGETHER))
+            ends = list(islice(self.run.journal.end_versions(self._at), TOGETHER))
             last = ends[-1][0] if len(ends) == TOGETHER else (1 << 62)
             query = "SELECT match, mark FROM matches WHERE match > ? AND match <= ? AND state <> 'open'"
             marks = dict(self.connection.execute(query, (self._at, last)))
@@ -216,7 +216,7 @@ class MatchList:
         journal, plan = self.run.journal, self.run.plan
         marks = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
         for unit in sorted(journal.begun()) if self._total < plan.planned else []:
-            if journal.ended(unit) is not None:
+            if journal.outcome_of(unit) is not None:
                 continue
             mark = str(sum(journal.readings(unit).values()))
             if marks.pop(unit, None) != mark:
@@ -434,7 +434,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     player had nothing to decide."""
     game, width = unit.game, max(1, len(rows.came))
     if rows.rounds_kept is not None:
-        settled = rows.settled()
+        settled = rows.round_rows()
         done = [
             DOT
             if one[4] is None

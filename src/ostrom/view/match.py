@@ -25,7 +25,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
-from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
+from ostrom.view.calls import FACTS, TEXTS, CallTry, called_decisions, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
 from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
@@ -39,10 +39,10 @@ def groups() -> tuple[Lexicon, ...]:
     return (*memory_curse(), defection(), normative())
 
 
-def marked(text: str) -> Marked:
+def highlighted(text: str) -> Marked:
     """The text in parts; where two groups overlap, the first that begins has the word.
 
-    >>> [part for part in marked("I fear the future.") if part[1]]
+    >>> [part for part in highlighted("I fear the future.") if part[1]]
     [('fear', 'paranoia'), ('future', 'forward_looking')]
     """
     try:
@@ -148,7 +148,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     if not 0 <= number < len(run.plan):
         raise UsageError(f"match {number}: {run.name} has the matches 0 to {len(run.plan) - 1}")
     unit = run.plan.unit(number)
-    state, reason, scores, facts = run.journal.ended(number) or ("open", None, None, {})
+    state, reason, scores, facts = run.journal.outcome_of(number) or ("open", None, None, {})
     if state == "withdrawn" or number in run.plan.hidden:
         raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
     steps: dict[int, dict[str, Any]] = {}
@@ -162,7 +162,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(fields)
     with closing(connect_read_only(run.journal.file(number))) as connection:
-        for at, player in called(connection, number):
+        for at, player in called_decisions(connection, number):
             step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
             step["players"].setdefault(player, [])
     return {
@@ -266,7 +266,7 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
 def _groups(tries: list[CallTry]) -> set[str]:
     """The groups of words that occur in what was said."""
     texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
-    return {group for text in texts for _, group in marked(text) if group}
+    return {group for text in texts for _, group in highlighted(text) if group}
 
 
 def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -294,11 +294,12 @@ def page(viewer: Viewer, request: Request) -> Response:
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
     context: dict[str, Any] = {
-        "match": match, "decision": decision, "marked": marked, "commands": commands_of(viewer, name, number, decision),
-        "total": total, "here": "matches", "rounds": list(rounds_of(match, chosen)),
+        "match": match, "decision": decision, "marked": highlighted,
+        "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
+        "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
     part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
-    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.about(name), **context)
+    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.run_header(name), **context)
 
 
 def text(viewer: Viewer, request: Request) -> Response:

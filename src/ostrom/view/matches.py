@@ -39,7 +39,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     if sort not in SORTS:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
     context: dict[str, Any] = {"count": 0, "others": 0, "choices": {}, "factors": {}}
-    with viewer.shelf.listed(name, AT_ONCE) as listed:
+    with viewer.shelf.match_list(name, AT_ONCE) as listed:
         batch = listed.matches(filters, sort=sort, descending=descending, after=params.get("after"), limit=PAGE)
         context |= {"rows": batch.rows, "more": batch.after, "progress": listed.progress}
         if params.get("after") is None:
@@ -53,7 +53,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
     part = "_rows" if more and params.get("after") is not None else "matches"
     return viewer.page(
-        request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
+        request, part, title=f"Matches of {name}", **viewer.run_header(name), **context, here="matches",
         columns=COLUMNS, sort=sort, descending=descending, asked=params,
         values=[(key, value) for key, value in params.multi_items() if value and key != "after"], numbers=NUMBERS,
         active=active_of(params),

@@ -81,7 +81,7 @@ class RunsFolder:
             yield entry.run
 
     @contextmanager
-    def listed(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
+    def match_list(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
         """The matches of a run, as far as they can be read in so many seconds; the rest is read in the background."""
         with self._open_entry(name) as entry:
             entry.matches = entry.matches or MatchList(entry.run)

@@ -115,7 +115,7 @@ class StatusPoller:
         self._flights: deque[tuple[float, float]] = deque(maxlen=2000)
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=1200)
 
-    def look(self) -> RunStatus:
+    def poll(self) -> RunStatus:
         """The current status of the run."""
         playing = self.folder.being_played
         try:
@@ -315,7 +315,7 @@ class Watching:
         """The result of a run's integrity check."""
         return self.checks.get(name, WAITING)
 
-    def wake(self) -> None:
+    def refresh(self) -> None:
         """Start the next look at once instead of waiting for the pause to end."""
         self._wake.set()
 
@@ -323,7 +323,7 @@ class Watching:
         """Poll all runs for ever, with pauses long enough that polling takes a small share of the time."""
         while True:
             began = time.monotonic()
-            await asyncio.to_thread(self.look)
+            await asyncio.to_thread(self.poll)
             took = time.monotonic() - began
             counting = any(status.counting for status in self.statuses.values())
             pause = EVERY if self.watchers or counting else IDLE
@@ -334,14 +334,14 @@ class Watching:
             except TimeoutError:
                 pass
 
-    def look(self, names: Iterable[str] | None = None) -> None:
+    def poll(self, names: Iterable[str] | None = None) -> None:
         """Update the status of these runs once; of all runs by default."""
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:
                 gauge = self._gauges.get(name) or self._gauges.setdefault(name, StatusPoller(self.shelf.folder(name)))
                 with gauge.alone:
-                    self._take(name, gauge.look())
+                    self._take(name, gauge.poll())
             except UsageError:  # it was removed just now
                 continue
         if names is None:
@@ -355,7 +355,7 @@ class Watching:
             self.version += 1
             self.statuses[name], self.changed[name] = status, self.version
 
-    async def check_on(self) -> None:
+    async def check_runs(self) -> None:
         """Check one run after the other, small ones first, and again those that have grown.
 
         A run that is being played is checked when it stops: its player checked it when it began, and reading all of it

@@ -187,12 +187,12 @@ class Viewer:
             page.headers.update({"HX-Retarget": "#main", "HX-Reselect": "#main", "HX-Reswap": "outerHTML"})
         return page
 
-    def about(self, name: str) -> dict[str, Any]:
+    def run_header(self, name: str) -> dict[str, Any]:
         """What the head of every page about a run says: how it stands and whether it was checked."""
         folder = self.shelf.folder(name)
-        self.indexers.wake(folder)
+        self.indexers.refresh(folder)
         if name not in self.watching.statuses:
-            self.watching.look([name])
+            self.watching.poll([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
 
 
@@ -230,7 +230,7 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
     async def sent() -> AsyncIterator[bytes]:
         quiet = 0.0
         watching.watchers += 1
-        watching.wake()
+        watching.refresh()
         try:
             yield b"retry: 2000\nevent: ping\ndata: 0\n\n"
             while not viewer.closing.is_set():
@@ -282,7 +282,7 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    tasks = (viewer.watching.look_on(), viewer.watching.check_on(), *viewer.tasks())
+    tasks = (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
     beside = [asyncio.create_task(task) for task in tasks]
     ready()
     try:

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 
 import orjson
 
-from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, whole
+from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, resolve_prompt
 from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
 
@@ -38,19 +38,19 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
 
 
-def spaced(text: str) -> str:
+def split_unspaced_scripts(text: str) -> str:
     """A text with spaces around every character of a script that has none.
 
-    >>> spaced("wir 合作 oft")
+    >>> split_unspaced_scripts("wir 合作 oft")
     'wir  合  作  oft'
     """
     return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
 
 
-def plain(word: str) -> str:
+def normalised(word: str) -> str:
     """A word as the index has it: small letters without accents.
 
-    >>> plain("Überläufer")
+    >>> normalised("Überläufer")
     'uberlaufer'
     """
     if word.isascii():
@@ -66,7 +66,7 @@ def indexable(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def _ascii_neighbour(run: str) -> str:
     """A run of characters beyond ASCII, which may be part of a word, with spaces where a word ends."""
-    return "".join(plain(c) if _WORD.match(c) else " " for c in spaced(run))
+    return "".join(normalised(c) if _WORD.match(c) else " " for c in split_unspaced_scripts(run))
 
 
 def words_in(text: str) -> list[str]:
@@ -87,7 +87,7 @@ class NewLines:
         self._before: OrderedDict[tuple[int, int], dict[str, None]] = OrderedDict()
         self._lines = 0
 
-    def of(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
+    def new_lines(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
         """The lines of a call's prompt that the one before it did not have."""
         lines = dict.fromkeys(self.text(package, nth).split("\n"))
         before = self._before.pop((unit, player), None)
@@ -106,12 +106,12 @@ class NewLines:
     def alone(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
         """The new lines of a call's prompt, for calls in any order: the prompt before it is read from the journal."""
         self._lines -= len(self._before.pop((unit, player), ()))
-        return self.of(call, unit, player, package, nth)
+        return self.new_lines(call, unit, player, package, nth)
 
     def text(self, package: int, nth: int) -> str:
         """The messages of a prompt as one text; nothing where it cannot be read."""
         try:
-            return text_of(whole(package, nth, self._prompts))[:MOST_TOGETHER]
+            return text_of(resolve_prompt(package, nth, self._prompts))[:MOST_TOGETHER]
         except UNREADABLE:
             return ""
 
@@ -146,7 +146,7 @@ class Speech:
                 cell, agents = who
                 voices.append((number, self._voice(cell, agents[player] if 0 <= player < len(agents) else "")))
                 texts = (
-                    self._news.of(number, unit, player, package, nth),
+                    self._news.new_lines(number, unit, player, package, nth),
                     decoded(reply) or "",
                     decoded(reasoning) or "",
                 )

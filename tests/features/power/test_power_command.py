@@ -220,3 +220,16 @@ def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call)
 def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
     done = call("power", "s.yaml", *ASK, "--baseline", "0.9", "--effect", "0.2", "--seeds", "2", "--simulations", "100")
     assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
+
+
+def test_several_agents_are_analysed_one_by_one(call: Call) -> None:
+    """Two agents bring twice the matches, and no more power: each has its own row in the analysis."""
+    text = STUDY.replace('{a: "random:0.5"}', '{a: "random:0.5", b: "random:0.4"}', 1)
+    (Path.cwd() / "two.yaml").write_text(text + "seating: self\n")
+    more = ("--seeds", "3", "--simulations", "100")
+    one, two = told(call, *more, study="s.yaml"), told(call, *more, study="two.yaml")
+    assert one["agents"] == [] and two["agents"] == ["a", "b"] and two["where"] == {"agent": "a"}
+    first, second = one["points"][0], two["points"][0]
+    assert second["matches"] == 2 * first["matches"] and second["n"] == first["n"]
+    mean = call("power", "two.yaml", *ASK, *more, "--where", "agent=a,b", "--json")
+    assert json.loads(mean.out)["points"][0]["n"] == 2 * first["n"]

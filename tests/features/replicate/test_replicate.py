@@ -202,3 +202,13 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
     ):
         done = call("replicate", "coopeval", "--runs", "released", "--as", named)
         assert done.code == 2 and problem in done.err and done.err.count("\n") == 1
+
+
+def test_runs_with_nothing_to_compare_are_refused(call: Call, tmp_path: Path) -> None:
+    smaller = "types={a: cooperator, b: defector}", "mechanism.rounds=2"
+    done = call("run", "pd-tournament", *(part for one in smaller for part in ("--set", one)), "--name", "scripts")
+    assert done.code == 0, done.err
+    done = call("replicate", "repeated-games", "--runs", "scripts", "--out", "page")
+    assert done.code == 2 and not (tmp_path / "page").exists()
+    assert done.err.count("\n") == 1 and "nothing can be compared with Playing repeated games" in done.err
+    assert "No model played in the run." in done.err

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.replications.repeated_games.rules import RULES, Rule, gpt4, read
+from tests.replications.repeated_games.rules import RULES, Rule, gpt4, half, predicted, read
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import import_rounds
@@ -74,21 +74,31 @@ def test_all_families_and_wordings_are_judged_at_the_default_size(rule: str, ans
     assert set(map(tuple, found.values())) == {(answer,)}, found
 
 
-def _half(request: Any) -> str:
-    """Half of the way: forgives every second round, and takes turns in every second one."""
-    now = read(request)
-    if "predict" in now.text or "expect" in now.text or now.round % 2:
-        return gpt4(request)
-    if now.coordination:
-        return f"[{now.other(now.past[-1][1])}]"
-    kind = now.dilemma
-    return f"[{kind}]" if kind else gpt4(request)
+AT_HALF = {
+    "Told that the other player may err, it forgives",  # the paper has no size
+    "Scores are lower where players must coordinate than in the Prisoner's Dilemma family",  # .047 of .05
+}
 
 
+@pytest.mark.slow
 def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
-    found = verdicts(judged(played(tmp_path, _half, ("prisoners-dilemma", "battle-of-the-sexes"))))
-    assert found["A single defection is never forgiven"] == {"differs"}
-    assert found["It does not take turns with an alternating player"] == {"differs"}
+    parts = [part.name for part in PLAN.parts]
+    found = verdicts(judged(played(tmp_path, half, parts)))
+    assert set(found) == {claim.claim for claim in PLAN.claims} - PEOPLE
+    assert {claim for claim, answers in found.items() if "agrees" in answers} == AT_HALF
+
+
+def _late(request: Any) -> str:
+    """As GPT-4, but it predicts the alternation from round 9 on."""
+    now = read(request)
+    return f"[{predicted(now, 9, 0)}]" if "predict" in now.text and "which you watch" not in now.text else gpt4(request)
+
+
+def test_who_predicts_late_coordinates_too_little(tmp_path: Path) -> None:
+    made = judged(played(tmp_path, _late, ("battle-of-the-sexes",)))
+    (line,) = (line for line in made.claims if line.claim.claim.startswith("Predicting the other player first"))
+    assert line.estimate is not None and line.estimate.value == pytest.approx(0.1) and not line.direction_alone
+    assert line.verdict.answer == "differs" and "effect is smaller" in line.verdict.why
 
 
 def test_claims_without_a_run_say_so_and_sections_are_named(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ class Bet:
         """Which values count upwards, where others count downwards; None elsewhere."""
         return None if self.up is None or not self.up.any() or self.up.all() else self.up
 
-    def ends(self, tail: float) -> tuple[float, float]:
+    def bounds(self, tail: float) -> tuple[float, float]:
         """Both bounds, each wrong with a chance of at most ``tail``."""
         width, sides = self.most - self.least, self.sides
         low, high = (
@@ -233,7 +233,7 @@ class Bet:
     def surely_within(self, low: float, high: float, tail: float) -> bool:
         """Whether both bounds lie in a range."""
         if self.sides is not None or self.top:
-            ends = self.ends(tail)
+            ends = self.bounds(tail)
             return low <= ends[0] and ends[1] <= high
         below, above = self._ranged(low, high)
         return exceeds(self.values, self.weights, below, tail) and exceeds(

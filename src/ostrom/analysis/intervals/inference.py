@@ -79,7 +79,7 @@ class Limits:
     note: str = ""
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def both(self) -> tuple[float, float]:
         """Both ends, where there surely are some."""
         assert self.low is not None and self.high is not None, self.note
         return self.low, self.high
@@ -201,7 +201,7 @@ class Inference:
             return self.value, self.value
         if self.why_approximate:
             return None
-        ends = [bet.ends((1 - level) / 2 / len(self.bets)) for bet in self.bets]
+        ends = [bet.bounds((1 - level) / 2 / len(self.bets)) for bet in self.bets]
         fixed = self.least - math.fsum(bet.least for bet in self.bets)
         low, high = (fixed + math.fsum(end) for end in zip(*ends, strict=True))
         return min(low, self.value), max(high, self.value)
@@ -381,7 +381,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
     """
     terms = [(a, one) for a, one in terms if a]
     sums = [a * one.value for a, one in terms]
-    value = plain(math.fsum(sums), math.fsum(map(abs, sums)))
+    value = rounded_sum(math.fsum(sums), math.fsum(map(abs, sums)))
     owned = [{label for part in one.parts for label in part.labels or ()} for _, one in terms]
     common = len(set().union(*owned)) < sum(map(len, owned))
     parts: tuple[Part, ...] = tuple(
@@ -391,7 +391,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
         parts = (merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
     bets = _bets(terms)
     ends = [sorted((a * one.least, a * one.most)) for a, one in terms]
-    least, most = (plain(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
+    least, most = (rounded_sum(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
     notes = dict.fromkeys(note for _, one in terms for note in one.note.split("; ") if note)
     drawn = [one for _, one in terms if not one.exact]
     method = replace_method or ("exact" if not parts else _named(drawn, common))
@@ -456,10 +456,10 @@ def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:
     return tuple(every) if joint is None else (joint,)
 
 
-def plain(value: float, scale: float) -> float:
+def rounded_sum(value: float, scale: float) -> float:
     """The number that a sum of terms as large as ``scale`` would be without rounding: 0, or one of few digits.
 
-    >>> plain(0.9999999999999998, 1.0), plain(1 / 3, 1.0)
+    >>> rounded_sum(0.9999999999999998, 1.0), rounded_sum(1 / 3, 1.0)
     (1.0, 0.3333333333333333)
     """
     if not math.isfinite(value):

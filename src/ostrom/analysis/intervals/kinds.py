@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, merged, mostly_piled, plain
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, merged, mostly_piled, rounded_sum
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -93,7 +93,7 @@ def mean_of(
     if strata is not None:
         codes, names = label_codes([list(strata)[i] for i in order], data.size, "strata")
     share = mass / math.fsum(mass)
-    value = min(max(plain(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
+    value = min(max(rounded_sum(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
     note = ""
     members = [np.flatnonzero(codes == code) for code in range(len(names))]
     if len(members) > 1 and not shared and all(len(set(_picked(labels, of) or of)) < 2 for of in members):
@@ -149,7 +149,7 @@ def _part(
     weigh the same have Student's t both ways.
     """
     total = math.fsum(share)
-    mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
+    mean = min(max(rounded_sum(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
     influence = share * (data - mean)
     if float(np.ptp(data)) <= ALIKE * scale:
         influence = np.zeros(data.size)
@@ -306,7 +306,7 @@ def slope_of(
     if square <= 1e-12 * float(w * a @ a):
         return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit, weights=w)
     pull = w * off / square
-    value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
+    value = rounded_sum(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
     ends = -math.inf if low is None else low, math.inf if high is None else high
     least, most = (math.fsum(p * ends[(p > 0) == up] for p in pull.tolist() if p) for up in (False, True))
     inference = Inference(value, (), (), unit, "", least=least, most=most)

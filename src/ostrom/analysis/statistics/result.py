@@ -86,7 +86,7 @@ class Estimate:
     failed: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     """The value with all failed matches at either end of the range; None where there are few of them."""
 
-    def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
+    def at_level(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The estimate with its interval at another level; ``guaranteed``: bounds that hold for every distribution."""
         if self.inference is None:
             raise UsageError("this estimate was read from a file: its interval is known at one level only")

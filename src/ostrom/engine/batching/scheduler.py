@@ -150,7 +150,7 @@ class BatchScheduler:
         else:
             opened.calls[call.key] = call
             call.size = call.full_size
-            self.spending.hold(call.model, call.size)
+            self.spending.reserve_sent(call.model, call.size)
             if opened.lines is not None:
                 self._hand_out(opened, call.key)
             else:

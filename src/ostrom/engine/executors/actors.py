@@ -92,12 +92,12 @@ class GateActor:
                 eras.append(era)
         except (Stopped, BudgetSpent, ModelGivenUp) as error:
             if not eras:
-                return Failure.of(error)
+                return Failure.from_error(error)
         sizes = wanted[: len(eras)]
         if worker in self._lost:
             for size in sizes:
                 CallOutcome(model, "abandoned", size=size).apply_to(self._gate)
-            return Failure.of(Stopped("this worker was given up"))
+            return Failure.from_error(Stopped("this worker was given up"))
         self._reserved.setdefault(worker, Counter()).update((model, size) for size in sizes)
         return eras
 
@@ -282,7 +282,7 @@ class Worker:
             for name, settings in self.worker_config.models.items():
                 self._models[name] = self._open(name, settings)
         except OstromError as error:
-            return Failure.of(error)
+            return Failure.from_error(error)
         return {
             name: Opened(m.connections, getattr(m, "most_connections", None), dict(m.describe()))
             for name, m in self._models.items()
@@ -311,7 +311,7 @@ class Worker:
         ended = await player.play(work.unit, work.facts, work.known, work.replies)
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(index, 0)
-        failure = None if ended.error is None else Failure.of(ended.error)
+        failure = None if ended.error is None else Failure.from_error(ended.error)
         return UnitReport(replace(ended, error=None), failure, stray)
 
     async def exchange(self, written: int) -> Batch:

@@ -92,14 +92,14 @@ class Failure:
     text: str
 
     @classmethod
-    def of(cls, error: OstromError) -> Failure:
+    def from_error(cls, error: OstromError) -> Failure:
         """The class name and the text of an error."""
         return cls(type(error).__name__, str(error))
 
     def error(self) -> OstromError:
         """Rebuild the error, of the same class and with the same text.
 
-        >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
+        >>> Failure.from_error(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')
         """
         kinds: dict[str, type[OstromError]] = {
@@ -141,7 +141,7 @@ class UnitReport:
     """Replies that could not be read and that no journaled answer accounts for."""
 
     @property
-    def ended(self) -> UnitEnd:
+    def to_unit_end(self) -> UnitEnd:
         """The ending as executors state it."""
         return self.end if self.failure is None else replace(self.end, error=self.failure.error())
 
@@ -280,7 +280,7 @@ class UnitPlayer:
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
-        rows = match.record.rows(outcome.rounds).kept() if keeps_rows(unit, len(match.record)) else None
+        rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
         return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 

@@ -422,7 +422,7 @@ class RayExecutor:
                 return UnitEnd(error=error)
             else:
                 self._session.tally.invalid += report.stray
-                return report.ended
+                return report.to_unit_end
             finally:
                 handle.load -= 1
                 self._pool.change()

@@ -1,4 +1,4 @@
-"""`ostrom power`: how many seeds a study needs, before anything is paid for."""
+"""`ostrom power`: the number of seeds that a study needs, computed before any call is paid for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ostrom.features.power.plan import PowerAt, PowerCurve, SequentialResult
 
 WIDTH = 40
-"""Characters of a full bar."""
+"""The width of a full bar, in characters."""
 
 
 @with_play_options("prompts", "prices")
@@ -75,6 +75,7 @@ def power(
     from stated assumptions, which are printed.
     """
     from ostrom.analysis.estimate import Query
+    from ostrom.analysis.population import studied_agents
     from ostrom.costs.measured import measured_replies
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming
@@ -101,7 +102,10 @@ def power(
             "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
         )
     query_fields = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
-    query = validate(Query, query_fields, "--contrast") if rule is None else rule
+    all_agents = query = validate(Query, query_fields, "--contrast") if rule is None else rule
+    agents: tuple[str, ...] = ()
+    if rule is None:
+        query, agents = powering.of_one_agent(resolved.plan, query)
     design = powering.design_of(resolved.plan, query)
     if correlation and not design.paired:
         raise UsageError(
@@ -113,7 +117,8 @@ def power(
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
     else:
         with opened_runs([from_], runs) as data:
-            assumed, source = assuming.assumed_from(data[0], query)
+            known = not agents or agents[0] in studied_agents(data[0])
+            assumed, source = assuming.assumed_from(data[0], query if known else all_agents)
             source += f" ({data[0].so_far})" if data[0].so_far else ""
             pace = assuming.pace_of(data[0]) if pace is None else pace
         measured = measured_replies(from_, runs)
@@ -143,8 +148,8 @@ def power(
     if chart is not None:
         powering.write_chart(curve, chart, resolved.plan.name, query)
     return Output(
-        _document(curve, resolved.plan.name, query, question),
-        _text(curve, resolved.plan.name, query.words, question, timed=pace is not None),
+        {**_document(curve, resolved.plan.name, query, question), "agents": list(agents)},
+        [*_text(curve, resolved.plan.name, query.words, question, timed=pace is not None), _one_of(agents)],
         source=curve,
         rows_key="points",
     )
@@ -165,7 +170,7 @@ def _sequences(
         ],
     )  # fmt: skip
     document = {
-        "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+        "study": study, "measure": rule.measure_object.name, "contrast": rule.contrast, "rule": rule.rule,
         "looks": rule.looks, "simulations": times, "assumed": {
             "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
         },
@@ -219,6 +224,11 @@ def _text(curve: PowerCurve, study: str, words: str, question: Any, *, timed: bo
     )
 
 
+def _one_of(agents: tuple[str, ...]) -> str | None:
+    many = f"each of {len(agents)} agents is analysed alone"
+    return f"the power for {agents[0]} alone, as {many} (--where agent=NAME: another)" if agents else None
+
+
 def _row(point: PowerAt) -> list[Any]:
     return [
         point.seeds, point.n, f"{point.power.value:.3f}", _interval(point.power), f"{point.error.value:.3f}",
@@ -232,7 +242,7 @@ def _interval(of: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words that people read at once.
+    """Return a duration in words.
 
     >>> duration(90), duration(7300), duration(200_000)
     ('2 min', '2.0 h', '2.3 days')

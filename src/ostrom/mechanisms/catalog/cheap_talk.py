@@ -70,7 +70,7 @@ class CheapTalk(Mechanism):
                 expected = expected_payoffs(game, answers) if self.rounds == 1 else None
                 facts = {"messages": messages}
                 rounds.append(Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late))
-            if missing is not None and (ended := missing.ends(times, late)):
+            if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
         scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
         return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds], **ended})

@@ -38,7 +38,7 @@ class Disarmament(Mechanism):
             before = len(moves)
             for seat in range(game.seats):
                 for action in range(len(game.actions[seat])):
-                    low, high = least(caps[seat], action), caps[seat][action]
+                    low, high = lowest_cap(caps[seat], action), caps[seat][action]
                     if low == high:
                         continue
                     facts = self._facts(caps, moves) | {"action": action, "least": low, "sweep": sweep}
@@ -57,7 +57,7 @@ class Disarmament(Mechanism):
         ]
         odds = [_odds(game, seat, answer) for seat, answer in enumerate(answers)]
         played = tuple(
-            int(streams.about(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
+            int(streams.for_round(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
         )
         payoffs = game.payoff(played)
         round_ = Round(1, played, payoffs, expected=game.expected(odds))
@@ -71,10 +71,10 @@ class Disarmament(Mechanism):
         return self.sweeps * sum(len(names) for names in game.actions) + game.seats
 
 
-def least(caps: Sequence[int], action: int) -> int:
+def lowest_cap(caps: Sequence[int], action: int) -> int:
     """The lowest cap on an action that leaves 100 per cent to play.
 
-    >>> least([100, 100], 0), least([30, 100], 1)
+    >>> lowest_cap([100, 100], 0), lowest_cap([30, 100], 1)
     (0, 70)
     """
     return max(0, 100 - sum(cap for other, cap in enumerate(caps) if other != action))

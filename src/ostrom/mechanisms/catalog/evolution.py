@@ -204,7 +204,9 @@ class Evolution(DelegatingMechanism):
         if self.number + 1 < self.generations:
             parents, mates, newborn = self._parents(game, scores, streams)
             bred = [
-                list(genomes[p]) if mate is None else crossed(genomes[p], genomes[mate], streams.at(0, i, "crossover"))
+                list(genomes[p])
+                if mate is None
+                else crossed(genomes[p], genomes[mate], streams.generator(0, i, "crossover"))
                 for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
             ]
             offspring = yield from self._mutated(game, bred, newborn, streams)
@@ -212,7 +214,7 @@ class Evolution(DelegatingMechanism):
             if designs is not None:
                 facts["next"]["designs"] = [
                     None
-                    if born and streams.about(self.number, i, "design").random() < self.mutation.design
+                    if born and streams.for_round(self.number, i, "design").random() < self.mutation.design
                     else designs[p]
                     for i, (p, born) in enumerate(zip(parents, newborn, strict=True))
                 ]
@@ -245,7 +247,7 @@ class Evolution(DelegatingMechanism):
         count, rounds, scores = self.members, list[Round](), [list[float]() for _ in genomes]
         instructions = [" ".join(genome) for genome in genomes]
         for meeting in range(self.meetings):
-            order = [int(i) for i in streams.about(meeting, 0, "tables").permutation(count)]
+            order = [int(i) for i in streams.for_round(meeting, 0, "tables").permutation(count)]
             seats = count if self.rules.society else game.seats
             tables = [order[i : i + seats] for i in range(0, count, seats)]
             rules = self.rules.for_players(count) if self.rules.society else self.rules
@@ -302,7 +304,7 @@ class Evolution(DelegatingMechanism):
         if self.arm == "frozen":
             return list(range(count)), [None] * count, [False] * count
         earned = [0.0] * count if self.arm == "drift" else scores
-        rng = streams.about(self.number, 0, "selection")
+        rng = streams.for_round(self.number, 0, "selection")
         how = {"strength": rule.strength, "size": rule.size, "births": rule.births}
         least = float(game.payoffs.min())
         parents, newborn = next_parents(rule.rule, earned, rng, **how, least=least)  # type: ignore[arg-type]
@@ -319,7 +321,7 @@ class Evolution(DelegatingMechanism):
         """Have sentences of newborns said in other words, one of each at a time."""
         places: dict[int, list[int]] = {}
         for member, genome in enumerate(bred):
-            rng = streams.at(0, member, "mutation")
+            rng = streams.generator(0, member, "mutation")
             if newborn[member] and self.mutation.share and rng.random() < self.mutation.rate:
                 places[member] = chosen(genome, self.mutation.share, rng)
         while places:

@@ -79,7 +79,7 @@ class Repetition(Mechanism):
             return None
         return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
 
-    def powerless(self) -> Repetition:
+    def as_sham(self) -> Repetition:
         """The sham of these rules: players are shown rounds drawn by chance, not those that were played."""
         sham = copy(self)
         sham.sham, sham.told = True, {**self.told, "sham": True}
@@ -108,7 +108,7 @@ class Repetition(Mechanism):
                     played = yield from playing.play(number, past, shows)
                 rounds.append(played)
                 gaps = gaps or not played.actions
-                if missing is not None and (facts := missing.ends(times, played.missed)):
+                if missing is not None and (facts := missing.ending_facts(times, played.missed)):
                     break
                 if playing.over is not None:
                     facts = {"over": playing.over, "over_round": number}

@@ -14,7 +14,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
 from ostrom.mechanisms.rounds import act_now, drawn_round
-from ostrom.mechanisms.societies import ByPlayer, SocietyRules, SocietyState, Table, called, record_of
+from ostrom.mechanisms.societies import ByPlayer, SocietyRules, SocietyState, Table, display_name, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 
@@ -57,7 +57,7 @@ class Reputation(SocietyRules):
         """The game of many rounds (``lasting_game``): records let the next to meet a player react to what it did."""
         return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
-    def powerless(self) -> Reputation | None:
+    def as_sham(self) -> Reputation | None:
         """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
         if self.own == "memory":
             return None
@@ -106,7 +106,7 @@ class Reputation(SocietyRules):
             # By default the past is in the records alone.
             life.history(player) if remembers else EMPTY,
             facts={**self.told, "records": records},
-            names=tuple(called(who, names, player) for who in table),
+            names=tuple(display_name(who, names, player) for who in table),
         )
         return act_now(view, player)
 
@@ -132,7 +132,7 @@ def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> 
     size = players // seats
     columns = [[seat + seats * i for i in range(size)] for seat in range(seats)]
     for seat in range(1, seats):
-        columns[seat] = [columns[seat][int(i)] for i in streams.about(number, seat, "matching").permutation(size)]
+        columns[seat] = [columns[seat][int(i)] for i in streams.for_round(number, seat, "matching").permutation(size)]
     return list(zip(*columns, strict=True))
 
 

@@ -49,8 +49,8 @@ class SharedCode(Mechanism):
         facts = {"chance": self.chance}
         answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
         chosen = profile_of(game, answers)
-        shared = bool(streams.about(1, 0, "shared").random() < self.chance)
-        whose = int(streams.about(1, 0, "whose").integers(game.seats)) if shared else None
+        shared = bool(streams.for_round(1, 0, "shared").random() < self.chance)
+        whose = int(streams.for_round(1, 0, "whose").integers(game.seats)) if shared else None
         played = chosen if whose is None else (chosen[whose],) * game.seats
         payoffs = game.payoff(played)
         expected = expected_payoffs(shared_game(game, self.chance), answers)

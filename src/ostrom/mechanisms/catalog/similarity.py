@@ -53,7 +53,9 @@ class Similarity(Mechanism):
         full_game = compared_game(game, self.error)
         picked = tuple(full_game.index(seat, answer.value) for seat, answer in enumerate(answers))
         alike = all_alike(game, picked)
-        signals = [alike != bool(streams.about(1, seat, "finding").random() < self.error) for seat in range(game.seats)]
+        signals = [
+            alike != bool(streams.for_round(1, seat, "finding").random() < self.error) for seat in range(game.seats)
+        ]
         played = realised(game, picked, signals)
         payoffs = game.payoff(played)
         compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]

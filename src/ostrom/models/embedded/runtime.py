@@ -106,7 +106,7 @@ class Runtime:
             if isinstance(result, dict):
                 chunk(result)
 
-    def share(self) -> int | None:
+    def share_idle_slots(self) -> int | None:
         """Put what idle slots have read into the cache that all slots share.
 
         Gives the slot that this took, if any: it is idle, and what it had read is in the cache now.
@@ -294,7 +294,7 @@ def enter(client: Any, load: Load, adapter: Path | None) -> SharedRuntime:
         return shared
 
 
-def leave(client: Any, load: Load) -> None:
+def release(client: Any, load: Load) -> None:
     """Say that a client makes no more calls; the last one closes the runtime."""
     with _LOCK:
         loaded = _LOADED.pop(load, [])

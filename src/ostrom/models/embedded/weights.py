@@ -28,7 +28,7 @@ from typing import IO, Any, BinaryIO
 
 from ostrom.ground.errors import ModelError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import cache_folder, draft_of
-from ostrom.ground.terminal import console, visible
+from ostrom.ground.terminal import console, escape_controls
 from ostrom.models.failures import one_line
 
 Progress = Callable[[int, int], None]
@@ -282,7 +282,7 @@ def bar(label: str) -> Iterator[Progress | None]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with RichProgress(*columns, console=console(stderr=True), transient=True) as display:
-        task = display.add_task(visible(label), total=None)
+        task = display.add_task(escape_controls(label), total=None)
         yield lambda done, total: display.update(task, completed=done, total=total)
 
 

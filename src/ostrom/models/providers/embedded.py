@@ -28,7 +28,7 @@ from ostrom.models.embedded.runtime import (
     announce,
     enter,
     has_gpu,
-    leave,
+    release,
     runtime_version,
 )
 from ostrom.models.embedded.weights import WEIGHTS, Adapter, bar, dequantised, fetch, find_adapter
@@ -128,7 +128,7 @@ class EmbeddedModel:
         self._closed = True
         for stop in list(self._running):
             stop.set()
-        await asyncio.to_thread(leave, self, self._load)
+        await asyncio.to_thread(release, self, self._load)
 
     def describe(self) -> Mapping[str, Any]:
         """File, mode and sampling: what decides the replies."""
@@ -190,7 +190,7 @@ class EmbeddedModel:
         if not self._load.keep_prompts or self._load.slots == 1 or shared.adapters:
             return nullcontext()
         prompt = "\n".join(f"{m['role']}: {m['content']}" for m in body["messages"])
-        return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share())
+        return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share_idle_slots())
 
     def _call(self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
         runtime = shared.runtime()

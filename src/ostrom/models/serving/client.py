@@ -37,7 +37,7 @@ from ostrom.ground.errors import (
 )
 from ostrom.ground.files import cache_folder
 from ostrom.ground.process_groups import GroupGuard, signal_group
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Model, Reply, Request
 from ostrom.models.dialects import DIALECTS
@@ -160,7 +160,7 @@ class LocalServer:
         """Note that a call got a reply."""
         self._losses = 0
 
-    async def look(self) -> None:
+    async def check_alive(self) -> None:
         """After a failed call: raise ServerFailed if the server is dead or hangs; the next call starts another one."""
         process, starting = self._process, self._starting
         if process is None or starting is None or not starting.done():
@@ -213,7 +213,7 @@ class LocalServer:
         while (passed := time.monotonic() - begun) < self.start:
             if passed >= 2 * reported:
                 reported = passed
-                say(f"{self.who}: its server has been starting for {passed:.0f} s; log: {self.log}")
+                print_stderr(f"{self.who}: its server has been starting for {passed:.0f} s; log: {self.log}")
             if (status := process.outcome()) is not None:
                 return process, f"ended at its start ({status})"
             if await _healthy(process.port, PAUSE * 20) and process.outcome() is None:
@@ -350,7 +350,7 @@ class ServedModel:
         try:
             reply = await self._client.complete(self._addressed(request, server))
         except (ConnectionFailed, MalformedReply, ServerFailed, TimedOut):
-            await server.look()
+            await server.check_alive()
             raise
         server.answered()
         return reply

@@ -46,7 +46,7 @@ class Curve(Chart):
         if len(named) > MOST_COLOURS and not all(is_bare(value) for value in named):
             raise UsageError(f"colour {self.colour}: has {len(named)} levels, at most {MOST_COLOURS} can be told apart")
         return curves(
-            self.placed(cells, across, named, beside),
+            self.chart_rows(cells, across, named, beside),
             x=self.worded(x),
             y=self.axis,
             facets=list(beside.values()),

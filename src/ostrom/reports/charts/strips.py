@@ -147,7 +147,7 @@ def _strips(
     names = labels(list(dict.fromkeys(row["agent"] for row in rows)))
     longest = max(row["round"] for row in rows)
     ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
-    beside = canvas.beside(f"00 \u21b3 {name}" for name in names.values())
+    beside = canvas.row_labels(f"00 \u21b3 {name}" for name in names.values())
     room = min(WIDTH, canvas.width - beside.width - 2 * canvas.size)
     width = max(60, min(room, 22 * longest))
     amounts = grouped((heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None)
@@ -181,7 +181,7 @@ def _strips(
 def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str], longest: int) -> Spec:
     """What players did, as squares in the colours of their actions."""
     lanes = list(dict.fromkeys(s["lane"] for s in strips))
-    beside = canvas.beside(lanes)
+    beside = canvas.row_labels(lanes)
     lane = {"y": nominal("lane", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False, **beside.axis})}
     key = canvas.legend(tones, beside.width, title=None) if len(tones) <= MOST_COLOURS else None
     boxes = {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}

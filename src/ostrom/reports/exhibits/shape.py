@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import fixed
-from ostrom.analysis.references import Own, Published
+from ostrom.analysis.references import Published, RunFigure
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
 from ostrom.reports.panel import Table
 from ostrom.reports.words import pretty
@@ -37,7 +37,7 @@ class ExhibitEntry:
     digits: int = 1
     """After the point: as printed, and of an own figure as the printed one beside it has."""
 
-    def at(self, names: Sequence[str]) -> tuple[str, ...]:
+    def labels_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """The labels of some columns."""
         return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
 
@@ -58,7 +58,7 @@ def entries(
     one: Exhibit,
     columns: Sequence[str],
     published: Iterable[Published],
-    own: Mapping[str, Iterable[Own]],
+    own: Mapping[str, Iterable[RunFigure]],
     mapping: Mapping[str, str],
 ) -> list[ExhibitEntry]:
     """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
@@ -129,12 +129,12 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
 
     ``spread`` says what the paper's spreads are; ours are standard deviations.
     """
-    across = _ordered([e.at(one.columns) for e in _ranked(one, entries)])
-    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, entries)))
+    across = _ordered([e.labels_of(one.columns) for e in _ranked(one, entries)])
+    down = list(dict.fromkeys(e.labels_of(one.rows) for e in _ranked(one, entries)))
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     best = _best(one, entries)
     for e in entries:
-        texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
+        texts = cells.setdefault((e.labels_of(one.rows), e.labels_of(one.columns)), [])
         if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
     rows = [
@@ -166,7 +166,7 @@ def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
     groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
     for e in entries:
-        groups.setdefault((e.ours, *e.at(rest)), []).append(e)
+        groups.setdefault((e.ours, *e.labels_of(rest)), []).append(e)
     chosen: set[int] = set()
     for of in groups.values():
         values = [e.value for e in of]
@@ -194,14 +194,18 @@ def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[Exhib
 def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
     """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    places = {name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in entries]))} for name in keys}
+    places = {
+        name: {label: i for i, label in enumerate(_ordered([e.labels_of([name]) for e in entries]))} for name in keys
+    }
     models = list(dict.fromkeys(e.model for e in entries if not e.ours))
 
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
-        row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]
-        across = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns]
+        row = [(place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.rows]
+        across = [
+            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.columns
+        ]
         return (*row, *across)
 
     return sorted(entries, key=rank)

@@ -15,7 +15,7 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
 from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts
-from ostrom.reports.card import made_of
+from ostrom.reports.card import provenance
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import column_texts, pretty, question
@@ -119,7 +119,7 @@ def render_page(
         title=title,
         about=about,
         facts=facts(data),
-        made_of=made_of(data),
+        made_of=provenance(data),
         warnings=warnings,
         study_card=[entry for entry in card if entry not in played],
         run_card=played,
