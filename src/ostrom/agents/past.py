@@ -40,6 +40,8 @@ class Past:
         """The index of the action this seat played in round i."""
         return self.rounds[i].actions[self.seat]
 
+    own = own_action  # its name in strategies of outside packages since 1.0
+
     def others(self, i: int) -> tuple[int, ...]:
         """The indices of the co-players' actions in round i, by seat."""
         actions = self.rounds[i].actions

@@ -76,6 +76,10 @@ class RunFigure:
     """Whether all its matches are alike, or there is one: then the value decides by itself."""
 
 
+Own = RunFigure
+"""The name that packages import since 1.0."""
+
+
 @dataclass(frozen=True)
 class Games:
     """The games of a run by match, and those with the same label in the tables."""

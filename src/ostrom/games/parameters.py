@@ -32,6 +32,10 @@ def whole_number(game: str, name: str, value: Any, *, least: int, most: int) -> 
     return int(_allowed(game, name, value, Annotated[float, NoFraction(), Ge(least), Le(most)]))
 
 
+whole = whole_number
+"""The name that packages import since 1.0."""
+
+
 def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:
     rule = rule_of(annotation)
     if rule is not None and not rule.fits(value):

@@ -80,14 +80,14 @@ def new_name(name: str) -> str | None:
 
 
 class FormerNames:
-    """A base class some of whose methods packages override by the names that these had in 1.0.
+    """A base class some of whose methods packages override and call by the names that these had in 1.0.
 
     >>> class Base(FormerNames, former={"sized": "for_players"}):
     ...     def for_players(self): return "as before"
     >>> class Ours(Base):
     ...     def sized(self): return "ours"
-    >>> Base().for_players(), Ours().for_players()
-    ('as before', 'ours')
+    >>> Base().for_players(), Ours().for_players(), Base().sized()
+    ('as before', 'ours', 'as before')
     """
 
     _former: ClassVar[Mapping[str, str]] = {}
@@ -96,8 +96,9 @@ class FormerNames:
         super().__init_subclass__()
         cls._former = cls._former if former is None else former
         for old, new in cls._former.items():
-            if old in vars(cls) and new not in vars(cls):
-                setattr(cls, new, vars(cls)[old])
+            for name, other in ((new, old), (old, new)):
+                if other in vars(cls) and name not in vars(cls):
+                    setattr(cls, name, vars(cls)[other])
 
 
 def find_moved_modules() -> None:

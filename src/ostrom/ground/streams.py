@@ -69,6 +69,9 @@ class Streams:
             return self.origin.for_round(number, seat, purpose)
         return self.generator(number, seat, purpose)
 
+    # The names that mechanisms of outside packages call since 1.0.
+    at, about, root = generator, for_round, base_key
+
 
 def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float64]:
     """``Streams.chance`` for many matches at once, from their roots.

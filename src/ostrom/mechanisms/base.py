@@ -32,7 +32,8 @@ class ArrayRules:
 
 
 FORMER = {
-    "sized": "for_players", "given": "with_preparations", "lasting": "with_rounds", "bystander": "observer_view"
+    "sized": "for_players", "given": "with_preparations", "lasting": "with_rounds", "bystander": "observer_view",
+    "brief": "shortened", "powerless": "as_sham",
 }  # fmt: skip
 """Names of overridable methods in 1.0, and their present names."""
 

@@ -20,6 +20,10 @@ def whole_number(name: str, value: Any, least: int, most: int | None = None) -> 
     return int(_allowed(name, value, kind if most is None else Annotated[kind, Le(most)]))
 
 
+whole = whole_number
+"""The name that packages import since 1.0."""
+
+
 def amount(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise a ParameterError unless it is a finite number of at least 0."""
     return float(_allowed(name, value, Amount))

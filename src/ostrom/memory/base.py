@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Form, Text
 from ostrom.games.game import Game
+from ostrom.ground.moved import FormerNames
 from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Round, View
 
@@ -83,7 +84,7 @@ Shown = MemoryView
 """The name of ``MemoryView`` before 2.0."""
 
 
-class Memory(ABC):
+class Memory(FormerNames, ABC, former={"lacks": "unsupported"}):
     """Which part of the past a seat sees. Stateless: what it shows depends on the view and keyed draws."""
 
     name: ClassVar[str]
