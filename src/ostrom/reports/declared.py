@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, join_labels, labels, pretty, shortened, upper, written
+from ostrom.reports.words import Share, join_labels, labels, pretty, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -91,6 +91,11 @@ def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown:
     return [unknown if (value := of.get(key, other)) is None else value for key in keys]
 
 
+def triple(value: Estimate | None) -> list[float | None]:
+    """Value and interval, as columns of a table."""
+    return [None, None, None] if value is None else [value.value, value.low, value.high]
+
+
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "cell_label": cell_label,
@@ -99,10 +104,10 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "must_be": _must_be, "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
-    "rests_on": sample_sizes_text, "share": _share, "short": _short, "shortened": shortened,
+    "rests_on": sample_sizes_text, "share": _share, "short": _short,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": upper, "varied": varied, "written": written,
+    "triple": triple, "upper": upper, "varied": varied, "written": written,
     "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
@@ -162,11 +167,6 @@ class Column:
         if len(self.heads) == 1:
             return [value]
         return triple(value)
-
-
-def triple(value: Estimate | None) -> list[float | None]:
-    """Value and interval, as columns of a table."""
-    return [None, None, None] if value is None else [value.value, value.low, value.high]
 
 
 class PanelPart:

@@ -29,6 +29,7 @@ import orjson
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only
+from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import cache_folder, require_regular_file
 
@@ -102,12 +103,12 @@ class RunIndex:
         """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
         entries = 0
         try:
-            indexed = self._all("SELECT calls, before, seal FROM journals ORDER BY number")
-            for part, (calls, before, seal) in zip(folder.parts, indexed, strict=True):
+            indexed = self._all("SELECT calls, seal FROM journals ORDER BY number")
+            for part, cursor in zip(folder.parts, indexed, strict=True):
                 with closing(connect_read_only(part.journal)) as journal:
-                    if calls > before and not is_last(journal, calls, seal):
+                    if not CallCursor(*cursor).look(journal):
                         return False
-                    entries += journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()[0]
+                    entries += entries_in(journal)
         except (RunError, ValueError, TypeError, *DAMAGE):  # also more or fewer shards, or no number of entries
             return False
         return entries == self.entries
@@ -144,12 +145,6 @@ class RunIndex:
             raise RunError(
                 f"{self.path}: the index cannot be read ({' '.join(str(error).split())}); delete it: it is made anew"
             ) from None
-
-
-def is_last(journal: sqlite3.Connection, call: int, seal: Any) -> bool:
-    """Whether a journal holds this call with this seal: what came before it is then as it was."""
-    row = journal.execute("SELECT seal FROM calls WHERE id=?", (call,)).fetchone()
-    return row is not None and row[0] == seal
 
 
 def index_path(folder: Path) -> Path:

@@ -19,12 +19,12 @@ import orjson
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, remove_limits
-from ostrom.engine.shards import CALL_BOUNDS
+from ostrom.engine.shards import CallCursor
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.files import require_regular_file
 from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import VERSION, index_path, is_last, own_schema, remove, schema_of, schema_text
+from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
 from ostrom.view.words import Speech
 
 FOLLOWED = 1800
@@ -109,10 +109,10 @@ class _Indexer:
 
     def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
         """Say how many calls a journal has; its matches that are not shown."""
-        before, last = journal.execute(CALL_BOUNDS).fetchone()
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
         through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
-        if through > before and not is_last(journal, through, seal):
+        cursor = CallCursor(through, seal)
+        if not cursor.look(journal):
             raise _Stale
         withdrawn = {unit for (unit,) in journal.execute("SELECT unit FROM units WHERE state='withdrawn'")}
         spoke = journal.execute("SELECT DISTINCT unit FROM calls")
@@ -121,7 +121,7 @@ class _Indexer:
         news = hidden - set(orjson.loads(hidden_before))
         if any(journal.execute(earlier_call, (unit, through)).fetchone() for unit in news):
             raise _Stale  # its words are in the index, and must not stay there
-        facts = (number, before, max(before, through), last, seal, orjson.dumps(sorted(hidden)).decode())
+        facts = (number, cursor.before, cursor.through, cursor.last, seal, orjson.dumps(sorted(hidden)).decode())
         with self.connection:
             self.connection.execute("INSERT OR REPLACE INTO journals VALUES (?, ?, ?, ?, ?, ?)", facts)
         return hidden

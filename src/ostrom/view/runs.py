@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
+from ostrom.engine.shards import entries_in
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.files import read_plain
 from ostrom.reports.words import number, pretty, share, written
@@ -166,9 +167,7 @@ def _mark(folder: Folder) -> list[tuple[int, int]]:
     marks = []
     for part in folder.parts:
         with closing(connect_read_only(part.journal)) as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        entries = int(row[0]) if row is not None and type(row[0]) is int else 0
-        marks.append((part.journal.stat().st_ino, entries))
+            marks.append((part.journal.stat().st_ino, entries_in(connection)))
     return marks
 
 
