@@ -118,9 +118,9 @@ def files_of_studies() -> dict[Path, bytes]:
 
 def place(home: Path, names: Sequence[str]) -> Path:
     """Copy kept runs and the files of their studies into a folder."""
-    for name, content in files_of_studies().items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_bytes(content)
+    for path, content in files_of_studies().items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(content)
     (home / "runs").mkdir(exist_ok=True)
     for name in names:
         shutil.copytree(RUNS[name], home / "runs" / name)
