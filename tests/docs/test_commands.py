@@ -102,7 +102,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", list(cases()))
 def test_the_commands_of_a_page_run(
     page: Path,

@@ -53,7 +53,7 @@ def prompts(run: Run) -> dict[tuple[object, ...], object]:
     }
 
 
-@pytest.mark.parametrize("most", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Path, most: int) -> None:
     with LoopbackServer(latency=0.004) as server:
         study = tmp_path / "study.yaml"

@@ -4,7 +4,6 @@ import warnings
 from fractions import Fraction
 from itertools import permutations, product
 
-import nashpy
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -161,6 +160,8 @@ def test_mixed_equilibria_are_exactly_the_equilibria_on_a_grid_of_fractions(game
 
 
 def by_nashpy(game: Game, method: str) -> set[tuple[float, ...]]:
+    import nashpy  # only here: it takes long to import
+
     other = nashpy.Game(game.payoffs[..., 0], game.payoffs[..., 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nashpy warns about degenerate games

@@ -40,7 +40,8 @@ SLOW = frozenset(
     "infer infer-by-json power-from power-within-json power-contrast compare-personas compare-personas-json "
     "compare-memory compare-tournament replicate-dry-run replicate-dry-run-tournaments-json run-report-json "
     "profile-against-json run-dry-run-memory-json compare-mechanisms gate-simultaneous-json "
-    "traces-sensitivity-json".split()
+    "traces-sensitivity-json register-new register-new-json gate-study-json gate-dry-run gate-levels-json "
+    "gate-fail-json test-anova-two-json pool-mean-json compare-two-runs-options-json".split()
 )
 """Cases that take a second or more and whose other form, or a sister, is quick: `make test` leaves them out."""
 

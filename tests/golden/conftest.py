@@ -1,6 +1,7 @@
 """Where golden outputs lie, and the kept runs over which they are made."""
 
 import difflib
+import functools
 import shlex
 import shutil
 import tempfile
@@ -99,18 +100,30 @@ def run_folders() -> dict[str, Path]:
 RUNS = run_folders()
 
 
+@functools.cache
+def files_of_studies() -> dict[Path, bytes]:
+    """The files that stand beside kept runs in every folder, by their place in it."""
+    contents = {}
+    for kept in {kept.name for version in NEWEST for kept in VERSIONS[version]}:
+        for path in (STUDIES / kept).rglob("*"):
+            if path.is_file():
+                contents[path.relative_to(STUDIES / kept)] = path.read_bytes()
+    for extra in (Path(__file__).with_name("files"), KEPT / "before-2.0" / "registered"):
+        contents |= {Path(path.name): path.read_bytes() for path in extra.glob("*.*")}
+    profiles = KEPT / "1.0" / "profile"
+    return contents | {
+        path.relative_to(profiles): path.read_bytes() for path in profiles.glob("profiles/**/*") if path.is_file()
+    }
+
+
 def place(home: Path, names: Sequence[str]) -> Path:
     """Copy kept runs and the files of their studies into a folder."""
-    for kept in {kept.name for version in NEWEST for kept in VERSIONS[version]}:
-        if (STUDIES / kept).is_dir():
-            shutil.copytree(STUDIES / kept, home, dirs_exist_ok=True)
-    for extra in (Path(__file__).with_name("files"), KEPT / "before-2.0" / "registered"):
-        for path in extra.glob("*.*"):
-            shutil.copy(path, home)
+    for path, content in files_of_studies().items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(content)
     (home / "runs").mkdir(exist_ok=True)
     for name in names:
         shutil.copytree(RUNS[name], home / "runs" / name)
-    shutil.copytree(KEPT / "1.0" / "profile" / "profiles", home / "profiles")
     placed(home, HERE, str(home))
     return home
 
@@ -163,7 +176,9 @@ def shell(monkeypatch: pytest.MonkeyPatch, new_home: Callable[[], Path]) -> Shel
         names = [name for name in RUNS if name in words or name in runs or "ALL" in runs]
         if "parts" in names:
             names += ["parts.1-of-2", "parts.2-of-2"]
-        home = place(new_home(), list(dict.fromkeys(names)))
+        home = new_home()
+        if not all(command.endswith("--help") for command in commands):
+            place(home, list(dict.fromkeys(names)))
         call = caller(monkeypatch, home)
         texts = []
         if commands[0].startswith("people "):

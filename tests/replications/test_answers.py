@@ -301,7 +301,7 @@ EVOLVED = ("mechanism.population=10", "game={name: stag_hunt, stag: 20, hare: 1,
 ARMS = tuple(f"types.{name}={{model: scripted/{name}}}" for name in ("base", "forward", "placebo", "shuffled"))
 
 CASES = [
-    Case("pricing", price(MONOPOLY), price(NASH), ("YES, collude", "NO, compete"), slow=False),
+    Case("pricing", price(MONOPOLY), price(NASH), ("YES, collude", "NO, compete")),
     Case("pricing", price(MONOPOLY), price(1.1), ("YES, collude", "NO, compete")),
     Case(
         "recognised",

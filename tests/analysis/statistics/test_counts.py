@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from ostrom.analysis.statistics import BadSample, Undefined, chi_square, cohens_kappa, holm, pearson, wilson
 
@@ -21,6 +18,8 @@ def test_wilson_equals_the_reference_and_holds_its_estimate(k: int, extra: int) 
     n = k + extra
     result = wilson(k, n, unit="match")
     assert result is not None and result.low is not None and result.high is not None
+    from statsmodels.stats.proportion import proportion_confint  # where it is used: it takes long to import
+
     assert (result.low, result.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
     assert result.value in result and 0 <= result.low <= result.high <= 1
 
@@ -44,6 +43,8 @@ def test_corrections_follow_their_definitions(p: list[float]) -> None:
 
 def test_corrections_equal_the_reference() -> None:
     p = [0.001, 0.04, 0.03, 0.2, 0.04]
+    from statsmodels.stats.multitest import multipletests
+
     _, adjusted, *_ = multipletests(p, 0.05, method="holm")
     assert holm(p) == pytest.approx(adjusted.tolist())
 
@@ -58,6 +59,8 @@ def test_kappa_equals_the_reference() -> None:
     rng = np.random.default_rng(5)
     a = rng.integers(0, 4, 200)
     b = np.where(rng.random(200) < 0.6, a, rng.integers(0, 4, 200))
+    from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
+
     theirs = reference_kappa(stats.contingency.crosstab(a, b).count)
     ours = cohens_kappa(a, b, unit="rationale").estimate
     assert ours.value == pytest.approx(theirs.kappa)

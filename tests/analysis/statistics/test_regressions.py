@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from statsmodels.regression.mixed_linear_model import MixedLM
 
 from ostrom.analysis.statistics import (
     BadSample,
@@ -54,6 +53,8 @@ def test_an_unbalanced_mixed_model_equals_the_reference_optimum() -> None:
     trial = np.random.default_rng(2).normal(size=score.size)
     ours = linear_mixed_model(score, {"condition": condition, "trial": trial}, groups=person, unit="person")
     x = np.column_stack([np.ones(score.size), condition, trial])
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
     theirs = MixedLM(score, x, groups=person).fit(reml=True, method="powell")
     assert [line.value for line in ours.coefficients] == pytest.approx(theirs.fe_params.tolist(), rel=1e-3)
     assert [line.se for line in ours.coefficients] == pytest.approx(theirs.bse_fe.tolist(), rel=5e-3)

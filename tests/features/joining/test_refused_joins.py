@@ -421,8 +421,8 @@ def test_the_identity_of_undivided_runs_is_what_it_was() -> None:
 
 def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> None:
     writing = {
-        "answer", "call", "keep_batches", "batch", "moves", "finish", "flush", "backlog", "failed", "check_place",
-        "played_by", "call_rows",
+        "answer", "call", "keep_batches", "batch", "record_array_play", "finish", "flush", "backlog", "failed",
+        "check_place", "played_by", "call_rows",
     }  # fmt: skip
     public = {name for name in vars(Journal) if not name.startswith("_")}
     assert public - writing <= set(vars(JoinedJournal))

@@ -162,6 +162,7 @@ def test_an_interval_for_labs_of_any_distribution_is_that_of_values_between_boun
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("labs", [3, 6, 10, 20])
 def test_bounds_hold_the_mean_where_one_lab_in_ten_is_different(labs: int) -> None:
     rng, wrong = np.random.default_rng(labs), 0

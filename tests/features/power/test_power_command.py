@@ -37,7 +37,13 @@ def shared() -> str:
     return "shared.yaml"
 
 
-@pytest.mark.parametrize("more", [("--baseline", "0.5", "--effect", "0.1"), ("--baseline", "0.85", "--effect", "0.12")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(("--baseline", "0.5", "--effect", "0.1"), marks=pytest.mark.slow),
+        ("--baseline", "0.85", "--effect", "0.12"),
+    ],
+)
 def test_a_smaller_sd_never_gives_less_power(call: Call, more: tuple[str, ...]) -> None:
     power = [
         told(call, *more, "--sd", sd, "--seeds", "4", "--simulations", "100")["points"][-1]["power"]

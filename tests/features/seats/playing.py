@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-from mcp import Client
+from typing import TYPE_CHECKING, Any
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
@@ -16,6 +14,9 @@ from ostrom.ground.validation import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play_plan_async
 from ostrom.studies.schema import StudyFile
+
+if TYPE_CHECKING:
+    from mcp import Client  # takes long to import: `make test` collects every file in every worker
 
 Visit = Callable[[SeatHost], Awaitable[Any]]
 
@@ -60,7 +61,7 @@ async def _play(
         await asyncio.gather(playing, *visiting, return_exceptions=True)
 
 
-async def said(client: Client, tool: str, **arguments: Any) -> tuple[str, str]:
+async def said(client: "Client", tool: str, **arguments: Any) -> tuple[str, str]:
     """The state and the text that a call comes back with."""
     result = await client.call_tool(tool, arguments)
     (part,) = result.content

@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from mcp import Client, StdioServerParameters
 from tests.cli.conftest import Command
 from tests.features.seats.playing import plan_of, said, stated
 
@@ -26,6 +25,9 @@ from ostrom.features.seats.server import connected
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run, play_plan
 from ostrom.testing.small_run import tables
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "seat_agent.py"
 OSTROM = [sys.executable, "-m", "ostrom"]
@@ -175,7 +177,7 @@ def shown_seat(process: subprocess.Popen[str]) -> dict[str, Any]:
     return dict(seat)
 
 
-async def _cooperate(client: Client, most: int = 10**6) -> list[str]:
+async def _cooperate(client: "Client", most: int = 10**6) -> list[str]:
     """Cooperate so often, or until the run is over; the states on the way."""
     states, acted = [], 0
     while acted < most:
@@ -201,6 +203,8 @@ def http_agent(url: str, token: str, most: int = 10**6) -> list[str]:
 
 def stdio_agent(folder: Path, *arguments: str, most: int = 10**6) -> list[str]:
     async def visit() -> list[str]:
+        from mcp import Client, StdioServerParameters
+
         server = StdioServerParameters(
             command=OSTROM[0], args=[*OSTROM[1:], *arguments], cwd=folder, env=dict(os.environ)
         )
@@ -283,6 +287,8 @@ def test_a_huge_message_on_stdio_is_answered_with_one_line(tmp_path: Path) -> No
 
     async def visit() -> list[tuple[str, str]]:
         arguments = [*OSTROM[1:], "seat", "s.yaml"]
+        from mcp import Client, StdioServerParameters
+
         server = StdioServerParameters(command=OSTROM[0], args=arguments, cwd=tmp_path, env=dict(os.environ))
         async with Client(server) as client:
             await said(client, "look")

@@ -6,9 +6,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from mcp import MCPError
 from tests.features.seats.playing import agent, plan_of, play, said
 
 from ostrom.agents.config import AgentConfig
@@ -123,6 +121,8 @@ def test_a_token_belongs_to_one_seat(tmp_path: Path) -> None:
 
 
 def test_calls_that_make_no_sense_are_answered_with_one_line(tmp_path: Path) -> None:
+    from mcp import MCPError
+
     async def clumsy(host: SeatHost) -> Any:
         told = []
         async with connected(host.url, host.chair(1).token) as client:
@@ -203,6 +203,8 @@ def test_only_requests_with_the_token_from_this_machine_are_served(tmp_path: Pat
             {**own, "sec-fetch-site": "cross-site"},
         ]
         found = []
+        import httpx2
+
         async with httpx2.AsyncClient() as client:
             for headers in cases:
                 raw = [(name.encode(), text.encode()) for name, text in headers.items()]
