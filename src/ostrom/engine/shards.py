@@ -18,7 +18,7 @@ from ostrom.ground.errors import UsageError
 T = TypeVar("T")
 MOST_SHARDS = 4096
 CALLS_APART = 10**9
-"""Numbers of calls that each shard has for itself."""
+"""The size of each shard's range of call numbers."""
 CALL_BOUNDS = "SELECT (SELECT coalesce(min(id), 1) - 1 FROM calls), (SELECT coalesce(max(id), 0) FROM calls)"
 """SQL for the number after which the calls of a journal begin, and the last one: each query looks at one end, where
 one for both would read all calls."""
@@ -73,7 +73,7 @@ def entries_in(journal: sqlite3.Connection) -> int:
 
 
 def holder(call: int, parts: Sequence[T]) -> T:
-    """What holds a call, of the parts of a run in their order; a run that is not joined has one.
+    """Return the part of a run that holds a call; a run that is not joined has one part.
 
     >>> holder(7, ["one"]), holder(CALLS_APART, ["one", "two"]), holder(CALLS_APART + 1, ["one", "two"])
     ('one', 'one', 'two')
@@ -108,7 +108,7 @@ class Shard:
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Shard | None:
-        """The shard that a run is; None for an undivided one."""
+        """Return the shard of a run; None for a run without shards."""
         part = manifest.get("shard")
         return None if part is None else cls.parse(f"{part['number']}/{part['of']}")
 
@@ -116,7 +116,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def owns(self, group: int) -> bool:
-        """Whether the units of a group are played here.
+        """Return whether this shard plays the units of a group.
 
         >>> [group for group in range(9) if Shard(2, 4).owns(group)]
         [1, 5]
@@ -128,7 +128,7 @@ class Shard:
         return f"{name}.{self.number}-of-{self.of}"
 
     def portion_of(self, total: int) -> int:
-        """The share of a number for this shard: shares are as equal as can be and add up to the number.
+        """Return this shard's share of a number: shares are nearly equal and add up to it.
 
         >>> [Shard(number, 4).portion_of(10) for number in (1, 2, 3, 4)]
         [3, 3, 2, 2]
@@ -137,5 +137,5 @@ class Shard:
 
     @property
     def calls_before(self) -> int:
-        """The number after which the numbers of its calls begin."""
+        """Return the number before the first call number of this shard."""
         return (self.number - 1) * CALLS_APART

@@ -1,4 +1,4 @@
-"""A shared run: the tables of a run without texts, beside a manifest that says so. It has no journal.
+"""A shared run: the tables of a run without texts, and a manifest that says so. It has no journal.
 
 What asks a journal for more than that there is none is refused in one line: texts, calls and replays are not shared.
 """
@@ -12,7 +12,7 @@ from ostrom.ground.files import content_hash, read_plain
 
 
 class SharedJournal:
-    """Stands where the journal of a run is: readers of tables ask nothing of it."""
+    """A placeholder for the journal of a shared run: readers of tables do not query it."""
 
     entries, lazily_verified, closed = 0, False, False
     questions: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class SharedJournal:
 
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
-    """The number of rows of each table of a shared run, whose files are those that were shared; None of another run."""
+    """Return the row counts of a shared run's tables after checking their files; None for another run."""
     part = manifest.get("shared")
     if part is None:
         return None

@@ -1,4 +1,4 @@
-"""Payoffs as a formula in how many players choose an action: short to tell, however many players there are.
+"""Payoffs as a formula of how many players choose an action.
 
 A game may supply its formula (public goods: 1.5 x contributors / 3); it is checked against the payoffs. For other games
 in which all have the same two actions it is read off the payoffs where these are linear in the number
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR = 1e-9
-"""Payoffs that differ by less, relative to the largest, are the same number."""
+"""The relative difference below which payoffs are equal."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """What one own action pays: constant + factor x k / over."""
+    """The payoff of one own action: constant + factor x k / over."""
 
     constant: float
     factor: float
@@ -37,13 +37,13 @@ class Term:
 
 @dataclass(frozen=True)
 class Formula:
-    """A term for every own action; ``k`` counts all players who choose the action ``counted``, the reader included."""
+    """A term for every own action; ``k`` counts all players with the action ``counted``, the reader included."""
 
     counted: int
     terms: tuple[Term, ...]
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
-        """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        """Return whether the formula equals a seat's payoffs at every profile."""
         import numpy as np
 
         shape = payoffs.shape[:-1]
@@ -63,14 +63,14 @@ class Formula:
 
 @dataclass(frozen=True)
 class ClaimFormula:
-    """Two claims: equal ones are paid; else the lower one, and a bonus goes from the higher claimant to the lower."""
+    """Two claims: equal ones are paid; else the lower, with a bonus from the higher to the lower claimant."""
 
     claims: tuple[float, ...]
-    """What each action claims."""
+    """The claim of each action."""
     bonus: float
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
-        """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        """Return whether the formula equals a seat's payoffs at every profile."""
         import numpy as np
 
         if payoffs.shape[:-1] != (len(self.claims),) * 2:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from importlib import import_module, invalidate_caches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -44,9 +44,11 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 
 @lru_cache(maxsize=1)
-def _entry_points() -> Any:
-    """The entry points of all installed packages; looking for them reads a file of every package."""
-    return entry_points()
+def _entry_points() -> EntryPoints:
+    """The entry points that installed packages have for us; looking for them reads a file of every package."""
+    every = entry_points()
+    groups = sorted(group for group in every.groups if group.startswith("ostrom."))
+    return EntryPoints(point for group in groups for point in every.select(group=group))
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Checks for mechanisms whose parameters have no annotations, those of other packages above all.
+"""Parameter checks for mechanisms without annotations, mainly those of other packages.
 
 A mechanism that says its bounds by annotations (``ostrom.ground.parameters``) needs none of them.
 """

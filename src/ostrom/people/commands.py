@@ -1,4 +1,4 @@
-"""`ostrom serve`, `ostrom pilot` and `ostrom people`: serve a study, rehearse it, and see to those who came."""
+"""`ostrom serve`, `ostrom pilot` and `ostrom people`: serve a study, rehearse it, and manage participants."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ people = typer.Typer(help="Manage who took part: list, links, close, bonuses, er
 
 
 class RunFirst(TyperGroup):
-    """Takes `people list RUN` for `people RUN list`."""
+    """A command group that accepts `people list RUN` as well as `people RUN list`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; the name of a command in front changes places with the run."""
+        """Parse the arguments; a command name before the run is swapped with it."""
         swapped = len(args) > 1 and args[0] in self.commands and args[1] not in self.commands
         if swapped and not args[1].startswith("-"):
             args = [args[1], args[0], *args[2:]]
@@ -154,7 +154,7 @@ def erase(
     if (code is None) == (older_than is None):
         raise UsageError("erase: name either the code of a person or --older-than, for example --older-than 90d")
     try:
-        if older_than is not None and older_than.strip().isdecimal():  # 30 would mean seconds, and erasing is for good
+        if older_than is not None and older_than.strip().isdecimal():  # 30 would mean seconds, and erasing is final
             raise ValueError(f"needs a unit: {older_than.strip()}d, or h, min, s")
         keep = None if older_than is None else seconds(older_than)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A visit is a conversation of decisions: consent, texts, quiz, matches, questions, survey, debriefing.
+"""A visit as a sequence of decisions: consent, texts, quiz, matches, questions, survey, debriefing.
 
 The rules are pure, like those of a match. What the host decides (who somebody is, which cell, which seat, how a
 match ended) is an answer too, of reading ``assigned``; so a visit is journaled, resumed and replayed like a match.
@@ -18,7 +18,7 @@ from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import ENDS, People, Step
 
 HOSTED = ("arrive", "assign", "seat", "match")
-"""Kinds of decisions that the host answers and not the person."""
+"""Kinds of decisions that the host answers, not the person."""
 AGREE = Choice(("agree", "decline"))
 GO_ON = Choice(("continue",))
 
@@ -55,7 +55,7 @@ class VisitFacts:
 
 
 class Visit(Mechanism):
-    """The rules of a visit.
+    """The mechanism of a visit.
 
     ``sheets`` are the quiz and survey files by name, ``orders`` the games of a visit in every cell.
     """
@@ -110,7 +110,7 @@ class Visit(Mechanism):
                     story.facts.setdefault("surveys", {})[step.survey.name] = reply
 
     def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
-        """Ask until all is right; a wrong answer leads back to the text that is named, or uses up a try."""
+        """Ask until all answers are correct; a wrong one returns to the named text, or uses up a try."""
         quiz = step.quiz
         assert quiz is not None
         sheet, tries = self.sheets[quiz.file], 0
@@ -135,7 +135,7 @@ class Visit(Mechanism):
                 yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
 
     def _accommodate(self, game: Game, story: VisitFacts) -> Steps:
-        """Offer more time before the first match, where there is a clock and a choice."""
+        """Offer more time before the first match, if there is a time limit and a choice."""
         time = self.people.time
         if time.decision is None or len(time.accommodation) < 2:
             return
@@ -175,7 +175,7 @@ class Visit(Mechanism):
         return answer.value
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """Every step once, and those of the host."""
+        """Return the number of decisions: every step once, and those of the host."""
         return 3 + 2 * len(self.people.visit)
 
 
@@ -189,7 +189,7 @@ class SeatTaken:
 
 @dataclass(slots=True)
 class Visitor:
-    """One visit as far as it has been assigned."""
+    """One visit, as far as it has been assigned."""
 
     code: str
     test: bool = False
@@ -197,24 +197,24 @@ class Visitor:
     """When it began, in seconds since 1970."""
     cell: int | None = None
     seats: dict[int, SeatTaken] = field(default_factory=dict)
-    """By the number of the match in the visit, from 0."""
+    """Seats by the number of the match in the visit, from 0."""
 
 
 @dataclass(slots=True)
 class BookedMatch:
-    """A match that people have taken seats in."""
+    """A match in which people have seats."""
 
     cell: int
     match: int
-    """Its number in the visits of its people, from 0."""
+    """The number of the match in its people's visits, from 0."""
     people: dict[int, int] = field(default_factory=dict)
-    """Player to visit."""
+    """The visit of each player."""
     stand_ins: dict[int, str] = field(default_factory=dict)
-    """Player to type of agent, where people were missing."""
+    """The agent type of each replaced player."""
 
 
 class Book:
-    """All visits of a run. Fed by the answers of reading ``assigned``, in any order between visits."""
+    """All visits of a run, built from journaled assignments in any order between visits."""
 
     def __init__(self) -> None:
         self.visits: dict[int, Visitor] = {}
@@ -223,7 +223,7 @@ class Book:
         self.last = -1
 
     def record(self, visit: int, value: Any) -> None:
-        """Take in one assignment."""
+        """Record one assignment."""
         if not isinstance(value, Mapping):
             return
         if "code" in value:

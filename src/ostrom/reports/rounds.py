@@ -1,4 +1,4 @@
-"""Cooperation from the first round to the last, cell by cell, with a band over matches.
+"""Cooperation by round, for each cell, with a band over matches.
 
 Long matches are cut into bins of rounds in DuckDB; what comes into Python is one number per match and bin.
 """
@@ -25,7 +25,7 @@ from ostrom.reports.words import labels, pretty
 MOST_LINES = 300
 MOST_BINS = 30
 MOST_NUMBERS = 1_500_000
-"""With more numbers than this there are so many matches that a band is thinner than its line."""
+"""The number of values from which a band would be thinner than its line, and is omitted."""
 ACTS = "cooperative IS NOT NULL"
 
 
@@ -36,7 +36,7 @@ Point = tuple[int, float, float | None, float | None]
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """Cooperation of one group along the rounds."""
+    """Cooperation of one group by round."""
 
     key: Mapping[str, Any]
     matches: int
@@ -44,7 +44,7 @@ class RoundCurve:
 
 
 def counted_acts(data: RunData) -> str:
-    """Which rows of ``rounds`` count: actions, without those of matches with somebody whom the study excludes."""
+    """Return the SQL condition for rows of ``rounds`` that count: actions of matches without excluded people."""
     out = (
         " AND match NOT IN (SELECT match FROM matches WHERE excluded)" if "excluded" in data.columns("matches") else ""
     )
@@ -57,7 +57,7 @@ def last_round(data: RunData) -> int:
 
 
 def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[RoundCurve], bool]:
-    """A curve for every combination of columns, in the order of the study, and whether there are bands."""
+    """Return a curve for every combination of columns, and whether there are bands."""
     data.need("rounds", by)
     keys = "".join(f"{quoted(name)}, " for name in by)
     source = (
@@ -88,7 +88,7 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
 
 
 def _band_of(values: tuple[float, ...]) -> Band:
-    """The ends of the interval of a mean of shares; None where they are not known."""
+    """Return the interval of a mean of shares; None if unknown."""
     limits = mean_of(values, bounds=(0.0, 1.0), unit="match").limits()
     return limits.low, limits.high
 
@@ -100,7 +100,7 @@ def _banded(
     exact: Determinism,
     band: Callable[[tuple[float, ...]], Band],
 ) -> RoundCurve:
-    """Mean and band of one group; a match that ended early counts in the bins that it reached."""
+    """Return mean and band of one group; a match that ended early counts in the bins that it reached."""
     matches = {row["n"] for row in rows}
     certain, points = all(map(exact, matches)), list[Point]()
     for place, values in sorted(grouped((row["bin"], row["v"]) for row in rows).items()):
@@ -111,7 +111,7 @@ def _banded(
 
 
 class CooperationOverRounds(Panel):
-    """Curves with bands; beyond a few dozen cells a map."""
+    """Curves with bands; for more than a few dozen cells a heat map."""
 
     title = "Cooperation over rounds"
 
@@ -140,7 +140,7 @@ class CooperationOverRounds(Panel):
         return Drawn([figure], [table], notes)
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
-        """What makes colours and what makes small multiples."""
+        """Return the column for colours and the columns for small multiples."""
         factors, who = varied(data), agents(data)
         distinct = len(who) == 1 or factors_identify_agents(data)
         if not distinct and len(who) <= MOST_COLOURS:

@@ -30,7 +30,7 @@ Answers = Mapping[Place, Journaled]
 
 
 class Origin(Declared):
-    """Where a fork comes from, as its manifest states it."""
+    """The origin of a fork, as its manifest states it."""
 
     kind: str
     run: str = Field(description="the parent run")
@@ -90,7 +90,7 @@ def rules_of(unit: Unit, outcomes: Sequence[Mapping[str, Any]] | None) -> Mechan
 
 
 class ForkPlan(StudyPlan):
-    """A plan that wraps another one: its units are made from one unit of that plan, all else is as in the study."""
+    """A plan that wraps another one: its units are made from one unit of that plan."""
 
     base: StudyPlan
     origin: Origin
@@ -99,16 +99,16 @@ class ForkPlan(StudyPlan):
     """The command that starts and continues such a fork."""
 
     def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
-        self.__dict__.update(base.__dict__)  # the study, its grid and what was built for it are shared
+        self.__dict__.update(base.__dict__)  # the study, its grid and built parts are shared
         self.base, self.shard = base, None
         self.parent = base.unit(origin.match)
         self.budget = budget or Budget()
         self._count_of_units = self.preparations = 0
-        self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
+        self.__dict__.pop("prompts", None)  # a fork's agents may have other prompts
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:
-        """A line that names the command to continue the fork with."""
+        """Return a line that names the command to continue the fork."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
@@ -126,12 +126,12 @@ class ForkPlan(StudyPlan):
         return (self.parent.game,)
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """The questions of the match that it is a fork of, to the players of the fork."""
+        """Yield the questions of the parent match, to the players of the fork."""
         last = self.unit(len(self) - 1)
         yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
-        """Set the number of units and the factors that vary over them; call it last in ``__init__``."""
+        """Set the number of units and their varying factors; call it last in ``__init__``."""
         self._count_of_units = count
         self.factors = (*self.base.factors, *factors)
         clients = clients_of(seated.config for seated in self.unit(count - 1).players)
@@ -151,7 +151,7 @@ class ForkPlan(StudyPlan):
 
 
 async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
-    """Begin a journal with answers of another one, each marked as copied. Doing it twice changes nothing."""
+    """Start a journal with copied answers of another one, marked as copies. It is idempotent."""
     with folder.open_journal(create=True) as journal:
         journal.start()
         states = journal.states()

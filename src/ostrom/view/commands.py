@@ -12,16 +12,16 @@ from ostrom.cli.output import Output, Remark, print_stderr
 from ostrom.ground.errors import OstromError
 
 EVERY = 5.0
-"""Seconds between two lines about how far it has come."""
+"""Seconds between two progress lines."""
 
 
 class ViewGroup(TyperGroup):
-    """`ostrom view bundle ...` is a command; whatever else follows `ostrom view` is for `ostrom view pages`."""
+    """A command group: `ostrom view bundle` is a command; anything else is passed to `ostrom view pages`."""
 
     default = "pages"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's name where none is given."""
+        """Insert the default command if none is given."""
         return super().parse_args(ctx, args if args and args[0] in self.commands else [self.default, *args])
 
 

@@ -120,6 +120,7 @@ def test_half_of_the_effect_does_not_agree(stories: dict[str, bool], tmp_path: P
         assert line.estimate is not None and line.estimate.value / mean < 0.7 and line.verdict.answer != "agrees"
 
 
+@pytest.mark.slow
 def test_beside_one_model_half_is_smaller(stories: dict[str, bool], tmp_path: Path) -> None:
     made = judged(tmp_path, obedient(0.5, stories), f"{MODEL}=Qwen-32B")
     (line,) = [one for one in made.claims if "the equilibrium is played" in one.claim.claim]

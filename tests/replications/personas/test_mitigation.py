@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from ostrom.analysis.estimate import estimate
+from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria import pure_equilibria
@@ -95,3 +97,12 @@ def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
         expected = [[game.actions[s][a] for s, a in enumerate(e.profile)] for e in pure_equilibria(game)]
         assert told == expected
         assert ("In every combination some player would gain" in text) == (not expected)
+
+
+def test_casts_of_unequal_size_weigh_by_the_design_not_by_chance(tmp_path: Path) -> None:
+    """Two and six roles: the number of seats is no total that chance decides about, so no jackknife and a bound."""
+    scenarios = "vary.scenario={set: game, to: {from: scenarios, family: [archive, festival]}}"
+    play(loaded(scenarios, "vary.mitigation={none: {agent.framing.layout: null}}"), runs=tmp_path, name="casts")
+    with open_run("casts", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        (one,) = estimate(data, "best_reply")
+        assert one.inference is not None and "jackknife" not in one.inference.method and one.bound_low is not None

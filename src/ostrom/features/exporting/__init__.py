@@ -14,7 +14,7 @@ from ostrom.ground.words import join_words
 from ostrom.studies.run import Run
 
 RECORD = "exported.yaml"
-"""The name of the export record.
+"""The name of the export record: JSON is valid YAML, and table readers ignore this ending; hidden beside ``logs/*``.
 
 JSON is valid YAML, and table readers ignore the ending; beside ``logs/*`` it is hidden.
 """

@@ -186,7 +186,7 @@ def _sequences(
 
 def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:
     return {
-        "study": study, "measure": query.part.name, "contrast": query.contrast, "where": query.where,
+        "study": study, "measure": query.measure_object.name, "contrast": query.contrast, "where": query.where,
         "effect": made.truth, "within": asked.within, "level": asked.level, "simulations": asked.simulations,
         "seed": asked.seed, "assumed": {
             "source": made.source, "baseline": made.assumed.baseline, "sd": made.assumed.sd,

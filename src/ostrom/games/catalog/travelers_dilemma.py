@@ -1,4 +1,4 @@
-"""Traveler's Dilemma: two claims for the same loss, and the lower one is believed and rewarded."""
+"""Traveler's Dilemma: two claims for the same loss; the lower one is paid and rewarded."""
 
 from typing import Annotated
 

@@ -15,7 +15,7 @@ Caps = list[list[int]]
 
 
 class Disarmament(Mechanism):
-    """Lower the caps on your own actions in turns until nobody moves any more; then play within the caps.
+    """Players lower the caps on their actions in turns until nobody does any more, then play within the caps.
 
     One question concerns one action of one player, so that every answer within its bounds leaves the player
     something to play: caps of a player always sum to at least 100. All caps are public and never rise. A
@@ -31,7 +31,7 @@ class Disarmament(Mechanism):
         self.sweeps = sweeps
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Bind in turns, then act at the same time."""
+        """Ask for caps in turns, then for simultaneous acts."""
         caps: Caps = [[100] * len(names) for names in game.actions]
         moves: list[dict[str, int]] = []
         for sweep in range(1, self.sweeps + 1):
@@ -72,7 +72,7 @@ class Disarmament(Mechanism):
 
 
 def lowest_cap(caps: Sequence[int], action: int) -> int:
-    """The lowest cap on an action that leaves 100 per cent to play.
+    """Return the lowest cap on an action that leaves 100 per cent in total.
 
     >>> lowest_cap([100, 100], 0), lowest_cap([30, 100], 1)
     (0, 70)
@@ -81,7 +81,7 @@ def lowest_cap(caps: Sequence[int], action: int) -> int:
 
 
 def cap_form(low: int, high: int) -> Record:
-    """The form of a proposed cap, a whole number from ``low`` to ``high``; ``high`` is the cap that holds now."""
+    """Return the answer form of a cap from ``low`` to ``high``, the present cap."""
     return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 

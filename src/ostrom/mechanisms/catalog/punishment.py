@@ -15,7 +15,7 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 
 
 class Punishment(Mechanism):
-    """Play a round, learn what all did, then punish at the same time; repeat.
+    """Players act, learn all actions, then punish at the same time; repeated.
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
     the units per co-player and round. Who punished whom is public. The players are told the number of
@@ -48,7 +48,7 @@ class Punishment(Mechanism):
         }
 
     def check(self, game: Game) -> None:
-        """Punishing needs somebody else."""
+        """Refuse a game with one seat."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
@@ -101,7 +101,7 @@ class Punishment(Mechanism):
         return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds], **ended})
 
     def payoffs_after(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
-        """Payoffs after punishment; ``units[i][j]`` is what seat i does to seat j.
+        """Return payoffs after punishment; ``units[i][j]`` are the units from seat i to seat j.
 
         >>> Punishment(cost=1, fine=3).payoffs_after((2.0, 3.0), [[0, 1], [0, 0]])
         (1.0, 0.0)

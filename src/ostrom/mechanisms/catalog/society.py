@@ -1,4 +1,4 @@
-"""Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
+"""Society: agents on a network who meet, observe, imitate and choose their neighbours."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Society(SocietyRules):
         self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
 
     def check(self, game: Game) -> None:
-        """Neighbours can change places: the game has to be the same from every seat."""
+        """Refuse games that differ between seats: neighbours can change places."""
         import numpy as np
 
         super().check(game)
@@ -107,7 +107,7 @@ class Society(SocietyRules):
         return population(names, seats, self.settlers, self.plant)
 
     def begin(self, game: Game, streams: Streams) -> SocietyState:
-        """Settle the members on the network."""
+        """Place the members on the network."""
         life = super().begin(game, streams)
         places = self._places(life.count, streams.for_round(0, 0, "network"))
         lived = homes(places, self.plant, self.placing == "shuffled", streams.for_round(0, 0, "homes"))
@@ -168,7 +168,7 @@ class Society(SocietyRules):
         return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
 
     def _observed(self, life: SocietyState, player: int, around: list[int], met: list[int], number: int) -> list[int]:
-        """Whose records a member sees; of too many neighbours, chance picks."""
+        """Return whose records a member sees; a random sample of too many neighbours."""
         if self.observe == "nobody":
             return []
         who = met if self.observe == "partners" and self.meeting == "pair" else around
@@ -204,7 +204,7 @@ class Society(SocietyRules):
         return rounds
 
     def _groups(self, life: SocietyState, did: Mapping[int, int], number: int) -> list[Table]:
-        """Who plays one game: the ends of every link, or each member with as many neighbours as there are seats."""
+        """Return the groups that play one game: the ends of every link, or a member with enough neighbours."""
         if life.game.seats == 2:
             return [pair for pair in pairs_of(life.links) if pair[0] in did and pair[1] in did]
         groups = []
@@ -216,7 +216,7 @@ class Society(SocietyRules):
         return groups
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
-        """The round as the member sees it, with its own action first."""
+        """Return the round as the member sees it, with its own action first."""
         if played.players[0] != player:
             turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
             return super().seen(life, player, turned)
@@ -236,7 +236,7 @@ class Society(SocietyRules):
 
 
 def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
-    """How many members a society has, in all or by type."""
+    """Return the number of members, in all or by type."""
     if isinstance(stated, Mapping):
         return {str(name): whole_number(f"members.{name}", count, 0) for name, count in stated.items()}
     return None if stated is None else whole_number("members", stated, 2)
@@ -255,7 +255,7 @@ class Plant:
 def population(
     names: Sequence[str], seats: int, members: int | Mapping[str, int] | None, plant: Plant | None
 ) -> list[str]:
-    """The type of every member, those who are planted last.
+    """Return the type of every member, planted ones last.
 
     >>> population(["a", "b", "bad"], 2, 6, Plant("bad", 2))
     ['a', 'a', 'b', 'b', 'bad', 'bad']
@@ -277,7 +277,7 @@ def population(
 
 
 def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Generator) -> list[int]:
-    """The place of every member on the network: planted ones, who come last, as the plant says."""
+    """Return each member's place on the network; planted members, who come last, as the plant says."""
     count = len(links)
     planted = plant.count if plant else 0
     order = [int(place) for place in rng.permutation(count)]
@@ -291,7 +291,7 @@ def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Gene
 
 
 def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
-    """Places next to each other, from the first in the order on; where a component ends, the next one begins."""
+    """Return adjacent places, from the first in the order on; after a component, the next one."""
     cluster: dict[int, None] = {}
     for start in order:
         queue = [start]
@@ -304,7 +304,7 @@ def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
 
 
 def neighbours_by_home(links: Links, homes: Sequence[int]) -> Links:
-    """The neighbours of every member, given where each lives.
+    """Return the neighbours of every member, by where each lives.
 
     >>> neighbours_by_home([{1}, {0, 2}, {1}], [2, 0, 1])
     [{2}, {2}, {0, 1}]

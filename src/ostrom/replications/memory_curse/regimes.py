@@ -158,7 +158,7 @@ def regimes(data: RunData, style: str = "") -> Regimes:
             else "undecided"
         )
         if decided[pair] == "undecided":
-            border = [_seeds(v.estimate.at(level), BORDER) for v in own]
+            border = [_seeds(v.estimate.at_level(level), BORDER) for v in own]
             below = [n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER]
             # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border

@@ -212,7 +212,8 @@ def profile_measure(name: str, definition: str) -> Measure:
 def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
     def rows(data: RunData) -> Iterator[Mapping[str, Any]]:
         pairs = ((p, MEASURES[name](p)) for p in profiles_of(data))
-        yield from averaged(({"match": p.match}, p, float(value)) for p, value in pairs if value is not None)
+        rated = [({"match": p.match}, p, float(value)) for p, value in pairs if value is not None]
+        yield from averaged(rated, counted=name == "green_share_of_nash")
 
     return rows
 
@@ -232,14 +233,16 @@ def per_player(
             yield key, p, float(value)
 
 
-def averaged(values: Iterable[tuple[Mapping[str, Any], Played, float]]) -> Iterator[Mapping[str, Any]]:
-    """One row per match (or player): the mean over its rounds, weighted by their number."""
+def averaged(
+    values: Iterable[tuple[Mapping[str, Any], Played, float]], *, counted: bool = False
+) -> Iterator[Mapping[str, Any]]:
+    """One row per match (or player): the mean over its rounds, with their number where play decides on it."""
     groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], Played, list[float]]] = {}
     for key, profile, value in values:
         groups.setdefault(tuple(key.values()), (key, profile, []))[2].append(value)
     for key, profile, of in groups.values():
         yield {
-            **key, "value": fsum(of) / len(of), "weight": float(len(of)),
+            **key, "value": fsum(of) / len(of), **({"weight": float(len(of))} if counted else {}),
             "scenario_class": profile.scenario_class, "condition": condition(profile.cell),
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Figures in the shape of a printed table: rows by columns, mean ± spread, ours under those of the paper."""
+"""Figures in the layout of a printed table: mean ± spread, the run's rows under the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class ExhibitEntry:
     ours: bool
     model: str
     beside: str | None
-    """Of an own figure: the paper's model under whose row it stands."""
+    """For a run's figure: the paper's model in whose row it stands."""
     value: float
     spread: float | None
     low: float | None
@@ -35,10 +35,10 @@ class ExhibitEntry:
     run: str = ""
     """The run of an own figure."""
     digits: int = 1
-    """After the point: as printed, and of an own figure as the printed one beside it has."""
+    """Decimals: as printed; a run's figure has those of the printed one beside it."""
 
     def labels_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The labels of some columns."""
+        """Return the labels of some columns."""
         return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
 
     def _model(self) -> str:
@@ -61,7 +61,7 @@ def entries(
     own: Mapping[str, Iterable[RunFigure]],
     mapping: Mapping[str, str],
 ) -> list[ExhibitEntry]:
-    """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
+    """Return the figures of an exhibit: printed ones, then those of every run that meets its condition."""
     exhibit_entries = []
     digits: dict[tuple[str, ...], int] = {}
     for p in published:
@@ -120,12 +120,12 @@ def entries(
 
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
-    """Whether a cell has what a condition of an exhibit wants."""
+    """Return whether a cell meets a condition of an exhibit."""
     return all(cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items())
 
 
 def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) -> Table:
-    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to.
+    """Return the table; each row of a run is below the paper's rows that it belongs to.
 
     ``spread`` says what the paper's spreads are; ours are standard deviations.
     """
@@ -160,7 +160,7 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
 
 
 def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
-    """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
+    """Return the ids of the best figures of each cell; figures within rounding are equal."""
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
@@ -192,7 +192,7 @@ def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[Exhib
 
 
 def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
-    """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
+    """Return the entries in the order of the paper; a run's figure follows those of its row and model."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
     places = {
         name: {label: i for i, label in enumerate(_ordered([e.labels_of([name]) for e in entries]))} for name in keys
@@ -212,7 +212,7 @@ def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]
 
 
 def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Labels as they come; numbers by size."""
+    """Return labels in their order; numbers by size."""
     distinct = list(dict.fromkeys(labels))
     try:
         return sorted(distinct, key=lambda label: [float(part) for part in label])
