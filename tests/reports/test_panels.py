@@ -104,8 +104,10 @@ def test_matches_that_end_early_count_where_they_were_played(played: Played) -> 
     by_agent = {c.key["agent"]: c for c in curves}
     assert {mean for _, mean, _, _ in by_agent["kind"].points} == {1.0}
     assert max(len(c.points) for c in curves) == longest
-    bands = [point for c in curves for point in c.points if point[2] is not None]
-    assert bands and all(low <= mean + 1e-12 and mean <= high + 1e-12 for _, mean, low, high in bands if high)
+    bands = [
+        (low, mean, high) for c in curves for _, mean, low, high in c.points if low is not None and high is not None
+    ]
+    assert bands and all(low <= mean + 1e-12 and mean <= high + 1e-12 for low, mean, high in bands)
 
 
 def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
