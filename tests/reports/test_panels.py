@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import estimate
@@ -66,16 +65,13 @@ def test_the_course_of_an_alternator_is_a_zigzag(played: Played) -> None:
     data = played(types={"turn": "alternator"}, vary={})
     [curve], banded = curves_over_rounds(data, ["agent"], 1)
     assert banded
-    assert curve.start.tolist() == [1, 2, 3, 4, 5]
-    assert curve.mean.tolist() == [1, 0, 1, 0, 1]
-    assert curve.low.tolist() == curve.high.tolist() == curve.mean.tolist()
+    assert curve.points == [(1, 1, 1, 1), (2, 0, 0, 0), (3, 1, 1, 1), (4, 0, 0, 0), (5, 1, 1, 1)]
 
 
 def test_rounds_in_bins_are_averaged_within_matches(played: Played) -> None:
     data = played(types={"turn": "alternator"}, vary={})
     [curve], _ = curves_over_rounds(data, ["agent"], 2)
-    assert curve.start.tolist() == [1, 3, 5]
-    assert curve.mean.tolist() == [0.5, 0.5, 1]
+    assert [point[:2] for point in curve.points] == [(1, 0.5), (3, 0.5), (5, 1)]
 
 
 def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
@@ -86,8 +82,8 @@ def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
 
 
 def test_a_map_has_a_tile_from_the_first_to_the_last_round_of_a_bin() -> None:
-    starts, means = np.array([1, 6]), np.array([0.25, 0.75])
-    curves = [RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)]
+    points = [(1, 0.25, 0.25, 0.25), (6, 0.75, 0.75, 0.75)]
+    curves = [RoundCurve({"k": k, "agent": "a"}, 3, points) for k in range(MOST_LINES + 1)]
     notes = list[str]()
     figure = CooperationOverRounds()._map(curves, ["k", "agent"], 5, "round (bins of 5)", notes)
     tiles = marks(figure.chart)
@@ -106,12 +102,12 @@ def test_matches_that_end_early_count_where_they_were_played(played: Played) -> 
     longest = data.query("SELECT max(rounds_played) FROM matches").item()
     curves, _ = curves_over_rounds(data, ["agent"], 1)
     by_agent = {c.key["agent"]: c for c in curves}
-    assert set(by_agent["kind"].mean.tolist()) == {1.0}
-    assert max(len(c.start) for c in curves) == longest
-    for curve in curves:
-        known = curve.low == curve.low
-        assert (curve.low[known] <= curve.mean[known] + 1e-12).all()
-        assert (curve.mean[known] <= curve.high[known] + 1e-12).all()
+    assert {mean for _, mean, _, _ in by_agent["kind"].points} == {1.0}
+    assert max(len(c.points) for c in curves) == longest
+    bands = [
+        (low, mean, high) for c in curves for _, mean, low, high in c.points if low is not None and high is not None
+    ]
+    assert bands and all(low <= mean + 1e-12 and mean <= high + 1e-12 for low, mean, high in bands)
 
 
 def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
@@ -210,7 +206,7 @@ def test_scripted_runs_cost_nothing_and_say_so(played: Played) -> None:
 
 def test_a_band_over_rounds_does_not_depend_on_the_order_of_matches() -> None:
     limits = mean_of((0.75, 0.25, 0.5), bounds=(0.0, 1.0), unit="match").limits()
-    assert _band_of((0.25, 0.5, 0.75)) == [limits.low, limits.high]
+    assert _band_of((0.25, 0.5, 0.75)) == (limits.low, limits.high)
 
 
 def test_a_row_of_a_declared_figure_has_its_label_its_facet_and_its_value() -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from tests.view.runs import talk
 
+from ostrom.engine.folder import Folder
 from ostrom.ground.errors import UsageError
 from ostrom.view import shelf as module
+from ostrom.view.check import checked
 from ostrom.view.shelf import RunsFolder
+from ostrom.view.states import StatusPoller
 
 
 def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,3 +56,17 @@ def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
         RunsFolder(tmp_path)
     with pytest.raises(UsageError, match="is no folder"):
         RunsFolder(tmp_path / "nothing")
+
+
+def test_a_run_whose_game_file_is_gone_is_not_damaged(tmp_path: Path) -> None:
+    game = tmp_path / "own.yaml"
+    game.write_text(
+        "name: own\nactions: [a, b]\ncooperative: a\n"
+        "payoffs: {'a, a': [1, 1], 'a, b': [0, 2], 'b, a': [2, 0], 'b, b': [0, 0]}\n"
+    )
+    folder = talk(tmp_path / "runs", name="own", game=str(game))
+    assert StatusPoller(Folder(folder)).poll().state == "finished"
+    game.unlink()
+    status = StatusPoller(Folder(folder)).poll()
+    assert (status.state, status.line) == ("unknown", f"{game}: no such game file")
+    assert "line" not in checked(folder)

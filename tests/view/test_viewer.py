@@ -18,7 +18,7 @@ from ostrom.web.security import Refused
 def test_a_stream_sends_news_and_says_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "PING", 0.002)
     woken: list[int] = []
-    watching: Any = SimpleNamespace(watchers=0, wake=lambda: woken.append(watching.watchers))
+    watching: Any = SimpleNamespace(watchers=0, refresh=lambda: woken.append(watching.watchers))
     viewer: Any = SimpleNamespace(watching=watching, closing=asyncio.Event())
     told = [[b"one"], [], [], [], [b"two"]]
 

@@ -9,8 +9,6 @@ from functools import cache
 from math import ceil
 from typing import Any
 
-import numpy as np
-
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
@@ -31,17 +29,18 @@ MOST_NUMBERS = 1_500_000
 ACTS = "cooperative IS NOT NULL"
 
 
+Band = tuple[float | None, float | None]
+Point = tuple[int, float, float | None, float | None]
+"""The first round of a bin, the mean over matches, and the ends of its band, where they are known."""
+
+
 @dataclass(frozen=True)
 class RoundCurve:
-    """Cooperation of one group by round; NaN for an unknown band."""
+    """Cooperation of one group by round."""
 
     key: Mapping[str, Any]
     matches: int
-    start: np.ndarray[Any, Any]
-    """The first round of every bin."""
-    mean: np.ndarray[Any, Any]
-    low: np.ndarray[Any, Any]
-    high: np.ndarray[Any, Any]
+    points: Sequence[Point]
 
 
 def counted_acts(data: RunData) -> str:
@@ -71,12 +70,16 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
         if banded
         else f"SELECT {keys}bin, avg(v) AS v, count(*) AS n FROM ({source}) GROUP BY {keys}bin ORDER BY bin"
     )
-    groups = grouped((tuple(row[name] for name in by), (row["n"], row["bin"], row["v"])) for row in rows)
-    exact, band = Determinism(data.unit), cache(_band_of)
+    groups = grouped((tuple(row[name] for name in by), row) for row in rows)
+    exact, band = Determinism(data.unit), cache(_band_of)  # bins of a few rounds often have the same values
     curves = [
         _banded(dict(zip(by, key, strict=True)), of, width, exact, band)
         if banded
-        else _plain(dict(zip(by, key, strict=True)), of, width)
+        else RoundCurve(
+            dict(zip(by, key, strict=True)),
+            max(row["n"] for row in of),
+            [(row["bin"] * width + 1, row["v"], None, None) for row in of],
+        )
         for key, of in groups.items()
     ]
     order = {name: {v: i for i, v in enumerate(levels(data, name))} for name in by}
@@ -84,44 +87,27 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     return curves, banded
 
 
-def _band_of(values: tuple[float, ...]) -> list[float]:
-    """Return the interval of a mean of shares; NaN if unknown."""
+def _band_of(values: tuple[float, ...]) -> Band:
+    """Return the interval of a mean of shares; None if unknown."""
     limits = mean_of(values, bounds=(0.0, 1.0), unit="match").limits()
-    return [np.nan if end is None else end for end in (limits.low, limits.high)]
+    return limits.low, limits.high
 
 
 def _banded(
     key: Mapping[str, Any],
-    of: list[tuple[int, int, float]],
+    rows: Sequence[Mapping[str, Any]],
     width: int,
     exact: Determinism,
-    band: Callable[[tuple[float, ...]], list[float]],
+    band: Callable[[tuple[float, ...]], Band],
 ) -> RoundCurve:
-    """Return mean and band of one group; a match that ended early counts in the bins that it reached.
-
-    ``band`` remembers: bins of a few rounds often have the same values, and their order changes no interval.
-    """
-    matches = sorted({m for m, _, _ in of})
-    bins = sorted({b for _, b, _ in of})
-    row, column = {m: i for i, m in enumerate(matches)}, {b: i for i, b in enumerate(bins)}
-    values, present = np.zeros((2, len(matches), len(bins)))
-    for match, place, value in of:
-        values[row[match], column[place]] = value
-        present[row[match], column[place]] = 1.0
-    mean = values.sum(axis=0) / present.sum(axis=0)
-    low = high = np.full(len(bins), np.nan)
-    if all(map(exact, matches)):
-        low = high = mean
-    elif len(matches) > 1:
-        ends = [band(tuple(np.sort(values[present[:, i] > 0, i]).tolist())) for i in range(len(bins))]
-        low, high = np.array(ends).T
-    return RoundCurve(key, len(matches), np.array(bins) * width + 1, mean, low, high)
-
-
-def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int) -> RoundCurve:
-    unknown = np.full(len(of), np.nan)
-    starts = np.array([b for _, b, _ in of]) * width + 1
-    return RoundCurve(key, max(n for n, _, _ in of), starts, np.array([v for _, _, v in of]), unknown, unknown)
+    """Return mean and band of one group; a match that ended early counts in the bins that it reached."""
+    matches = {row["n"] for row in rows}
+    certain, points = all(map(exact, matches)), list[Point]()
+    for place, values in sorted(grouped((row["bin"], row["v"]) for row in rows).items()):
+        mean = sum(values) / len(values)
+        ends = (mean, mean) if certain else band(tuple(sorted(values))) if len(matches) > 1 else (None, None)
+        points.append((place * width + 1, mean, *ends))
+    return RoundCurve(key, len(matches), points)
 
 
 class CooperationOverRounds(Panel):
@@ -142,11 +128,7 @@ class CooperationOverRounds(Panel):
         colour, facets = self._split(data)
         unit = "round" if width == 1 else f"round (bins of {width})"
         columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
-        rows = [
-            [*c.key.values(), c.matches, int(start), float(mean), _none_if_nan(low), _none_if_nan(high)]
-            for c in curves
-            for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
-        ]
+        rows = [[*c.key.values(), c.matches, *point] for c in curves for point in c.points]
         table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
@@ -174,11 +156,12 @@ class CooperationOverRounds(Panel):
         middle = (width - 1) / 2
         rows: list[dict[str, Any]] = [
             {
-                "x": float(start) + middle, "mean": float(mean), **_band(c, low, high),
+                "x": start + middle, "mean": mean, "low": low if shown else None, "high": high if shown else None,
                 "series": names[c.key[colour]], "facet": cell_label(c.key, facets),
             }
             for c in round_curves
-            for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
+            for shown in [c.matches >= FEW or INTERVALS.get()]  # few matches do not say how far a band reaches
+            for start, mean, low, high in c.points
         ]  # fmt: skip
         chart = curves(
             rows,
@@ -203,21 +186,10 @@ class CooperationOverRounds(Panel):
         used = [n for n in by if len({c.key[n] for c in curves}) > 1] or ["agent"]
         names = [f"{cell_label(c.key, used)}" for c in lines]
         rows = [
-            {"label": name, "start": float(s) - 0.5, "end": float(s) + width - 0.5, "mean": float(m)}
+            {"label": name, "start": start - 0.5, "end": start + width - 0.5, "mean": mean}
             for name, c in zip(names, lines, strict=True)
-            for s, m in zip(c.start, c.mean, strict=True)
+            for start, mean, _, _ in c.points
         ]
         caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
         alt = f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high."
         return Figure("cooperation_over_rounds", heat(rows, labels=names, x=unit, legend="cooperation"), caption, alt)
-
-
-def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]:
-    """Return the ends of a band; None if there are too few matches."""
-    if curve.matches < FEW and not INTERVALS.get():
-        return {"low": None, "high": None}
-    return {"low": _none_if_nan(low), "high": _none_if_nan(high)}
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if value != value else float(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import check, reading
-from ostrom.ground.errors import OstromError, UnknownName
+from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line, write_json
 from ostrom.studies.run import open_run
 
@@ -20,7 +20,7 @@ def checked(path: Path) -> dict[str, int | str]:
     """Return the number of entries of an intact run, or what is wrong with it."""
     folder = Folder(path)
     try:
-        with suppress(UnknownName), open_run(path, checked=False):  # a missing part is no damage
+        with suppress(UsageError), open_run(path, checked=False):  # a missing part or file is no damage
             pass
         return {"entries": sum(_entries(part.journal) for part in folder.parts)}
     except OstromError as error:

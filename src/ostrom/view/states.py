@@ -28,7 +28,7 @@ from ostrom.reports.words import question
 from ostrom.view.shelf import RunsFolder, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
-"""``unknown``: it needs a game, a strategy or another part that is not installed here."""
+"""``unknown``: it needs a part that is not installed here or a file that is gone, or is no run of a study."""
 LARGE = 64 << 20
 """Bytes of a journal from which figures take minutes."""
 PATIENCE = 0.2
@@ -132,10 +132,9 @@ class StatusPoller:
                 self._cursors, self._counted = {}, (-1e9, 0.0)
             self.status = self._counted_now([part.journal for part in parts], playing)
             self._files = (files, playing)
-        except UnknownName as error:
-            self.status = replace(
-                self._damaged(f"{error}; if it is installed, start `ostrom view` again"), state=UNKNOWN
-            )
+        except UsageError as error:
+            hint = "; if it is installed, start `ostrom view` again" if isinstance(error, UnknownName) else ""
+            self.status = replace(self._damaged(f"{error}{hint}"), state=UNKNOWN)
         except OstromError as error:
             self.status = self._damaged(str(error))
         except DAMAGE as error:
