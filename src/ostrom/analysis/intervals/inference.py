@@ -248,13 +248,13 @@ class Inference:
         return self.smallest_multiple(lambda ends: low <= ends[0] and ends[1] <= high, level, 1e6)
 
     def smallest_multiple(self, decided: Callable[[tuple[float, float]], bool], level: float, most: float) -> float:
-        """The fewest times as many units like these with which a classical interval decides; inf beyond ``most``."""
+        """How many times as many units like these, 1 or more, give an interval that decides; inf beyond ``most``."""
 
         def reached(times: float) -> bool:
             ends = self.reach(level, times)
             return ends is not None and decided(ends)
 
-        below, enough = 0.0, 1.0
+        below = enough = 1.0  # fewer units than there are would have no degrees of freedom
         while not reached(enough):
             below, enough = enough, 2 * enough
             if below >= most:
