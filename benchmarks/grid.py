@@ -9,8 +9,8 @@ from pathlib import Path
 from ostrom.answers import Answer
 from ostrom.engine.entries import ANSWER, QUESTION, UNIT, dump, keep_rows, load
 from ostrom.engine.folder import Folder, new_manifest
-from ostrom.engine.integrity import sealed
-from ostrom.engine.match import asked, replay
+from ostrom.engine.integrity import with_checksum
+from ostrom.engine.match import question_json, replay
 from ostrom.engine.rows import rows_of
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
@@ -50,9 +50,9 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
         unit = plan.unit(index)
         options = [[dump(name) for name in names] for names in unit.game.actions]
         rounds = unit.mechanism.most_decisions(unit.game) // unit.game.seats - missing_rounds
-        asks = [number_of(asked(d)) for d in next(unit.mechanism.play(unit.game, unit.streams))]
+        asks = [number_of(question_json(d)) for d in next(unit.mechanism.play(unit.game, unit.streams))]
         rows = [
-            sealed((index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0, asks[seat]))
+            with_checksum((index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0, asks[seat]))
             for step in range(rounds)
             for seat in range(unit.game.seats)
         ]
@@ -62,9 +62,9 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
             given = {(row[1], row[2], ""): (Answer(load(row[4]), "exact"), 0, None) for row in rows}
             steps, outcome = replay(unit, unit.mechanism.play(unit.game, unit.streams), given)
             assert outcome is not None
-            connection.execute(UNIT, sealed((index, "done", None, rounds, dump(outcome.scores), None)))
-            keep_rows(connection, [(index, rows_of(unit, steps, outcome, given).kept(), None)])
-    connection.executemany(QUESTION, [sealed((number, text)) for text, number in questions.items()])
+            connection.execute(UNIT, with_checksum((index, "done", None, rounds, dump(outcome.scores), None)))
+            keep_rows(connection, [(index, rows_of(unit, steps, outcome, given).to_bytes(), None)])
+    connection.executemany(QUESTION, [with_checksum((number, text)) for text, number in questions.items()])
     entries = decisions + len(questions) + (0 if missing_rounds else len(plan))
     connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))
     connection.commit()

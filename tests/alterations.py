@@ -48,7 +48,7 @@ def _rows(column: int, change: Callable[[Any], Any]) -> Alter:
         rows.came[:] = [
             (*one[:column], change(one[column]), *one[column + 1 :]) if one[0] is not None else one for one in rows.came
         ]
-        db.execute("UPDATE unit_rows SET made=? WHERE unit=?", (rows.kept(), unit))
+        db.execute("UPDATE unit_rows SET made=? WHERE unit=?", (rows.to_bytes(), unit))
 
     return altered
 
@@ -119,7 +119,7 @@ def _mend(folder: Path, units: Sequence[int]) -> None:
 
             assert outcome is not None
             scores = json.dumps(list(outcome.scores), separators=(",", ":"))
-            tables.append((scores, rows_of(unit, steps, outcome, answers).kept(), unit.index))
+            tables.append((scores, rows_of(unit, steps, outcome, answers).to_bytes(), unit.index))
     with closing(sqlite3.connect(folder / "journal.db")) as db, db:
         for scores, made, index in tables:
             db.execute("UPDATE units SET scores=? WHERE unit=?", (scores, index))

@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
-from tests import sizes
-from tests.cpu import CpuReport
+from tests import cpu, sizes
 from tests.pictures import Pictures
 
 from ostrom.ground import registry
@@ -42,12 +41,46 @@ typer.main.get_command = functools.cache(typer.main.get_command)
 def pytest_configure(config: pytest.Config) -> None:
     """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
     sizes.QUICK = "not slow" in config.option.markexpr
-    config.pluginmanager.register(CpuReport(), "cpu")
+    cpu.register(config)
+    config.pluginmanager.register(Doctests(), "doctests")
     config.pluginmanager.register(Pictures(), "pictures")
+    stay_here()
+    forget_keys()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+class Doctests:
+    """Looks for examples in docstrings only where a file holds some: a module without any need not be searched."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
+        """Leave out what collects examples; test modules stay."""
+        collectors = yield
+        if file_path.suffix != ".py" or b">>> " in file_path.read_bytes():
+            return collectors
+        return [one for one in collectors if type(one) is pytest.Module]
+
+
+def stay_here() -> None:
+    """Tests talk to loopback only: a connection elsewhere is a mistake in the test or in the code."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if isinstance(address, tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        connect(self, address)
+
+    socket.socket.connect = guarded  # type: ignore[method-assign,assignment]
+
+
+def forget_keys() -> None:
+    """No key or endpoint of the developer's own reaches a test."""
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_API_TOKEN", "_BASE_URL", "HF_TOKEN")) or name == "OSTROM_RUNS":
+            del os.environ[name]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -89,27 +122,6 @@ def _known_parts() -> Iterator[None]:
     """Set up before ``monkeypatch`` and so ended after it: paths to packages are gone by then."""
     with known_parts():
         yield
-
-
-@pytest.fixture(autouse=True)
-def _stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests talk to loopback only: a connection elsewhere is a mistake in the test or in the code."""
-    connect = socket.socket.connect
-
-    def guarded(self: socket.socket, address: Any) -> None:
-        if isinstance(address, tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
-            raise AssertionError(f"a test tried to reach {address[0]}")
-        connect(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", guarded)
-
-
-@pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key or endpoint of the developer's own reaches a test."""
-    for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_BASE_URL")) or name == "OSTROM_RUNS":
-            monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

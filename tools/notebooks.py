@@ -8,11 +8,14 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from ostrom.ground.version import __version__
+
 
 def execute(path: Path) -> None:
-    """Execute one notebook in its folder and write what its cells print."""
+    """Execute one notebook in its folder; write what its cells print, and the version of Ostrom that printed it."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, record_timing=False, resources={"metadata": {"path": str(path.parent)}}).execute()
+    notebook.metadata["ostrom"] = __version__
     nbformat.write(notebook, path)
 
 

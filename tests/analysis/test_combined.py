@@ -17,7 +17,7 @@ from ostrom.analysis.stopping import StopRule
 from ostrom.analysis.unit_figures import comparison
 from ostrom.analysis.units import Observations
 from ostrom.ground.errors import UnknownName, UsageError
-from ostrom.replications.memory_curse.results import Penalty, turned, worst_penalties
+from ostrom.replications.memory_curse.results import Penalty, negated, worst_penalties
 from ostrom.replications.personas.reference import contradictions, selects, told
 
 PLAYED = {"a": [1.0, 0.5, 1.0], "b": [0.0, 0.5, 0.25], "c": [0.25, 0.25, 0.0]}
@@ -118,10 +118,10 @@ def test_the_worst_game_of_an_agent_is_named_where_reasoning_costs_anything() ->
 
 def test_a_difference_is_turned_round_with_its_bounds() -> None:
     found = estimated({}, exactly(0.25), 4, "match")
-    assert (turned(found).value, turned(found).low, turned(found).high) == (-0.25, -0.25, -0.25)
+    assert (negated(found).value, negated(found).low, negated(found).high) == (-0.25, -0.25, -0.25)
     (mean,) = estimate(played(), played().measure)
     assert mean.low is not None and mean.high is not None
-    assert (turned(mean).low, turned(mean).high) == (-mean.high, -mean.low)
+    assert (negated(mean).low, negated(mean).high) == (-mean.high, -mean.low)
 
 
 def test_a_contradiction_is_told_with_its_figures() -> None:

@@ -8,15 +8,15 @@ import pytest
 
 from ostrom.analysis.claims import mapping_of, read_mapping
 from ostrom.analysis.comparison import Line, _beside, _by_cell, _by_policy, _protocol
-from ostrom.analysis.references import Own, Published, _condition, _has, doubts_in
+from ostrom.analysis.references import Published, RunFigure, _condition, _has, doubts_in
 from ostrom.ground.errors import UnknownName, UsageError
 
 CELL = ("pd", "rate")
-OWN = Own(CELL, "a", 50.0, 40.0, 60.0, None, 8)
+OWN = RunFigure(CELL, "a", 50.0, 40.0, 60.0, None, 8)
 PRINTED = Published(CELL, "M", 60.0, None, "Table 1", "verified")
 
 
-def line(own: Own, value: float | None, low: float | None = None, high: float | None = None) -> Line:
+def line(own: RunFigure, value: float | None, low: float | None = None, high: float | None = None) -> Line:
     return Line(CELL, own, None, value, None, low, high, 1, 0, "", "")
 
 

@@ -389,9 +389,9 @@ def test_an_estimate_in_words_and_as_data(small: RunData) -> None:
     none = Estimate({}, 0.5, None, None, 1, "match", "none", "too few matches")
     assert str(none) == "0.50, n = 1 match (too few matches)" and 0.5 not in none
     with pytest.raises(UsageError, match="one level only"):
-        one.at(0.99)
+        one.at_level(0.99)
     real = estimate(small, "cooperation", ["agent"])[1]
-    wider = real.at(0.99)
+    wider = real.at_level(0.99)
     assert wider.low is not None and real.low is not None and wider.low < real.low and wider.level == 0.99
     assert wider.high is not None and real.high is not None and wider.high > real.high
     assert json.loads(json.dumps(real.as_dict()))["unit"] == "match"
@@ -439,4 +439,4 @@ def test_values_that_weigh_by_what_happened_have_no_guaranteed_bound(small: RunD
     for measure, sure in ((same, True), (other, False)):
         for one in estimate(small, measure, ["agent"]):
             if one.method != "exact":
-                assert (one.at(0.95, guaranteed=True).low is not None) is sure
+                assert (one.at_level(0.95, guaranteed=True).low is not None) is sure

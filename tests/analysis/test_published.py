@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis import published
-from ostrom.analysis.published import PublishedPick, _once, _picked, _slope, _value, published_beside
+from ostrom.analysis.published import PublishedCells, _once, _picked, _slope, _value, published_beside
 from ostrom.analysis.references import Published
 from ostrom.ground.errors import UnknownName
 
@@ -43,7 +43,7 @@ CELLS = [
 def test_the_figure_of_a_paper(
     pick: dict[str, Any], where: dict[str, Any], levels: set[float] | None, value: float | None
 ) -> None:
-    made = _value(PublishedPick(reference="r", **pick), COLUMNS, CELLS, where, levels)
+    made = _value(PublishedCells(reference="r", **pick), COLUMNS, CELLS, where, levels)
     assert made == (None if value is None else pytest.approx(value))
 
 
@@ -65,7 +65,7 @@ def test_figures_stand_beside_a_group_by_its_name_and_none_that_is_in_doubt(monk
     pooled = cell("chicken", "window", "1", 70.0, None)
     paper = SimpleNamespace(columns=COLUMNS, citation="A (2026)", published=lambda: [*CELLS, *odd, pooled])
     monkeypatch.setattr(published, "references", Papers(r=paper))
-    pick = PublishedPick(
+    pick = PublishedCells(
         reference="r", where={"memory": "window", "k": "1"}, by={"of": "game"}, names={"hunt": "stag_hunt"},
         scale=0.1,
     )  # fmt: skip

@@ -52,7 +52,7 @@ def test_players_of_a_match_are_one_value_and_missing_levels_are_counted() -> No
         {"k": 2, "matches": 2, "mean": 6.5, "sd": pytest.approx(math.sqrt(0.5))},
         {"k": 1, "matches": 2, "mean": 3.0, "sd": pytest.approx(math.sqrt(2.0))},
     ]
-    assert [row.value for row in sample.at(1)] == [2.0, 4.0] and len(sample.side(1)) == 3
+    assert [row.value for row in sample.rows_at(1)] == [2.0, 4.0] and len(sample.side(1)) == 3
     assert sample.warnings("welch") == ("1 values without a level of k are left out",)
     assert _same_units(sample, 1, 2) == ([2.0], [7.0], 2)
     assert _dependent(sample, "paired") and many_comparisons(sample) == ()

@@ -14,7 +14,7 @@ from ostrom.analysis.estimate import (
     key_words,
     pairs_of,
     partly_exact_mean,
-    some,
+    require_any,
 )
 from ostrom.analysis.intervals import exactly
 from ostrom.analysis.measure import Measure, measures
@@ -253,7 +253,7 @@ def test_a_question_in_words(fields: dict[str, Any], words: str) -> None:
 
 def test_the_model_takes_its_place_in_a_question_and_conditions_are_listed() -> None:
     asked = Query(measure="cooperation", where={"agent": ["{model}", "b"], "k": 1}, contrast="agent={model}-b")
-    named = asked.of("m")
+    named = asked.for_model("m")
     assert (named.where, named.contrast) == ({"agent": ["m", "b"], "k": 1}, "agent=m-b")
     assert named.matches == "agent m or b, k 1" and Query(measure="c", where=" k = 1 ").matches == "k = 1"
     assert key_words({"game": "pd", "over": "k"}) == "game: pd"
@@ -263,7 +263,7 @@ def test_what_cannot_be_asked_names_the_column_or_the_measure() -> None:
     with pytest.raises(UsageError, match=r"needs numbers in style \(found 'direct'\)"):
         _number("style", "direct")
     with pytest.raises(UsageError, match="cooperation: no match of nothing is finished"):
-        some([], measures.named("cooperation"), [])
+        require_any([], measures.named("cooperation"), [])
     mixed = [UnitValue([one(0, agent_memory="a"), one(0, agent_memory="b")])]
     assert _pooled(mixed, ["agent"]) and not _pooled(mixed, ["game"])
     assert not _pooled(mixed, ["agent", "agent_memory"]) and not _pooled(mixed, ["agent", "agent_id"])

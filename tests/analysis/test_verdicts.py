@@ -29,8 +29,8 @@ def test_p_values_invert_the_interval() -> None:
     one = around(0.62)
     for threshold in (0.55, 0.58, 0.6, 0.66):
         p = p_value(one, threshold)
-        assert threshold in one.at(1 - p * 0.98)
-        assert threshold not in one.at(1 - p * 1.02)
+        assert threshold in one.at_level(1 - p * 0.98)
+        assert threshold not in one.at_level(1 - p * 1.02)
     assert p_value(one, one.value) == 1.0
     assert p_value(of(exactly(0.5)), 0.5) == 1.0 and p_value(of(exactly(0.5)), 0.4) == 0.0
     assert p_value(replace(one, inference=None, low=None, high=None), 0.0) == 1.0

@@ -197,11 +197,11 @@ def test_labels_bounded_by_symbols() -> None:
 
 def test_the_list_of_labels_is_short() -> None:
     many = Labels({str(i): f"L{i}" for i in range(13)})
-    assert many.listed() == ", ".join(f"[L{i}]" for i in range(12)) + ", ... (13 options)"
+    assert many.bracketed() == ", ".join(f"[L{i}]" for i in range(12)) + ", ... (13 options)"
     twelve = Labels({str(i): f"L{i}" for i in range(12)})
-    assert twelve.listed().endswith("[L10] or [L11]")
-    assert Labels({"a": "x", "b": "y", "c": "z"}).listed() == "[x], [y] or [z]"
-    assert Labels({"a": "x", "b": "y"}).listed() == "[x] or [y]"
+    assert twelve.bracketed().endswith("[L10] or [L11]")
+    assert Labels({"a": "x", "b": "y", "c": "z"}).bracketed() == "[x], [y] or [z]"
+    assert Labels({"a": "x", "b": "y"}).bracketed() == "[x] or [y]"
 
 
 WORDS = {"C": "cooperate", "D": "defect"}

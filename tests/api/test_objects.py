@@ -10,7 +10,7 @@ import pytest
 import ostrom
 from ostrom.agents.past import Past
 from ostrom.agents.strategies import strategies
-from ostrom.api.objects import plain
+from ostrom.api.objects import names_for_objects
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
@@ -73,11 +73,13 @@ def test_strategies_and_mechanisms_as_objects(tmp_path: Path) -> None:
 
 
 def test_a_player_of_the_axelrod_library_is_named_by_its_class() -> None:
-    from ostrom.api.objects import plain
+    from ostrom.api.objects import names_for_objects
 
     player = type("Player", (), {"__module__": "axelrod.player"})
     own = type("Cautious", (player,), {"__module__": "axelrod.strategies.cautious"})
-    assert plain({"types": {"x": own, "y": own()}}) == {"types": {"x": "axelrod:Cautious", "y": "axelrod:Cautious"}}
+    assert names_for_objects({"types": {"x": own, "y": own()}}) == {
+        "types": {"x": "axelrod:Cautious", "y": "axelrod:Cautious"}
+    }
 
 
 def test_a_model_given_to_study_and_its_failures(tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
 
 def test_a_strategy_may_stand_for_an_agent_or_for_its_strategy() -> None:
     kind = strategies.build("grim")
-    assert plain({"types": {"a": kind}}) == plain({"types": {"a": {"strategy": kind}}})
+    assert names_for_objects({"types": {"a": kind}}) == names_for_objects({"types": {"a": {"strategy": kind}}})
 
 
 def test_factors_are_added_after_what_is_set() -> None:
@@ -197,7 +199,9 @@ def test_games_by_a_rule_that_differ_in_what_can_be_done_have_names_of_their_own
         return End([float(k) for k in kept])
 
     names = [
-        plain({"game": FunctionGame("mine", (Amounts(0, most),) * 2, play, stages=(stage,))})["game"]["name"]
+        names_for_objects({"game": FunctionGame("mine", (Amounts(0, most),) * 2, play, stages=(stage,))})["game"][
+            "name"
+        ]
         for most, stage in ((10, "keep"), (10, "keep"), (20, "keep"), (10, "give"))
     ]
     assert names[0] == names[1] and len(set(names)) == 3

@@ -12,7 +12,7 @@ from ostrom.engine.folder import Folder
 from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import SeatedPerson
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.pilot import Crowd, PilotHost, answer_to, participant
 from ostrom.people.server import listening, serve_people
 from ostrom.people.sources import LinkReader
@@ -123,14 +123,14 @@ async def _through(host: BrowserHost, page: Any, live: LiveVisit) -> None:
             await live.news(live.version, PATIENCE)
 
 
-async def _answer(host: BrowserHost, page: Any, live: LiveVisit, entry: Open) -> None:
+async def _answer(host: BrowserHost, page: Any, live: LiveVisit, entry: PendingQuestion) -> None:
     """Fill in one page as a person would, and send it."""
     form = page.locator("form[action='/answer']")
     if entry.prompt is not None:
         value = host.thoughts.pop((entry.unit, entry.player))
         await form.get_by_role("button", name=entry.prompt.labels[value], exact=True).click()
         return
-    rng = host.participants[live.visit].chance.at(entry.step, 0, "page")
+    rng = host.participants[live.visit].chance.generator(entry.step, 0, "page")
     value, personal = answer_to(host, entry, rng)
     sheet = host.sheet(entry.decision, host.people.languages[0])
     if sheet is None:

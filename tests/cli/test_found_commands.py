@@ -14,7 +14,7 @@ from tests.docs.test_contributing import block
 from tests.replications.packages import install
 
 import ostrom
-from ostrom.ground.commands import GROUPED, MORE, OURS, built, command_names, commands, every_command
+from ostrom.ground.commands import GROUPED, MORE, OURS, click_command, command_names, commands, every_command
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import refresh
 
@@ -75,7 +75,7 @@ def test_help_imports_no_command() -> None:
 
 
 def test_a_command_is_built_once() -> None:
-    assert built("judge") is built("judge")
+    assert click_command("judge") is click_command("judge")
 
 
 def test_a_command_of_another_package_is_one_of_the_program_and_of_python(outside: Path, call: Call) -> None:
@@ -102,7 +102,7 @@ def test_a_broken_or_ambiguous_command_harms_no_other(outside: Path, call: Call)
     assert "command number: cannot be read by Typer" in call("number").err
     assert "several packages have a command of that name" in call("judge", "s").err
     with pytest.raises(StudyError, match="several packages"):
-        built("judge")
+        click_command("judge")
 
 
 def test_names_that_are_gone_are_forgotten(call: Call) -> None:

@@ -15,7 +15,7 @@ from ostrom.testing import check_strategy
 
 
 def test_a_server_without_log_probabilities_is_told_of_its_dialect() -> None:
-    assert "settings.dialect" in str(Logprob().lacks(Abilities()))
+    assert "settings.dialect" in str(Logprob().missing_ability(Abilities()))
 
 
 @pytest.mark.parametrize("words", [["list", "nowhere"], ["nowhere", "list"]])

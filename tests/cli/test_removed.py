@@ -6,7 +6,7 @@ import pytest
 from tests.cli.in_process import Call, caller
 
 from ostrom.cli.app import REMOVED
-from ostrom.ground.commands import every_command, spoken
+from ostrom.ground.commands import command_line_name, every_command
 
 LINES = {
     "compare --lower-is-better": ["compare new old --lower-is-better"],
@@ -27,7 +27,7 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
 def test_what_was_removed_names_what_to_use(call: Call, gone: str, line: str) -> None:
     done = call(*line.split())
     assert done.code == 2 and done.out == ""
-    assert done.err == f"ostrom: `ostrom {spoken(gone)}` was removed in 2.0: {REMOVED[gone]}\n"
+    assert done.err == f"ostrom: `ostrom {command_line_name(gone)}` was removed in 2.0: {REMOVED[gone]}\n"
 
 
 def test_what_is_named_instead_exists() -> None:

@@ -9,7 +9,7 @@ import yaml
 from tests.cli.in_process import caller
 from tests.people.served import small_study
 
-from ostrom.analysis.estimate import estimate, some
+from ostrom.analysis.estimate import estimate, require_any
 from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import run_data
 from ostrom.ground.errors import UsageError
@@ -121,4 +121,4 @@ def test_a_measure_that_gives_nothing_says_that(call: Call, tmp_path: Path) -> N
     with open_run("v", tmp_path / "runs") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         empty = Measure("empty", "Empty", "number", "Nothing.", "SELECT match, player, NULL AS value FROM matches")
         with pytest.raises(UsageError, match=r"empty: gives no number \(NULL\) in all of its 2 rows"):
-            some(estimate(data, empty), empty, [data])
+            require_any(estimate(data, empty), empty, [data])

@@ -102,14 +102,14 @@ def test_a_battery_is_cut_to_its_budget_part_after_part(tmp_path: Path) -> None:
 
     def sizes(budget: float | None, dry_run: bool = False) -> list[int]:
         options = PlayOptions(budget_usd=budget, prices=PRICES)
-        found = battery.sized(
+        found = battery.with_sizes(
             parts, groups, tmp_path, None, options, lambda part, _: checked.append(part.name), dry_run=dry_run
         )
         assert all(len(one.costs) == 2 for one in found), "every group plays a run of its own"
         return [one.seeds for one in found]
 
     assert sizes(None, dry_run=True) == [6, 6] and checked == ["first", "first", "second", "second"]
-    cost = battery.sized(parts, groups, tmp_path, None, PlayOptions(budget_usd=99.0, prices=PRICES))[0].usd(1)
+    cost = battery.with_sizes(parts, groups, tmp_path, None, PlayOptions(budget_usd=99.0, prices=PRICES))[0].usd(1)
     assert cost > 0 and sizes(12 * cost) == [6, 6] and sizes(8 * cost) == [4, 4]
     assert sizes(4 * cost) == [2, 2], "the least of both is just enough"
     assert sizes(3.9 * cost) == [3, 0] and sizes(2 * cost) == [2, 0], "the second part is left out"
@@ -122,18 +122,18 @@ def test_a_battery_is_cut_to_its_budget_part_after_part(tmp_path: Path) -> None:
 def test_a_battery_needs_prices_and_studies_that_can_be_read(tmp_path: Path) -> None:
     parts = parts_in(tmp_path)
     with pytest.raises(UsageError, match=r"^no price is known for openai/gpt-other: give one with --prices FILE"):
-        battery.sized(parts, [["openai/gpt-other"]], tmp_path, None, PlayOptions(prices=PRICES))
+        battery.with_sizes(parts, [["openai/gpt-other"]], tmp_path, None, PlayOptions(prices=PRICES))
     free = {"openai/gpt-test": {"input": 0, "output": 0}}
-    found = battery.sized(parts, [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=free))
+    found = battery.with_sizes(parts, [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=free))
     assert [one.seeds for one in found] == [one.part.most for one in found], "what costs nothing needs no budget"
     lost = parts[0].model_copy(update={"set": ["no_such_key=1"]})
     with pytest.raises(OstromError, match="no_such_key"):
-        battery.sized([lost], [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=PRICES))
+        battery.with_sizes([lost], [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=PRICES))
 
 
 def test_sizes_of_a_preset_and_the_studies_that_a_battery_may_name(tmp_path: Path) -> None:
     part = StudyPart(name="p", title="P", study="own.yaml", most=3, presets={"large": Sized(least=4, most=9)})
-    assert [part.at(name).most for name in (None, "large", "other")] == [3, 9, 3]
+    assert [part.for_preset(name).most for name in (None, "large", "other")] == [3, 9, 3]
     assert part.source(tmp_path) == str(tmp_path / "own.yaml")
     assert part.model_copy(update={"study": "memory_curse"}).source(tmp_path) == "memory_curse"
     with pytest.raises(UsageError, match=r"a file beside the battery \(found '\.\./own.yaml'\)"):

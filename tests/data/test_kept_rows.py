@@ -28,7 +28,7 @@ WITHOUT = {"people", "imported", "plain", "looks", "foretold"}
 
 
 @pytest.fixture(autouse=True)
-def _models(_no_keys: None) -> Iterator[None]:
+def _models() -> Iterator[None]:
     with those_who_answer():
         yield
 
@@ -60,7 +60,7 @@ def test_rows_that_were_left_are_those_of_a_replay(kept: Kept, tmp_path: Path, m
                 continue
             with run:
                 assert tables(run.rows, kept=True) == tables(run.rows, kept=False)
-                ends = list(run.journal.ends())
+                ends = list(run.journal.unit_records())
                 compared += len(ends)
                 left += sum(end.rows is not None for end in ends)
     assert compared or kept.name == "stories"
@@ -108,7 +108,7 @@ def test_whatever_is_played_leaves_its_rows(changes: dict[str, Any], tmp_path: P
     finally:
         unregister("ready")
     with open_run("x", tmp_path) as run:
-        assert all(end.rows is not None for end in run.journal.ends() if end.state == "done")
+        assert all(end.rows is not None for end in run.journal.unit_records() if end.state == "done")
         rows = tables(run.rows, kept=True)
         assert rows and rows == tables(run.rows, kept=False)
 
@@ -151,9 +151,9 @@ def test_rows_are_bounded_when_they_are_decompressed() -> None:
 
 def test_tables_that_could_not_be_read_again_are_not_kept() -> None:
     one = read_rows()
-    assert one.kept() is not None
+    assert one.to_bytes() is not None
     for table in ("asked", "came", "said", "players"):
-        assert replace(one, **{table: getattr(one, table)[:1] * 100_001}).kept() is None
+        assert replace(one, **{table: getattr(one, table)[:1] * 100_001}).to_bytes() is None
 
 
 @pytest.mark.parametrize("place", range(5))
@@ -202,11 +202,11 @@ def test_rows_name_players_of_their_match_alone(table: str, tmp_path: Path) -> N
     finally:
         unregister("ready")
     with open_run("x", tmp_path) as run:
-        (end,) = run.journal.ends()
+        (end,) = run.journal.unit_records()
         assert end.rows is not None
         unit, rows = run.plan.unit(0), UnitRows.read(end.rows, "here")
         asked = [(-1, *one[1:]) for one in rows.asked] if table == "asked" else rows.asked
-        changed = replace(rows, asked=asked).kept()
+        changed = replace(rows, asked=asked).to_bytes()
         end = end._replace(rows=changed, refused={"2": 1} if table == "refused" else {})
         with pytest.raises(RunError, match="its rows are those of another match"):
             run.rows._table(unit, end, stored=True)

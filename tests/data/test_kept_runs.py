@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 from tests.cli.in_process import caller
 from tests.data.make_runs import (
@@ -26,7 +27,7 @@ ALL = [(version, kept) for version, entries in VERSIONS.items() for kept in entr
 
 
 @pytest.fixture(autouse=True)
-def _models(_no_keys: None) -> Iterator[None]:
+def _models() -> Iterator[None]:
     with those_who_answer():
         yield
 
@@ -74,3 +75,10 @@ def test_nothing_of_a_machine_is_kept(version: str) -> None:
     for path in (HOME / version).rglob("*.json"):
         text = path.read_text()
         assert not any(place in text for place in ("/home/", "/tmp/", "/root/", "/work/")), path
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_table_in_a_kept_folder_was_written_by_a_later_version(version: str) -> None:
+    for path in (HOME / version).rglob("tables.json"):
+        written_by = orjson.loads(path.read_bytes())["ostrom"]
+        assert written_by == orjson.loads(path.with_name("run.json").read_bytes())["versions"]["ostrom"], path

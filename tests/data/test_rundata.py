@@ -110,7 +110,7 @@ def test_a_table_is_made_when_it_is_first_asked_for(tmp_path: Path) -> None:
         assert not made(folder) and "decisions" in data.rows and "visits" not in data.rows
         assert data.query("SELECT count(*) FROM Matches").item() == 32
         assert list(made(folder)) == ["matches.parquet"]
-        with data.narrowed("game = 'chicken'") as part:
+        with data.filtered("game = 'chicken'") as part:
             assert part.query("SELECT count(*) FROM decisions").item() == 64
         assert sorted(made(folder)) == ["decisions.parquet", "matches.parquet"]
         assert list(data.traces()) == [] and len(made(folder)) == 3
@@ -226,10 +226,10 @@ def test_a_condition_of_a_stranger_is_one_condition_and_reads_matches_alone(tmp_
     with played(tmp_path) as data:
         for condition in STRANGE:
             with pytest.raises(UsageError, match="where ") as caught:
-                data.picked(condition.replace("{folder}", str(tmp_path)))
+                data.matching_rows(condition.replace("{folder}", str(tmp_path)))
             assert "\n" not in str(caught.value) and frame.height
-        assert len(data.picked("true -- all of them")) == 32
-        assert {row["match"] for row in data.picked("k = 0 AND game = 'chicken'")} == {6, 7, 14, 15}
+        assert len(data.matching_rows("true -- all of them")) == 32
+        assert {row["match"] for row in data.matching_rows("k = 0 AND game = 'chicken'")} == {6, 7, 14, 15}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own.csv", "small"]
 
 
@@ -237,4 +237,4 @@ def test_a_condition_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("ostrom.data.rundata.SLOWEST", 0.2)
     endless = "(WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT count(*) FROM t WHERE i = 2) > 0"
     with played(tmp_path) as data, pytest.raises(UsageError, match=r"takes more than 0\.2 s"):
-        data.picked(endless)
+        data.matching_rows(endless)

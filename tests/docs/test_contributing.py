@@ -76,13 +76,17 @@ def test_parameters_are_bounded_by_their_annotations() -> None:
 
 
 def test_imports_that_earlier_editions_printed_still_work() -> None:
-    from ostrom.games.parameters import number, whole
+    from ostrom.games.parameters import number, whole_number
     from ostrom.mechanisms.parameters import amount
 
     assert import_module("ostrom.games.bimatrix").symmetric_2x2 is symmetric_2x2
-    assert (number("audit", "fine", 3), whole("well", "rain", 3.0, least=0, most=9), amount("fine", 2)) == (3.0, 3, 2.0)
+    assert (number("audit", "fine", 3), whole_number("well", "rain", 3.0, least=0, most=9), amount("fine", 2)) == (
+        3.0,
+        3,
+        2.0,
+    )
     with pytest.raises(GameError, match="game well: rain must be a whole number from 0 to 9, found 10"):
-        whole("well", "rain", 10, least=0, most=9)
+        whole_number("well", "rain", 10, least=0, most=9)
 
 
 def test_the_declared_strategies_are_strategies() -> None:

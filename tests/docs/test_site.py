@@ -10,6 +10,8 @@ from tools.site import reference
 from tools.site.__main__ import REPOSITORY, _linked
 from tools.site.links import problems
 
+from ostrom.ground.version import __version__
+
 ROOT = Path(__file__).parents[2]
 MADE = {"changelog.md", "gallery/index.md", *(f"reference/{name}.md" for name in reference.pages())}
 
@@ -50,8 +52,10 @@ def test_the_checker_finds_what_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebooks_were_executed_without_errors(path: Path) -> None:
-    cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
+def test_notebooks_were_executed_by_this_version_without_errors(path: Path) -> None:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert notebook["metadata"]["ostrom"] == __version__, "make notebooks executes them anew"
+    cells = [c for c in notebook["cells"] if c["cell_type"] == "code"]
     assert cells and all(cell["execution_count"] for cell in cells)
     outputs = [output for cell in cells for output in cell["outputs"]]
     assert outputs and all(output["output_type"] != "error" for output in outputs)

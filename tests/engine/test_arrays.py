@@ -92,7 +92,7 @@ def test_what_is_no_plain_repetition_of_machines_is_played_one_by_one(
     small: Small, runs: Path, changes: dict[str, object]
 ) -> None:
     study = small(vary={}, **changes)
-    assert not any(ArrayPlayer().takes(unit) for unit in StudyPlan(study).units())
+    assert not any(ArrayPlayer().can_play(unit) for unit in StudyPlan(study).units())
     assert play(study, runs=runs).complete
     journal = Journal(runs / "small" / "journal.db")
     assert journal.play(0) is None and journal.answers(0)

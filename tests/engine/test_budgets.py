@@ -184,9 +184,9 @@ def test_what_an_earlier_session_sent_counts_with_the_schema_that_servers_add() 
     )  # fmt: skip
     journal: Any = SimpleNamespace(unreported=lambda: [row])
     tally = Tally()
-    Spending(tally, Budget(tokens=1000)).recall(journal)
+    Spending(tally, Budget(tokens=1000)).recount_from_journal(journal)
     assert (tally.assumed, tally.assumed_tokens) == (1, 100 + len(b'{"type":"object"}') + 5)
-    Spending(tally, Budget(calls=9)).recall(journal)
+    Spending(tally, Budget(calls=9)).recount_from_journal(journal)
     assert tally.assumed == 1, "calls are counted without an estimate"
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ostrom.engine.caller import Cache, call_key, prompt_of, settled
+from ostrom.engine.caller import Cache, call_key, model_key_part, prompt_of
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Constraint, Finish, Message, Reply, Request, ToolSpec, Usage
 
@@ -18,7 +18,7 @@ REQUEST = Request((Message("system", "s"), Message("user", "u")), {"temperature"
 def key(
     model: dict[str, Any] = MODEL, request: Request = REQUEST, place: tuple[int, int, int, int, str] = PLACE
 ) -> bytes:
-    return call_key(settled(model), prompt_of(request), request, place)
+    return call_key(model_key_part(model), prompt_of(request), request, place)
 
 
 def changed(**changes: Any) -> Request:

@@ -84,7 +84,7 @@ def test_a_worker_opens_the_models_and_counts_by_the_prices_that_the_driver_send
 
 @pytest.mark.parametrize("error", errors(), ids=lambda e: type(e).__name__)
 def test_errors_travel_with_their_class_and_words(error: OstromError) -> None:
-    arrived = pickle.loads(pickle.dumps(Failure.of(error))).error()
+    arrived = pickle.loads(pickle.dumps(Failure.from_error(error))).error()
     assert type(arrived) is type(error) and str(arrived) == str(error)
     assert arrived.exit_code == error.exit_code
 

@@ -20,7 +20,7 @@ from ostrom.engine.match import same
 from ostrom.engine.shared import SharedJournal, shared_heights
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import digest
+from ostrom.ground.files import content_hash
 from ostrom.models.providers.scripted import ScriptedModel
 
 ASKED = [(seat, seat, seat, "act", "", None) for seat in (0, 1)]
@@ -41,7 +41,7 @@ def rows(count: int, stride: int = 1, said: list[Any] | None = SAID) -> UnitRows
 @pytest.mark.parametrize("said", [SAID, None])
 def test_rows_come_back_as_they_were(count: int, stride: int, said: list[Any] | None) -> None:
     made = rows(count, stride, said)
-    kept = made.kept()
+    kept = made.to_bytes()
     assert kept is not None
     back = UnitRows.read(kept, "match 0")
     assert back == made and (back.said is None) == (said is None)
@@ -64,7 +64,7 @@ def test_rows_differ_by_any_number_or_value_that_both_have() -> None:
 
 def changed(place: int, change: Callable[[Any], Any]) -> bytes:
     """The rows of six decisions with one of their parts changed: the codes, or one of the four tables."""
-    kept = rows(6).kept()
+    kept = rows(6).to_bytes()
     assert kept is not None
     parts = orjson.loads(zlib.decompress(kept))
     parts[place] = change(parts[place])
@@ -102,10 +102,10 @@ def test_what_is_no_rows_is_refused_by_where_and_why(kept: bytes, message: str) 
 
 def test_answers_that_take_much_space_are_left_to_the_journal() -> None:
     long = [("x" * 1000, *SAID[0][1:]), ("y" * 1100, *SAID[1][1:])]
-    kept = rows(6, 1, long).kept()
+    kept = rows(6, 1, long).to_bytes()
     assert kept is not None and UnitRows.read(kept, "").said is None
     short = [("x" * 900, *SAID[0][1:]), ("y" * 900, *SAID[1][1:])]
-    kept = rows(6, 1, short).kept()
+    kept = rows(6, 1, short).to_bytes()
     assert kept is not None and UnitRows.read(kept, "").said == short
 
 
@@ -151,11 +151,11 @@ def test_plain_data_is_the_same_but_for_last_bits(one: Any, other: Any, alike: b
 
 def test_a_shared_run_holds_the_tables_that_were_shared_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "matches.parquet").write_bytes(b"rows")
-    table = {"digest": digest(b"rows"), "rows": 7}
+    table = {"digest": content_hash(b"rows"), "rows": 7}
     assert shared_heights(tmp_path, {}) is None
     assert shared_heights(tmp_path, {"shared": {"tables": {"matches": table}}}) == {"matches": 7}
     for name, wrong, message in (
-        ("matches", {**table, "digest": digest(b"other")}, "is not the table that was shared"),
+        ("matches", {**table, "digest": content_hash(b"other")}, "is not the table that was shared"),
         ("calls", table, r"calls\.parquet: cannot be read"),
     ):
         with pytest.raises(RunError, match=message):
@@ -200,8 +200,8 @@ def test_a_query_is_bounded_until_the_structure_is_known_to_be_sound(
         assert connection.execute(count.format(9)).fetchone() == (9,)
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             connection.execute(count.format(9000)).fetchone()
-        made.renew()
+        made.reset_limits()
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             connection.execute("CREATE TABLE a (b)")
-        integrity.lift(connection)
+        integrity.remove_limits(connection)
         assert connection.execute(count.format(9000)).fetchone() == (9000,)

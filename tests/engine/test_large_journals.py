@@ -46,7 +46,7 @@ def test_a_whole_run_is_read_alike(folder: Path, monkeypatch: pytest.MonkeyPatch
 READERS: dict[str, tuple[str, Callable[[Run], object]]] = {
     "answers": ("UPDATE answers SET complaints=7 WHERE unit=0 AND step=1", lambda run: run.journal.answers(0)),
     "ends": ("UPDATE units SET reason='x' WHERE unit=1", lambda run: list(run.rows.matches())),
-    "an end": ("UPDATE units SET facts='{}' WHERE unit=2", lambda run: run.journal.ended(2)),
+    "an end": ("UPDATE units SET facts='{}' WHERE unit=2", lambda run: run.journal.outcome_of(2)),
     "rows": ("UPDATE unit_rows SET refused='{\"0\":4}' WHERE unit=2", lambda run: list(run.rows.matches())),
     "calls": ("UPDATE calls SET reply='[A1]' WHERE id=2", lambda run: list(run.rows.calls())),
     "replies": ("UPDATE calls SET reply='[A1]'", lambda run: [run.journal.replies(n) for n in range(8)]),

@@ -117,8 +117,8 @@ def test_shards_have_numbers_calls_and_parts_of_their_own() -> None:
     assert [Shard(n, 2).calls_before for n in (1, 2)] == [0, CALLS_APART]
     assert [holder(call, "ab") for call in (1, CALLS_APART, CALLS_APART + 1, 3 * CALLS_APART)] == list("aabb")
     assert Shard.of_manifest({"shard": {"number": 2, "of": 3}}) == Shard(2, 3) and Shard.of_manifest({}) is None
-    assert Budget(7, 0, 1.5).share(Shard(2, 3)) == Budget(2, 0, 0.5)
-    assert Budget(None, 8).share(Shard(2, 3)) == Budget(None, 3, None)
+    assert Budget(7, 0, 1.5).for_shard(Shard(2, 3)) == Budget(2, 0, 0.5)
+    assert Budget(None, 8).for_shard(Shard(2, 3)) == Budget(None, 3, None)
 
 
 def test_options_are_told_by_their_names() -> None:
@@ -134,7 +134,7 @@ def test_a_line_is_written_again_unless_a_batch_is_waited_for(
     batches: int, lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(progress, "say", told.append)
+    monkeypatch.setattr(progress, "print_stderr", told.append)
 
     async def main() -> None:
         runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches), plan=None)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.engine.entries import PromptChains, whole
+from ostrom.engine.entries import PromptChains, resolve_prompt
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -35,7 +35,7 @@ def test_prompts_are_read_back_as_they_were_sent_whatever_they_go_on_from() -> N
             sent[package, nth] = messages
     assert any(isinstance(found, dict) for prompts in packages.values() for found in prompts)
     for (package, nth), messages in sent.items():
-        assert whole(package, nth, packages.__getitem__) == messages
+        assert resolve_prompt(package, nth, packages.__getitem__) == messages
 
 
 def test_self_contained_prompts_are_written_as_they_always_were() -> None:

@@ -81,8 +81,8 @@ def test_replies_that_arrived_are_known_by_place_and_key(tmp_path: Path) -> None
         record(unit=5, reply=Reply("y")),
     )
     assert journal.replies(3) == {(2, 1, "plan", b"k" * 16): WHOLE, (4, 1, "", b"other"): Reply("x")}
-    assert [row[1:] for row in journal.asked(3, 2, 1)] == [("plan", "[A0]", "because")]
-    assert journal.asked(3, 2, 0) == [] and journal.begun() == {3, 5}
+    assert [row[1:] for row in journal.replies_to(3, 2, 1)] == [("plan", "[A0]", "because")]
+    assert journal.replies_to(3, 2, 0) == [] and journal.begun() == {3, 5}
     assert [row["match"] for row in journal.call_rows("r", 5)] == [5]
     journal.close()
 
@@ -137,7 +137,7 @@ def test_endings_come_back(tmp_path: Path) -> None:
         journal.start()
         journal.finish(0, "done", None, 6, [1.5, 2.0], {"winner": 1})
         journal.finish(1, "failed", "no valid answer", 3)
-        journal.moves(2, 6, b"\x01\x02")
+        journal.record_array_play(2, 6, b"\x01\x02")
         journal.answer(1, 0, 0, "", Answer("C"), 0)
         journal.answer(0, 0, 0, "", Answer("C"), 0)
         journal.close()
@@ -145,8 +145,8 @@ def test_endings_come_back(tmp_path: Path) -> None:
     asyncio.run(fill())
     journal = Journal(tmp_path / "journal.db")
     assert journal.states() == {0: "done", 1: "failed"}
-    assert journal.ended(0) == ("done", None, [1.5, 2.0], {"winner": 1})
-    assert journal.ended(1) == ("failed", "no valid answer", None, {}) and journal.ended(9) is None
+    assert journal.outcome_of(0) == ("done", None, [1.5, 2.0], {"winner": 1})
+    assert journal.outcome_of(1) == ("failed", "no valid answer", None, {}) and journal.outcome_of(9) is None
     assert list(journal.endings()) == [(0, "done", None), (1, "failed", "no valid answer")]
     assert journal.play(2) == (6, b"\x01\x02") and journal.play(0) is None
     assert journal.begun() == {1}  # a done match has not merely begun, a failed one has
@@ -191,15 +191,17 @@ def test_streams_are_the_same_in_every_version() -> None:
     """Published runs are repeated by their seeds: a stream that changes makes every one of them another."""
     assert key_of("tremble") == 15248128944707313145
     assert Streams(1, 7).chance(3, 1, "noise") == 0.4628962298963798
-    assert Streams(1, 7).at(3, 1, "noise").random() == 0.6790087561131783
+    assert Streams(1, 7).generator(3, 1, "noise").random() == 0.6790087561131783
     assert Streams(-1, 7).chance(0) == 0.16744779066835402
 
 
 def test_a_fork_draws_as_its_origin_did_before_it_and_for_itself_after() -> None:
     origin = Streams(1, 7)
     fork = Streams(1, 99, origin, since=4)
-    assert fork.about(3, 1, "x").random() == origin.at(3, 1, "x").random()
-    assert fork.about(4, 1, "x").random() == fork.at(4, 1, "x").random() != origin.at(4, 1, "x").random()
+    assert fork.for_round(3, 1, "x").random() == origin.generator(3, 1, "x").random()
+    assert (
+        fork.for_round(4, 1, "x").random() == fork.generator(4, 1, "x").random() != origin.generator(4, 1, "x").random()
+    )
 
 
 def test_a_lock_names_who_holds_it_and_is_free_after(tmp_path: Path) -> None:

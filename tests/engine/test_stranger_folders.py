@@ -11,7 +11,7 @@ from tests.view.runs import talk
 from ostrom.data.rundata import run_data
 from ostrom.engine.folder import Folder
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 from ostrom.studies.run import open_run
 
 READ = (
@@ -167,7 +167,7 @@ def test_what_takes_the_place_of_a_file_after_the_first_look_is_refused_too(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/zero")
-    monkeypatch.setattr("ostrom.ground.files.plain", lambda path: path)  # as if both came right after it
+    monkeypatch.setattr("ostrom.ground.files.require_regular_file", lambda path: path)  # as if both came right after it
     with pytest.raises(RunError, match="no plain file"):
         read_plain(tmp_path / "pipe")
     with pytest.raises(OSError, match="symbolic links"):
@@ -181,9 +181,9 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_no_special_file(tmp_path: Path) -> None:
-    assert plain(tmp_path / "none") == tmp_path / "none"
+    assert require_regular_file(tmp_path / "none") == tmp_path / "none"
     (tmp_path / "file").touch()
-    assert plain(tmp_path / "file" / "none")
+    assert require_regular_file(tmp_path / "file" / "none")
     with pytest.raises(FileNotFoundError):
         read_plain(tmp_path / "none")
     assert not Folder(tmp_path).being_played

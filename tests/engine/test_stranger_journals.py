@@ -20,8 +20,8 @@ from ostrom.engine.entries import (
     PromptChains,
     call_rows,
     packed,
+    resolve_prompt,
     unpacked,
-    whole,
 )
 from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, connect_read_only, require_plain, seal
 from ostrom.engine.journal import Journal
@@ -222,11 +222,11 @@ def test_a_chain_of_prompts_is_bounded_as_a_whole() -> None:
     text = "x" * (MOST_PACKAGE // 10)
     chain = {n: [{"from": [n - 1, 0], "keep": n, "then": [["user", text]]}] for n in range(1, 40)}
     with pytest.raises(ValueError, match="more than"):
-        whole(39, 0, {**chain, 0: [[["user", "a"]]]}.__getitem__)  # type: ignore[arg-type]
+        resolve_prompt(39, 0, {**chain, 0: [[["user", "a"]]]}.__getitem__)  # type: ignore[arg-type]
     some = MOST_PACKAGE // 80
     many = {n: [{"from": [n - 1, 0], "keep": n * some, "then": [["", ""]] * some}] for n in range(1, 40)}
     with pytest.raises(ValueError, match="more than"):
-        whole(39, 0, {**many, 0: [[["user", "a"]]]}.__getitem__)  # type: ignore[arg-type]
+        resolve_prompt(39, 0, {**many, 0: [[["user", "a"]]]}.__getitem__)  # type: ignore[arg-type]
 
 
 def test_long_prompts_are_written_in_packages_that_can_be_read() -> None:
@@ -291,7 +291,7 @@ def test_json_of_another_shape_is_one_line(statement: str, text: str, folder: Pa
     edit(folder, statement, values=(text,))
     with open_run(folder) as run, pytest.raises(RunError, match=r"the journal is damaged: .* is no (list|dict)"):
         for unit in range(8):
-            run.journal.ended(unit), run.journal.answers(unit)
+            run.journal.outcome_of(unit), run.journal.answers(unit)
 
 
 # -- pages that belong to many rows -------------------------------------------------------------------
@@ -348,7 +348,7 @@ def test_the_bounds_of_an_unchecked_journal_are_for_each_query(folder: Path) -> 
         guard = journal._guard
         assert isinstance(guard, Guard)
         guard._most = (3, 50_000)
-        guard.renew()
+        guard.reset_limits()
         for _ in range(30):  # together more than one may take
             assert journal.states() and list(journal.call_rows(""))
         with pytest.raises(RunError, match="more bytes than the file"):

@@ -20,7 +20,7 @@ from ostrom.framing.access import (
     entry,
     items_of,
     join_texts,
-    part,
+    slice_of,
     text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS, quoted
@@ -111,7 +111,7 @@ def test_what_can_be_written_and_looped_over(work: RenderWork) -> None:
     assert steps - work.steps == 1
     assert join_texts(["x" * 50] * 2, "-" * 50) == "x" * 50 + "-" * 50 + "x" * 50
     assert (steps - work.steps, characters - work.characters) == (3, 200)
-    assert part("abcd", 1, 3) == "bc" and part([1, 2, 3], None, 2) == [1, 2]
+    assert slice_of("abcd", 1, 3) == "bc" and slice_of([1, 2, 3], None, 2) == [1, 2]
     assert (steps - work.steps, characters - work.characters) == (6, 204)
     assert list(call_method({"a": 1}, "values")) == [1]
     with pytest.raises(SecurityError, match="'index' of a dict cannot be called"):

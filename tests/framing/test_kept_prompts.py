@@ -111,7 +111,7 @@ def test_pages_with_long_facts_are_not_kept_and_the_others_not_without_bound() -
     text(shared, asked({"repeated": True, "records": "x" * 5000}))
     assert not [page for _, page in shared._memo.values() if hasattr(page, "decision")]
     for number in range(3000):
-        shared.kept((number,), None, dict)
+        shared.memoize((number,), None, dict)
     assert len(shared._memo) <= 1024
 
 

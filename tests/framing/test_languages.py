@@ -200,7 +200,7 @@ def test_a_folder_of_prompts_in_english_does_not_reach_another_language(tmp_path
     own = tmp_path / "languages/de/turns"
     own.mkdir(parents=True)
     (own / "predict.txt").write_text("Sag es.")
-    library = Library(tmp_path).spoken("de")
+    library = Library(tmp_path).in_language("de")
     assert library.fill("turns/predict.txt", {}) == "Sag es."
     assert (
         "Say it."
@@ -245,7 +245,7 @@ def test_names_stand_in_their_grammatical_case(tmp_path: Path) -> None:
     ("language", "one", "two"), [("de", "tun wird", "tun werden"), ("es", "hará Ana", "harán Ana y Bo")]
 )
 def test_an_observer_of_one_seat_reads_the_singular(language: str, one: str, two: str) -> None:
-    library = Library().spoken(language)
+    library = Library().in_language(language)
     values = {"observer": True, "unnamed": False, "same_options": True, "options": [], "meanings": None}
     for names, verb in ((["Ana"], one), (["Ana", "Bo"], two)):
         assert verb in library.fill("_seats.txt", {**values, "names": names, "words": {}})

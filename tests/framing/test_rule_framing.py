@@ -244,4 +244,4 @@ def test_forms_are_told_apart_by_their_options() -> None:
         "accept",
         "reject",
     )
-    assert labels.of(("accept", "reject")) == {"accept": "J", "reject": "F"}
+    assert labels.labels_for(("accept", "reject")) == {"accept": "J", "reject": "F"}

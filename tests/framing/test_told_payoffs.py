@@ -25,9 +25,9 @@ Told = dict[tuple[int, ...], tuple[float, ...]]
 def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = (), draw: int = 0) -> str:
     facts = {"repeated": True, "rounds": 10}
     view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), facts)
-    speaker = PromptRenderer(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
+    speaker = PromptRenderer(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).generator(0))
     decision = Decision(seat, "act", view, Choice(game.named_actions(seat)))
-    return speaker.prompt(decision, MemoryView(list(rounds)), Streams(2, draw).at(0), {}).text
+    return speaker.prompt(decision, MemoryView(list(rounds)), Streams(2, draw).generator(0), {}).text
 
 
 def told(text: str, seat: int, words: dict[str, str], labels: Sequence[str]) -> Told:
@@ -155,11 +155,11 @@ def test_rounds_stand_in_the_order_that_is_told(newest_first: bool) -> None:
 def test_a_line_that_is_kept_names_the_players_of_the_present_view() -> None:
     game = build_game("battle_of_the_sexes")
     rounds = [Round(1, (0, 0), game.payoff((0, 0)))]
-    speaker = PromptRenderer(Framing(history="sentences"), LIBRARY, "direct", draw_labels=Streams(1, 0).at(0))
+    speaker = PromptRenderer(Framing(history="sentences"), LIBRARY, "direct", draw_labels=Streams(1, 0).generator(0))
     for other in ("Robin", "Kim"):
         view = View(game, 0, "repetition", 2, History(rounds), {"repeated": True}, names=("Alex", other))
         decision = Decision(0, "act", view, Choice(game.named_actions(0)))
-        assert f"; {other} chose" in speaker.prompt(decision, MemoryView(rounds), Streams(2, 0).at(0), {}).text
+        assert f"; {other} chose" in speaker.prompt(decision, MemoryView(rounds), Streams(2, 0).generator(0), {}).text
 
 
 def test_every_family_is_among_the_games() -> None:

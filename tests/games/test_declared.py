@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.games.comparison import differences, same_payoffs
 from ostrom.games.declared import evaluate, factory_of
-from ostrom.games.parameters import number, require, shown, whole
+from ostrom.games.parameters import number, require, shown, whole_number
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError, ParameterError
 
@@ -90,10 +90,10 @@ def test_payoffs_as_people_write_them(value: float, text: str) -> None:
 
 
 def test_numbers_of_other_packages_keep_their_bounds() -> None:
-    assert [whole("g", "n", n, least=2, most=4) for n in (2, 3.0, 4)] == [2, 3, 4]
+    assert [whole_number("g", "n", n, least=2, most=4) for n in (2, 3.0, 4)] == [2, 3, 4]
     for wrong in (1, 5, 2.5, True, "3"):
         with pytest.raises(GameError, match="game g: n must be a whole number from 2 to 4, found"):
-            whole("g", "n", wrong, least=2, most=4)
+            whole_number("g", "n", wrong, least=2, most=4)
     with pytest.raises(GameError, match="game g: win must be a finite number, found inf"):
         number("g", "win", float("inf"))
     with pytest.raises(GameError, match=r"^game g: needs a \(found a=1\)$"):

@@ -103,7 +103,7 @@ def test_a_claim_of_other_amounts_is_refused() -> None:
 def test_games_without_a_formula_say_so_before_a_match() -> None:
     game = build_game("trust")
     assert any(formula_of(game, seat) is None for seat in range(game.seats))
-    lacking = PromptRenderer(Framing(payoffs="formula"), LIBRARY, "reasoned").lacks(game)
+    lacking = PromptRenderer(Framing(payoffs="formula"), LIBRARY, "reasoned").unsupported(game)
     assert lacking is not None and "linear in how many players choose" in lacking
     with pytest.raises(StudyError, match="a formula needs payoffs that are linear"):
         prompt(game)

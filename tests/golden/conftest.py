@@ -72,7 +72,7 @@ def golden(snapshot: SnapshotAssertion) -> Golden:
 
 
 @pytest.fixture(autouse=True)
-def _models(_no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, reply in MODELS.items():
         register(name, reply)
     for name, value in SCREEN.items():

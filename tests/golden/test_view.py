@@ -83,7 +83,7 @@ class Pages:
         viewer = Viewer(RunsFolder(self.home / "runs"), Gatekeeper(None, {PORT}))
         viewer.figures.ask = self._figures  # type: ignore[method-assign]
         viewer.indexers.start = self._index  # type: ignore[method-assign]
-        viewer.watching.look()
+        viewer.watching.poll()
         return viewer
 
     async def _figures(self, journal: object, **request: Any) -> dict[str, Any] | None:

@@ -11,8 +11,8 @@ from ostrom.ground.errors import (
     StudyError,
     UnknownName,
     UsageError,
-    brief,
     nearest,
+    short_repr,
     unknown_key,
 )
 
@@ -35,9 +35,9 @@ def test_a_wrong_file_is_told_by_file_key_found_and_allowed(given: dict[str, Any
 
 @pytest.mark.parametrize(("length", "cut"), [(298, False), (299, True)])
 def test_a_value_is_shown_up_to_300_characters(length: int, cut: bool) -> None:
-    shown = brief("x" * length)
+    shown = short_repr("x" * length)
     assert len(shown) == 300 and shown.endswith("...") == cut
-    assert brief(10**5000) == "a int too large to show"
+    assert short_repr(10**5000) == "a int too large to show"
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_up_to_40_known_names_are_listed(count: int, listed: str) -> None:
 def test_an_unknown_name_has_two_suggestions_and_keeps_its_file_when_it_moves() -> None:
     found = UnknownName("key", "Rounds-", ["rounds", "rounding", "round"], " of x")
     assert str(found) == ("unknown key 'Rounds-' of x (did you mean rounds or round? known: round, rounding, rounds)")
-    assert str(found.at("s.yaml", "game").moved("vary.game")).startswith("s.yaml: vary.game: unknown key ")
-    assert str(UnknownName("game", "x", ["go"]).at(None, "game")) == "game: unknown game 'x' (known: go)"
+    assert str(found.with_place("s.yaml", "game").moved("vary.game")).startswith("s.yaml: vary.game: unknown key ")
+    assert str(UnknownName("game", "x", ["go"]).with_place(None, "game")) == "game: unknown game 'x' (known: go)"
     assert unknown_key("rouns", ["rounds"]) == "unknown key 'rouns', did you mean 'rounds'?"
     assert unknown_key("x", ["rounds"], "y") == "unknown key 'x' of y"
 

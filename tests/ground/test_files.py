@@ -7,7 +7,14 @@ import pytest
 
 from ostrom.ground import files
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.ground.files import cache_folder, plain, read_plain, read_text_file, refuse_link, write_atomically
+from ostrom.ground.files import (
+    cache_folder,
+    read_plain,
+    read_text_file,
+    refuse_link,
+    require_regular_file,
+    write_atomically,
+)
 
 
 def test_a_draft_that_somebody_else_has_made_meanwhile_is_not_written_into(
@@ -37,7 +44,7 @@ def test_only_plain_files_are_read_and_no_link_is_followed(tmp_path: Path) -> No
     for name, words in (("link", "is a symbolic link"), ("folder", "is no plain file"), ("pipe", "is no plain file")):
         with pytest.raises(RunError, match=words):
             read_plain(tmp_path / name)
-    assert plain(tmp_path / "missing") == tmp_path / "missing"
+    assert require_regular_file(tmp_path / "missing") == tmp_path / "missing"
     assert refuse_link(tmp_path / "folder") == tmp_path / "folder"
     with pytest.raises(RunError, match="remove the link"):
         refuse_link(tmp_path / "link")

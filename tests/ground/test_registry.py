@@ -28,9 +28,9 @@ def _registry() -> Registry[Any]:
 def test_a_part_of_another_kind_is_refused_in_one_line() -> None:
     registry: Registry[int] = Registry("number", None, "NUMBER", "ostrom.no_such_group")
     registry.add("seven", int)
-    assert registry.part("seven", type) is int
+    assert registry.get_instance("seven", type) is int
     with pytest.raises(StudyError) as caught:
-        registry.part("seven", int)
+        registry.get_instance("seven", int)
     assert str(caught.value) == "number seven: is a type, not a int"
 
 
@@ -99,7 +99,7 @@ def test_a_key_that_a_part_does_not_take_is_told_before_one_that_it_lacks() -> N
     ],
 )
 def test_a_part_is_spelled_out_where_it_fits(spec: Any, whole: Any) -> None:
-    assert _registry().spelled_out(spec) == whole
+    assert _registry().normalized_spec(spec) == whole
 
 
 def test_words_of_a_specification_are_read_and_written() -> None:

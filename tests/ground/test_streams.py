@@ -12,7 +12,7 @@ WORD = st.integers(0, 2**64 - 1)
 @given(WORD, WORD, st.integers(0, 10**6), st.integers(0, 1000), st.text(max_size=8))
 def test_one_number_equals_its_place_in_an_array(seed: int, match: int, step: int, seat: int, why: str) -> None:
     streams = Streams(seed, match)
-    array = chances(np.array([streams.root(why)] * 3, dtype=np.uint64), step, seat)
+    array = chances(np.array([streams.base_key(why)] * 3, dtype=np.uint64), step, seat)
     assert array.tolist() == [streams.chance(step, seat, why)] * 3
 
 
@@ -41,5 +41,5 @@ def test_a_fork_draws_anew_from_its_first_own_round_on() -> None:
     fork = Streams(9, 2, origin=origin, since=3)
     for number in range(6):
         expected = origin if number < 3 else alone
-        assert fork.about(number, 1, "tremble").random() == expected.at(number, 1, "tremble").random()
-    assert origin.at(3, 1, "tremble").random() != alone.at(3, 1, "tremble").random()
+        assert fork.for_round(number, 1, "tremble").random() == expected.generator(number, 1, "tremble").random()
+    assert origin.generator(3, 1, "tremble").random() != alone.generator(3, 1, "tremble").random()

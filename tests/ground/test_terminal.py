@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostrom.ground import terminal
-from ostrom.ground.terminal import visible
+from ostrom.ground.terminal import escape_controls
 
 ATTACKS = [
     "\x1b[2J", "\x1b]52;c;cm0gLXJmIH4=\x07", "\x1b]0;title\x07", "\x9b31m", "\x9d52;c;eA==\x9c", "a\rb", "\x00",
@@ -30,11 +30,11 @@ def test_nothing_reaches_the_terminal_that_it_would_obey(attack: str, capsys: py
     from ostrom.ground.results import TextTable
 
     terminal.write(f"reply {attack} end")
-    terminal.say(f"error {attack} end")
+    terminal.print_stderr(f"error {attack} end")
     show({attack: attack}, TextTable(attack, [attack, "n"], [[attack, 1]]))
     shown = capsys.readouterr()
     assert _dangerous(shown.out + shown.err) == []
-    assert visible(attack) in shown.out and visible(attack) in shown.err
+    assert escape_controls(attack) in shown.out and escape_controls(attack) in shown.err
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_json_keeps_its_values(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_ordinary_text_stays(capsys: pytest.CaptureFixture[str]) -> None:
     text = "Zażółć\tgęślą\njaźń 日本 👩\u200d🔬 نمی\u200cدانم ± “x” [bold]not markup[/bold] :smile:"
-    assert visible(text) == text
+    assert escape_controls(text) == text
     from ostrom.cli.output import show
     from ostrom.ground.results import TextTable
 
@@ -78,7 +78,7 @@ def test_ordinary_text_stays(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_passwords_in_addresses_are_masked(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert escape_controls(text) == shown
 
 
 def test_a_terminal_without_unicode_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,4 +180,4 @@ def test_figures_tables_and_pages_hold_no_control_characters() -> None:
 
 def test_long_addresses_are_masked_in_linear_time() -> None:
     text = "http://" + "a" * 200_000 + " " + "://" * 50_000 + "http://x?" + "key" * 50_000
-    assert visible(text) == text
+    assert escape_controls(text) == text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.ground.words import how_many, listed, scalar
+from ostrom.ground.words import how_many, join_words, scalar
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_one_is_not_several(noun: str, many: str) -> None:
 
 
 def test_names_in_a_sentence() -> None:
-    assert [listed("abc"[:n]) for n in range(4)] == ["nothing", "a", "a and b", "a, b and c"]
+    assert [join_words("abc"[:n]) for n in range(4)] == ["nothing", "a", "a and b", "a, b and c"]
 
 
 @pytest.mark.parametrize(

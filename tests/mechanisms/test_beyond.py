@@ -15,7 +15,7 @@ from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.catalog.cheap_talk import CheapTalk
-from ostrom.mechanisms.catalog.disarmament import Disarmament, least
+from ostrom.mechanisms.catalog.disarmament import Disarmament, lowest_cap
 from ostrom.mechanisms.catalog.punishment import Punishment
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.talk import message_form
@@ -177,8 +177,8 @@ def test_caps_never_rise_and_always_leave_something_to_play(seed: int) -> None:
 
 
 def test_the_least_cap_counts_the_others() -> None:
-    assert least([100, 100, 100], 1) == 0
-    assert least([10, 100, 20], 1) == 70
+    assert lowest_cap([100, 100, 100], 1) == 0
+    assert lowest_cap([10, 100, 20], 1) == 70
 
 
 def test_expected_payoffs_come_from_the_stated_chances() -> None:

@@ -122,7 +122,7 @@ def second_round(made: Playing, seat: int) -> Decision:
 
 def told(made: Playing, seat: int, memory: str = "full") -> str:
     decision = second_round(made, seat)
-    shown = memories.build(memory).show(decision.view, lambda n, _: Streams(0, 0).about(n, 0, "x"))
+    shown = memories.build(memory).show(decision.view, lambda n, _: Streams(0, 0).for_round(n, 0, "x"))
     return PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, shown, None, {}).text
 
 
@@ -148,7 +148,7 @@ def test_strategies_see_only_rounds_that_were_played(memory: str) -> None:
 
         class DecisionContext:
             def draw(self, purpose: str = "", step: int | None = None) -> Any:
-                return draws.about(step or 0, 0, purpose)
+                return draws.for_round(step or 0, 0, purpose)
 
             def chance(self, purpose: str = "") -> float:
                 return 0.5
@@ -184,7 +184,7 @@ def test_a_match_ends_when_a_player_has_missed_more_rounds_than_it_may(
     rule: str, at_most: int | None, late: list[int], by: list[int] | None
 ) -> None:
     times = Counter({0: 1})
-    found = Missing(rule, at_most).ends(times, late)
+    found = Missing(rule, at_most).ending_facts(times, late)
     assert found == ({} if by is None else {"ended": "missed", "missed_by": by})
     assert times[0] == 1 + late.count(0) and times[1] == late.count(1)
 
@@ -229,5 +229,5 @@ def test_a_past_is_cut_like_a_list_and_does_not_grow() -> None:
     for beyond in (3, -4):
         with pytest.raises(IndexError):
             past[beyond]
-    assert past.listed() == plain and History(rounds).listed() is rounds
-    assert History(rounds, 3, gaps=True).listed() == []
+    assert past.played_rounds() == plain and History(rounds).played_rounds() is rounds
+    assert History(rounds, 3, gaps=True).played_rounds() == []

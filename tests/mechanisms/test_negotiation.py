@@ -22,7 +22,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Decision
-from ostrom.mechanisms.rounds import settled
+from ostrom.mechanisms.rounds import simultaneous_round
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -169,7 +169,7 @@ class Again:
                 self._talk()
             places = [self.bound[s] if s in self.bound else self._asked("act", s) for s in range(seats)]
             values = [self.game.value(s, place) for s, place in enumerate(places)]
-            earned = [Fraction(x) for x in settled(self.game, number, values).payoffs]
+            earned = [Fraction(x) for x in simultaneous_round(self.game, number, values).payoffs]
             self.has = [had + got for had, got in zip(self.has, earned, strict=True)]
             last = self.before or number == self.rounds
             for deal, payments in self.deals:
@@ -246,7 +246,7 @@ def test_random_negotiations_settle_exactly(spec: Any) -> None:
         streams = Streams(seed, 0)
 
         def said(decision: Decision, step: int, streams: Streams = streams) -> Answer:
-            answer = random_answer(decision.form, streams.at(step, decision.player, "any"))
+            answer = random_answer(decision.form, streams.generator(step, decision.player, "any"))
             if decision.kind == "reply" and step % 3:
                 return Answer({**answer.value, "accept": True})
             if decision.kind == "offer" and step % 5 == 4:  # a pass

@@ -38,7 +38,7 @@ def played(spec: dict[str, Any], game: str = "prisoners_dilemma") -> tuple[Steps
             due = next(play) if answers is None else play.send(answers)
             steps.append([(one, known(one)) for one in due])
             answers = [
-                SAID if one.kind == "recognise" else random_answer(one.form, streams.at(len(steps), one.player))
+                SAID if one.kind == "recognise" else random_answer(one.form, streams.generator(len(steps), one.player))
                 for one in due
             ]
     except StopIteration as stop:

@@ -91,10 +91,10 @@ def test_an_action_called_like_delegating_is_refused_at_any_seat() -> None:
 
 
 def test_imitation_by_default_lets_one_member_change_over_after_every_round() -> None:
-    how = Imitation.of("pairwise")
+    how = Imitation.from_options("pairwise")
     assert how is not None
     assert (how.rule, how.strength, how.members, how.every, how.mutation) == ("pairwise", 1.0, 1, 1, 0.0)
-    assert Imitation.of(None) is None and Imitation.of({}) == Imitation()
+    assert Imitation.from_options(None) is None and Imitation.from_options({}) == Imitation()
     links = Rewiring()
     assert (links.every, links.share, links.offers, links.seen) == (1, 0.1, 3, 12)
 

@@ -21,7 +21,7 @@ GOODS = build_game("public_goods")
 
 
 def at_random(decision: Decision, step: int) -> Answer:
-    return random_answer(decision.form, Streams(5, 5).at(step, decision.player))
+    return random_answer(decision.form, Streams(5, 5).generator(step, decision.player))
 
 
 def society(types: list[str], rounds: int = 15, order: Literal["first", "higher"] = "first", game: Any = PD) -> Playing:

@@ -93,12 +93,12 @@ def answered(rules: Mechanism, game: Game, seed: int, missed: float) -> tuple[Ou
         if missed and streams.chance(step, decision.player, "miss") < missed:
             answer = Answer(None, "missed")
         else:
-            answer = random_answer(decision.form, streams.at(step, decision.player, "check"))
+            answer = random_answer(decision.form, streams.generator(step, decision.player, "check"))
         record.add(step, decision, answer, 0)
         return answer
 
     outcome = drive(rules, game, streams, reply).outcome
-    kept = record.rows(outcome.rounds).kept()
+    kept = record.rows(outcome.rounds).to_bytes()
     assert kept is not None
     return outcome, UnitRows.read(kept, "here")
 
@@ -106,7 +106,7 @@ def answered(rules: Mechanism, game: Game, seed: int, missed: float) -> tuple[Ou
 def check(rules: Mechanism, game: Game, outcome: Outcome, rows: UnitRows) -> Counter[str]:
     """The law, recomputed from the rows as tables hold them."""
     assert breach(rules, game, outcome) is None, (rules.name, game.name, breach(rules, game, outcome))
-    table = rows.settled()
+    table = rows.round_rows()
     own: dict[int, dict[int, list[tuple[int, float]]]] = {}
     for meeting, number, code in zip(table.meetings, table.numbers, table.codes, strict=True):
         player, _, _, what, action, _, cooperative, payoff, _ = table.settled[code]

@@ -315,7 +315,7 @@ def linked_after(facts: Mapping[str, Any]) -> set[tuple[int, int]]:
 
 def test_links_are_cut_by_one_and_made_by_two() -> None:
     def at_random(decision: Decision, step: int) -> Answer:
-        return random_answer(decision.form, Streams(5, 5).at(step, decision.player))
+        return random_answer(decision.form, Streams(5, 5).generator(step, decision.player))
 
     rules = Society(network="ring:4", rounds=10, links={"share": 0.5, "offers": 2}).for_players(12)
     found = drive(rules, PD, Streams(0, 1), at_random)

@@ -264,7 +264,7 @@ class TestEdited:
     @pytest.mark.parametrize(("seat", "lacks"), [(1, None), (2, None), (3, "has seats 1 to 2")])
     def test_a_flip_is_of_a_seat_that_the_game_has(self, seat: int, lacks: str | None) -> None:
         found = memories.build({"name": "edited", "of": "full", "back": 1, "edit": "flip", "seat": seat})
-        said = found.lacks(build_game("prisoners_dilemma"))
+        said = found.unsupported(build_game("prisoners_dilemma"))
         assert said is None if lacks is None else lacks in str(said)
 
     def test_a_flipped_round_has_no_expectation_and_its_memory_asks_as_the_other_does(self) -> None:

@@ -78,15 +78,15 @@ def test_a_wholly_real_window_is_the_plain_window_from_the_first_round_on(done: 
 
 def test_polar_rounds_mirror_the_shares_of_a_baseline_and_never_change() -> None:
     memory = Sanitized("polar", 0, 400, shares={"claim_2, claim_3": 3, "claim_5,claim_4": 1.0, "claim_4, claim_2": 0})
-    assert memory.lacks(TD) is None
+    assert memory.unsupported(TD) is None
     early, late = (show(memory, TD, play_rounds(TD, [(3, 3)] * n)).rounds for n in (0, 400))
     assert {r.actions for r in early} == {(0, 0), (3, 3)}
     assert 0.68 < sum(r.actions == (0, 0) for r in early) / 400 < 0.82
     again = show(memory, TD, play_rounds(TD, [(0, 0)] * 400)).rounds
     assert [r.actions for r in late] == [r.actions for r in again]
     by_game = Sanitized("polar", 2, 8, shares={"travelers_dilemma": {"claim_2, claim_2": 1}})
-    assert by_game.lacks(TD) is None and "not prisoners_dilemma" in str(by_game.lacks(PD))
-    assert "does not have" in str(Sanitized("polar", 2, 8, shares={"7, 7": 1}).lacks(TD))
+    assert by_game.unsupported(TD) is None and "not prisoners_dilemma" in str(by_game.unsupported(PD))
+    assert "does not have" in str(Sanitized("polar", 2, 8, shares={"7, 7": 1}).unsupported(TD))
 
 
 @pytest.mark.parametrize("shares", [{}, {"2, 2": -1}, {"2, 2": 0}, {"2, 2": True}, "2, 2"])
@@ -170,6 +170,6 @@ def test_the_middle_of_an_odd_scale_falls_to_either_side() -> None:
 
 def test_games_without_what_it_needs_are_refused() -> None:
     pennies = build_game("matching_pennies")
-    assert "cooperative action" in (Sanitized("ideal").lacks(pennies) or "")
-    assert Sanitized("polar").lacks(pennies) is None
-    assert Sanitized("polar").lacks(TD) is None
+    assert "cooperative action" in (Sanitized("ideal").unsupported(pennies) or "")
+    assert Sanitized("polar").unsupported(pennies) is None
+    assert Sanitized("polar").unsupported(TD) is None

@@ -1,5 +1,4 @@
 import asyncio
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,13 +8,6 @@ from ostrom.models import Message, Model, Reply, Request, open_model
 from ostrom.testing.server import LoopbackServer
 
 Ask = Callable[..., Reply]
-
-
-@pytest.fixture(autouse=True)
-def _no_keys_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.endswith(("_API_KEY", "_API_TOKEN", "_BASE_URL", "HF_TOKEN")):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture

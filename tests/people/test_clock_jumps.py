@@ -14,7 +14,7 @@ from ostrom.answers import Answer, Choice
 from ostrom.games import build_game
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.people import live_visit
-from ostrom.people.live_visit import Inbox, Open
+from ostrom.people.live_visit import Inbox, PendingQuestion
 from ostrom.studies.run import open_run
 
 DAYS = 86400
@@ -24,7 +24,7 @@ from pathlib import Path
 import ostrom.people.server as server
 from ostrom.people.host import Host
 server.FORGET = server.SWEEP = 0.1
-true, sweep = time.time, Host.sweep
+true, sweep = time.time, Host.end_expired_visits
 time.time = lambda: true() + {DAYS} * (int(Path("days").read_text() or 0) if os.path.exists("days") else 0)
 
 async def swept(self):
@@ -33,7 +33,7 @@ async def swept(self):
     await sweep(self)
     Path("sweeps").open("a").write("x")
 
-Host.sweep = swept
+Host.end_expired_visits = swept
 """
 
 
@@ -87,7 +87,7 @@ def test_more_time_counts_from_when_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 
     async def main(clock: Clock) -> None:
         inbox = Inbox(lambda *_: None)
-        entry = Open(0, 0, 0, Decision(0, "act", View(game, 0, "none"), Choice(("J", "F"))), limit=50.0)
+        entry = PendingQuestion(0, 0, 0, Decision(0, "act", View(game, 0, "none"), Choice(("J", "F"))), limit=50.0)
         asked = asyncio.create_task(inbox.ask(entry))
         await asyncio.sleep(0)
         begun = clock.time()

@@ -17,7 +17,7 @@ from ostrom.games import build_game
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.people import host as hosts
 from ostrom.people.host import MOST_EXTENSIONS, Host
-from ostrom.people.live_visit import GRACE, Inbox, LiveVisit, Lobby, Open
+from ostrom.people.live_visit import GRACE, Inbox, LiveVisit, Lobby, PendingQuestion
 from ostrom.people.pilot import host_plan
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
@@ -34,7 +34,7 @@ def hosted(folder: Path, study: dict[str, Any], lead: Callable[[Host], Awaitable
     host_plan(plan_of(load_study(study)), serve, name="run", runs=folder)
 
 
-async def asked(host: Host, live: LiveVisit) -> Open:
+async def asked(host: Host, live: LiveVisit) -> PendingQuestion:
     """The question that waits for somebody, once there is one."""
     while True:
         since = live.version
@@ -129,7 +129,7 @@ def test_a_visit_ends_when_its_person_was_silent_for_too_long(tmp_path: Path) ->
         here, gone = [await joined(host, name, "agree") for name in ("here", "gone")]
         here.here -= 10_000  # it began long ago
         gone.seen -= host.people.time.resume_within + 1
-        await host.sweep()
+        await host.end_expired_visits()
         assert (gone.leaving, here.leaving) == ("timed_out", None)
         assert await ended(host, gone) == "timed_out"
 
@@ -152,7 +152,7 @@ def test_a_wait_for_the_other_comes_after_a_round_and_not_within_one(tmp_path: P
         live, loop = await joined(host, "one", "agree"), asyncio.get_running_loop()
         waits = []
         for _ in range(3):
-            while live.table is None or (entry := host.inbox.at(live.table, live.player or 0)) is None:
+            while live.table is None or (entry := host.inbox.question_for(live.table, live.player or 0)) is None:
                 await asyncio.sleep(0.005)
             waits.append((entry.decision.kind, entry.due > loop.time()))
             assert host.inbox.settle(entry, Answer("cooperate", "person"))
@@ -172,7 +172,7 @@ def test_data_is_forgotten_by_no_jump_of_the_clock_and_not_before_people_are_pai
         assert [await ended(host, live) for live in (person, tester)] == ["done", "done"]
         host.register.request("withdraw", person.code)
         await host.register.flush()
-        await host.sweep()
+        await host.end_expired_visits()
         assert (person.end, person.earned) == ("withdrawn", "done"), "what was earned is still paid"
         clock = SimpleNamespace(time=lambda: time.time() + 2 * DAY, monotonic=time.monotonic)
         monkeypatch.setattr(hosts, "time", clock)
@@ -210,7 +210,7 @@ def test_an_answer_that_is_on_its_way_at_the_deadline_still_counts() -> None:
     async def main() -> None:
         loop, inbox = asyncio.get_running_loop(), Inbox(lambda *_: None)
         view = View(build_game("prisoners_dilemma"), 0, "none")
-        entry = Open(0, 0, 0, Decision(0, "act", view, Choice(("J", "F"))), limit=50.0)
+        entry = PendingQuestion(0, 0, 0, Decision(0, "act", view, Choice(("J", "F"))), limit=50.0)
         for start in (
             lambda: inbox.show(entry, loop.time(), lambda _: Answer(None, "missed")),
             lambda: inbox.extend(entry, lambda _: Answer(None, "missed")),

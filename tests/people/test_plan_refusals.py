@@ -79,7 +79,7 @@ def test_a_type_that_only_stands_in_takes_no_seat_of_its_own() -> None:
     cell = plan.variant(0, "game")
     assert [seated.name for seated in cell.seatings[0]] == ["other", "you"]
     assert set(cell.types) == {"other", "you", "spare", "gone"} and cell.types["gone"].kind != "person"
-    assert plan.persons(0, "game") == (1,) and plan.cell_name(0) == "all"
+    assert plan.human_players(0, "game") == (1,) and plan.cell_name(0) == "all"
     assert plan.resume_hint({}) == "is a study with people; `ostrom serve` with its study file goes on with it"
     assert plan.stride == 4, "a visit, its match, and a place for each seat"
 

@@ -28,7 +28,7 @@ def test_whoever_takes_everything_back_keeps_what_they_earned(tmp_path: Path) ->
     with open_run(folder) as run:
         assert gone.code not in {row["person"] for row in run.rows.visits()}
         assert gone.visit not in {row["visit"] for row in run.rows.matches()}
-        assert all(end.rows is None for end in run.journal.ends()), "what was taken back is in no other table"
+        assert all(end.rows is None for end in run.journal.unit_records()), "what was taken back is in no other table"
     with Records(folder) as records:
         after = records.find(gone.code)
         assert (after.end, after.points, after.base, after.bonus, after.owed) == (

@@ -10,10 +10,10 @@ import yaml
 from tests.people.served import served, small_study
 
 from ostrom.ground.errors import StudyError
-from ostrom.people.claims import Values, contradictions, fill, shared
 from ostrom.people.markdown import render
 from ostrom.people.pictures import LARGEST
 from ostrom.people.plan import PeoplePlan
+from ostrom.people.text_checks import Values, contradictions, fill, shared
 from ostrom.studies.resolve import resolve
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40

@@ -110,13 +110,13 @@ def test_more_time_is_offered_where_there_is_a_clock_and_a_choice() -> None:
 
 def test_a_book_knows_who_sits_where() -> None:
     book = Book()
-    book.learn(3, {"cell": 0})  # nobody has come under this number
-    book.learn(5, USUAL["arrive"])
-    book.learn(5, SEATED)  # not assigned to a cell yet
+    book.record(3, {"cell": 0})  # nobody has come under this number
+    book.record(5, USUAL["arrive"])
+    book.record(5, SEATED)  # not assigned to a cell yet
     assert not book.tables and book.codes == {"c": 5} and (book.last, book.visits[5].cell) == (5, None)
-    book.learn(5, {"cell": 1})
-    book.learn(5, {**SEATED, "stand_ins": {"2": "grim"}})
-    book.learn(4, {**USUAL["arrive"], "code": "d"})
-    book.learn(4, "agree")
+    book.record(5, {"cell": 1})
+    book.record(5, {**SEATED, "stand_ins": {"2": "grim"}})
+    book.record(4, {**USUAL["arrive"], "code": "d"})
+    book.record(4, "agree")
     assert book.visits[5].seats == {0: SeatTaken(7, 1)} and book.last == 5 and 3 not in book.visits
     assert (book.tables[7].cell, book.tables[7].people, book.tables[7].stand_ins) == (1, {1: 5}, {2: "grim"})

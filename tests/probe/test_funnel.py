@@ -191,7 +191,7 @@ def test_a_trace_and_its_example_as_plain_data() -> None:
     assert one.provenance() == {"run": "r", "match": 7, "step": 3, "seat": 2} and one.place == ("r", 7, 3, 2)
     assert one.weight == pytest.approx(0.365) and one.words == 5 and one.prompt == f"{PROMPT} Match 7."
     assert one.family == one.reply[:50] and trace(8).order != one.order == trace(7, step=3, seat=2).order
-    data = Example.of(one).as_dict("forward")
+    data = Example.from_trace(one).as_dict("forward")
     assert data["messages"] == [
         {"role": "user", "content": f"{PROMPT} Match 7."}, {"role": "assistant", "content": one.reply}
     ]  # fmt: skip

@@ -142,12 +142,12 @@ def test_the_verdict_of_the_second_program_is_ours_on_the_border_and_beyond(name
     for values in draw(np.random.default_rng(5), (4, 40)):
         for asked in bounds:
             gate = GateRule(name="a", measure="cooperation", **asked)
-            low, high = mean_of(values, bounds=(0, 1)).guaranteed().ends
+            low, high = mean_of(values, bounds=(0, 1)).guaranteed().both
             own = bets.verdicts([values], [1.0], gate_cells.SHARE, gate.allowed)
             assert gate.verdict(low, high) == own, asked
             assert bets.bounds_of([values], [1.0], gate_cells.SHARE) == pytest.approx((low, high), abs=1e-8)
         gate = GateRule(name="a", measure="cooperation", at_least=-0.3)
-        low, high = difference_of(values[:8], values[8:], bounds=(0, 1)).guaranteed().ends
+        low, high = difference_of(values[:8], values[8:], bounds=(0, 1)).guaranteed().both
         assert gate.verdict(low, high) == bets.verdicts(
             [values[:8], values[8:]], [1.0, -1.0], gate_cells.SHARE, gate.allowed
         )

@@ -3,7 +3,7 @@
 import pytest
 from tests.recomputed import labs
 
-from ostrom.features.pooling.labs import pooled
+from ostrom.features.pooling.labs import random_effects_mean
 
 
 @pytest.mark.parametrize("many", labs.LABS)
@@ -11,7 +11,7 @@ def test_pooling_is_that_of_the_second_program(many: int) -> None:
     y, v, _ = labs.drawn(many, 12, 0.2, 0.6, shifted=True)
     mean, reach, tau2 = labs.pooled_rows(y, v)
     for i in range(12):
-        found = pooled(y[i], v[i])
+        found = random_effects_mean(y[i], v[i])
         assert found.tau**2 == pytest.approx(tau2[i], abs=1e-5)
         assert found.value == pytest.approx(mean[i], abs=1e-4)
         assert found.high - found.value == pytest.approx(reach[i], rel=1e-3)

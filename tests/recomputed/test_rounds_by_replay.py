@@ -155,9 +155,9 @@ def test_figures_are_those_of_a_replay(tmp_path: Path, name: str) -> None:
                 assert found[place] == pytest.approx(value), (measure, place)
             if not hand:
                 with pytest.raises(UsageError, match=f"{measure}: no finished match .* has a value of it: "):
-                    from ostrom.analysis.estimate import some
+                    from ostrom.analysis.estimate import require_any
 
-                    some(estimate(data, measure), measures.named(measure), [data])
+                    require_any(estimate(data, measure), measures.named(measure), [data])
 
 
 def test_rounds_of_several_meetings_are_not_mixed(tmp_path: Path) -> None:

@@ -99,10 +99,10 @@ def test_a_line_as_a_sentence_and_the_first_in_brief() -> None:
     assert plain.value == "0.25 (exact)" and plain.sentence == "k: 2 − 1 0.25 (exact) (n = 1 match)."
     title = SHARE.title
     assert (
-        ReportAnswers(SHARE, (one, one, one), "at 95 %").brief
+        ReportAnswers(SHARE, (one, one, one), "at 95 %").summary
         == f"YES, higher: {title}, {one.what} {one.value} and 2 more"
     )
-    assert ReportAnswers(SHARE, (one,), "").brief.endswith(one.value) and ReportAnswers(SHARE, (), "").brief == ""
+    assert ReportAnswers(SHARE, (one,), "").summary.endswith(one.value) and ReportAnswers(SHARE, (), "").summary == ""
     assert ReportAnswers(SHARE, (plain,), "").rule.startswith("YES: surely more than 0.5")
     assert ReportAnswers(POINTS, (plain,), "").rule == ""
     assert "NO: surely within ±0.05, by the bounds." in ReportAnswers(SHARE, (one,), "at 95 %").rule

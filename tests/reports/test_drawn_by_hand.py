@@ -3,24 +3,28 @@
 from dataclasses import replace
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate
-from ostrom.reports.trade_off import TradeOff
+from ostrom.analysis.estimate import Estimate, keyed
+from ostrom.analysis.measure import measures
+from ostrom.reports.trade_off import trade_offs
 
 
-def e(value: float, low: float | None, high: float | None, **more: Any) -> Estimate:
+def e(value: Any, low: float | None, high: float | None, **more: Any) -> Estimate:
     return replace(Estimate({}, value, low, high, 8, "match", "t"), **more)
 
 
 def test_what_helps_for_sure_is_told_with_its_cost_the_most_first() -> None:
-    panel = TradeOff("cooperation", "score", "k", "none", left_out=["reference"])
-    gains = {
-        ("m", "a"): e(0.2, 0.1, 0.3), ("m", "b"): e(0.4, 0.3, 0.5), ("m", "c"): e(0.5, -0.1, 1.0),
-        ("m", "reference"): e(0.9, 0.8, 1.0), ("n", "a"): e(0.1, 0.0, 0.2), ("n", "b"): e(0.05, None, None),
-    }  # fmt: skip
-    costs = {("m", "a"): e(0.5, 0.4, 0.6), ("m", "b"): e(-1.0, -2.0, 0.0)}
-    gain, cost = panel.gain.title.lower(), panel.cost.title.lower()
-    assert panel._sentence("m", e(0.3, 0.2, 0.4), gains, costs) == (
-        f"m ({gain} 0.30 with none): raised by b by 0.40 ({cost} -1.00) and a by 0.20 ({cost} +0.50)."
+    def of(agent: str, level: str, *values: float | None) -> Estimate:
+        return replace(e(*values), key={"agent": agent, "k": f"{level} - none"})
+
+    gains = [
+        of("m", "a", 0.2, 0.1, 0.3), of("m", "b", 0.4, 0.3, 0.5), of("m", "c", 0.5, -0.1, 1.0),
+        of("m", "reference", 0.9, 0.8, 1.0), of("n", "a", 0.1, 0.0, 0.2), of("n", "b", 0.05, None, None),
+    ]  # fmt: skip
+    costs = keyed([of("m", "a", 0.5, 0.4, 0.6), of("m", "b", -1.0, -2.0, 0.0)], ["agent", "k"])
+    gain, cost = measures.named("cooperation"), measures.named("score")
+    first, second = trade_offs(gains, costs, {("m",): e(0.3, 0.2, 0.4)}, "k", "none", ["reference"], gain, cost)
+    assert first == (
+        f"m ({gain.title.lower()} 0.30 with none): raised by b by 0.40 ({cost.title.lower()} -1.00) "
+        f"and a by 0.20 ({cost.title.lower()} +0.50)."
     )
-    told = panel._sentence("n", None, gains, costs)
-    assert told == f"n: no level raises it for sure at this size; most does a, {e(0.1, 0.0, 0.2).text()}."
+    assert second == f"n: no level raises it for sure at this size; most does a, {e(0.1, 0.0, 0.2).text()}."

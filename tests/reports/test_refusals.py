@@ -10,7 +10,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import FRESHNESS, recorded_answer
 from ostrom.ground.errors import UsageError
 from ostrom.reports.canvas import WIDE
-from ostrom.reports.card import headline, made_of, reproduce, warnings
+from ostrom.reports.card import headline, provenance, reproduce, warnings
 from ostrom.reports.chart import chart_spec, is_chart
 from ostrom.reports.charts.curve import Curve
 from ostrom.reports.charts.dots import Dots
@@ -83,7 +83,7 @@ def test_the_headline_has_a_row_for_every_cell_and_agent(played: Played) -> None
     assert list(table.columns) == columns and len(table.rows) == 2 * 2 * 2
     kind = [row for row in table.rows if row[2] == "kind"]
     assert all(row[4] == 1.0 and row[6] is not None and row[7] == 0 and row[5] for row in kind)
-    assert warnings(data) == [] and made_of(data) == "No model was called."
+    assert warnings(data) == [] and provenance(data) == "No model was called."
     told = reproduce(data)
     assert told["command"] == "ostrom run study.yaml --name small-again"
     assert told["reproducible"].startswith("No language model took part")

@@ -16,9 +16,9 @@ from ostrom.studies.factors import (
     Level,
     agent_names,
     clients_of,
+    error_at,
     merge,
     on_top,
-    placed,
     read_factors,
     set_path,
     unit_key,
@@ -89,11 +89,11 @@ def test_the_cells_of_a_grid_the_last_factor_fastest() -> None:
     grid = Grid([factor("a", 2), factor("b", 3)])
     assert len(grid) == 6 and list(grid) == [grid.levels(n) for n in range(6)]
     assert list(grid)[:4] == [(0, 0), (0, 1), (0, 2), (1, 0)]
-    assert {(place, lv) for n in grid.covering() for place, lv in enumerate(grid.levels(n))} == {
+    assert {(place, lv) for n in grid.covering_cells() for place, lv in enumerate(grid.levels(n))} == {
         (0, 0), (0, 1), (1, 0), (1, 1), (1, 2),
     }  # fmt: skip
     part = Grid([factor("a", 2), factor("b", 3)], [{"a": "a1", "b": ["b0", "b2"]}, {"b": "b1"}])
-    assert list(part) == [(0, 1), (1, 0), (1, 1), (1, 2)] and list(part.covering()) == [0, 1, 3]
+    assert list(part) == [(0, 1), (1, 0), (1, 1), (1, 2)] and list(part.covering_cells()) == [0, 1, 3]
     with pytest.raises(StudyError, match="keeps part of 1002001 combinations"):
         Grid([factor("a", 1001), factor("b", 1001)], [{"a": "a1"}])
     assert len(Grid([factor("a", 1001), factor("b", 1001)])) == 1001**2
@@ -161,7 +161,7 @@ def test_a_complaint_about_a_field_of_a_type_names_its_place() -> None:
         ({"style": "loud"}, "agent", "types.a"), ({"memory": "x"}, "agent.style", "agent.style"),
         ({"style": "x"}, "game", "game"),
     ):  # fmt: skip
-        with pytest.raises(StudyError) as refused, placed("types.a", spec):
+        with pytest.raises(StudyError) as refused, error_at("types.a", spec):
             raise StudyError("is wrong", key=key)
         assert refused.value.key == at
 

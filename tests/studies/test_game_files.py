@@ -8,7 +8,7 @@ import pytest
 from tests.cli.in_process import Call, caller
 
 from ostrom.games import copy_game_files
-from ostrom.ground.files import digest
+from ostrom.ground.files import content_hash
 
 GAME = """
 name: mine
@@ -79,8 +79,10 @@ def test_only_what_a_run_keeps_is_copied_from_it(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "a.yaml").write_text("a", encoding="utf-8")
     (run / "link").symlink_to(elsewhere)
-    known = dict.fromkeys(("a.yaml", "link/a.yaml", "../elsewhere/a.yaml", str(elsewhere / "a.yaml")), digest(b"a"))
+    known = dict.fromkeys(
+        ("a.yaml", "link/a.yaml", "../elsewhere/a.yaml", str(elsewhere / "a.yaml")), content_hash(b"a")
+    )
     copy_game_files({**known, "b.yaml": ""}, run, target)
     assert [path.name for path in target.rglob("*")] == ["a.yaml"]
-    copy_game_files({"a.yaml": digest(b"b")}, run, tmp_path / "other")
+    copy_game_files({"a.yaml": content_hash(b"b")}, run, tmp_path / "other")
     assert not (tmp_path / "other").exists()

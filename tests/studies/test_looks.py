@@ -172,12 +172,12 @@ def test_level_and_where_of_the_rule_are_those_of_its_looks(call: Call) -> None:
     assert call("run", "w.yaml", *rule, "--set", "stop.width=0.001").code == 0
     with ostrom.open_run("seq").data() as data:
         (told,) = contrast(data, "cooperation", "p", "high - low", where={"seed": [0, 1]})
-    bounds = told.at(0.8, guaranteed=True)
+    bounds = told.at_level(0.8, guaranteed=True)
     assert bounds.low is not None and bounds.high is not None
     # Cells draw their own chance, so both matches of each side count.
     assert [(look["seeds"], look["n"]) for look in looks("seq")] == [(3, 4), (6, 4)]
     assert all((look["low"], look["high"]) == (bounds.low, bounds.high) for look in looks("seq"))
-    wider = told.at(0.95, guaranteed=True)
+    wider = told.at_level(0.95, guaranteed=True)
     assert wider.low is not None and wider.low < bounds.low
 
 

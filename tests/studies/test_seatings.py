@@ -65,7 +65,7 @@ def test_units_are_numbered_by_seed_and_long_matches_start_first() -> None:
         with pytest.raises(StudyError, match="there are 12 matches, numbered from 0"):
             made.unit(wrong)
     assert made.rules(0, {"rounds": 4}).most_rounds(made.unit(0).game) == 4
-    assert made.repeats(0) == 2 and made.group(5) == 5
+    assert made.replicates_in_shard(0) == 2 and made.group(5) == 5
 
 
 def test_a_seat_that_changes_a_player_gives_it_a_name_of_its_own() -> None:

@@ -12,10 +12,13 @@ from tests.people.served import served
 from tests.people.test_mechanisms import people_study
 from tests.view.runs import said, talk
 from tests.view.test_search_and_beside import HOSTILE, hostile
+from tests.view.viewed import viewed
 
+from ostrom.data.rundata import run_data
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.reports.build import build_report
 from ostrom.studies.run import open_run
 from ostrom.view import bundle as making
 from ostrom.view.bundle import LONGEST, Cleaner, _packed, bundle
@@ -87,6 +90,29 @@ def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch:
     for word in ("trust", "fur", "合", "points"):
         count, steps = words[word]
         assert count == made.calls == len(steps.split(","))
+
+
+def test_every_file_that_a_report_links_is_in_the_copy_and_on_the_server(tmp_path: Path) -> None:
+    folder = talk(tmp_path / "runs", seeds=3)
+    made = bundle("talk", tmp_path / "runs", tmp_path / "out")
+    assert made.without_report == ""
+    with open_run("talk", tmp_path / "runs") as run, run_data(run.rows, folder, run.manifest) as data:
+        build_report(data)
+
+    def links(page: Path) -> set[str]:
+        return set(re.findall(r'href="((?:figures|tables)/[^"]+)"', page.read_text(encoding="utf-8")))
+
+    copied, linked = links(tmp_path / "out" / "report" / "index.html"), links(folder / "report" / "index.html")
+    kinds = {name.rpartition(".")[2] for name in linked}
+    assert kinds == {"svg", "png", "pdf", "csv", "md"}
+    assert {name.rpartition(".")[2] for name in copied} == kinds - {"png", "pdf"}, "nothing can be masked in these"
+    assert all((tmp_path / "out" / "report" / name).is_file() for name in copied)
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".png", ".pdf")]
+    with viewed(tmp_path / "runs") as server:
+        for name in linked:
+            status, _, headers = server.ask(f"/run/talk/report/{name}")
+            assert status == 200, name
+            assert "sandbox" in headers["content-security-policy"]
 
 
 @pytest.mark.slow

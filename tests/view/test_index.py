@@ -8,7 +8,7 @@ import pytest
 from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
-from ostrom.engine.integrity import sealed
+from ostrom.engine.integrity import with_checksum
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
@@ -169,7 +169,7 @@ def test_a_withdrawn_match_leaves_no_word_in_the_index(tmp_path: Path) -> None:
     before = {match for match, _, _ in hits(folder, "trust")}
     connection = sqlite3.connect(folder / "journal.db")
     gone = min(before)
-    connection.execute(UNIT, sealed((gone, "withdrawn", None, 3, None, None)))
+    connection.execute(UNIT, with_checksum((gone, "withdrawn", None, 3, None, None)))
     connection.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
     connection.commit()
     connection.close()

@@ -12,7 +12,7 @@ from tests.features.joining.conftest import asked, play_joined, play_shards, pla
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import sealed
+from ostrom.engine.integrity import with_checksum
 from ostrom.features.joining import join_shards
 from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run
@@ -81,7 +81,7 @@ def test_its_list_is_that_of_the_undivided_run(runs: Path) -> None:
 def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "many", tmp_path / "many")
     with closing(sqlite3.connect(tmp_path / "many" / "whole.2-of-3" / "journal.db")) as journal, journal:
-        journal.execute(UNIT, sealed((3, "done", None, 3, None, None)))
+        journal.execute(UNIT, with_checksum((3, "done", None, 3, None, None)))
     with (
         open_run(tmp_path / "many" / "whole", checked=False) as run,
         closing(MatchList(run)) as listed,
@@ -109,7 +109,7 @@ def test_a_shard_that_is_gone_is_said_to_be(runs: Path, tmp_path: Path) -> None:
     moved = runs / "many" / "whole.2-of-3"
     moved.rename(runs / "gone")
     try:
-        status = StatusPoller(Folder(runs / "many" / "whole")).look()
+        status = StatusPoller(Folder(runs / "many" / "whole")).poll()
         assert status.state == DAMAGED and status.line is not None and "is not there" in status.line
         assert "is not there" in str(checked(runs / "many" / "whole")["line"])
     finally:

@@ -10,7 +10,7 @@ import pytest
 from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
-from ostrom.engine.integrity import sealed
+from ostrom.engine.integrity import with_checksum
 from ostrom.ground.errors import ContentRefused, RunError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.studies.run import Run, open_run
@@ -128,7 +128,7 @@ def test_a_list_follows_its_journal(tmp_path: Path) -> None:
     with open_run(folder, checked=False) as run, listed(run) as made:
         before = made.matches().rows
         with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
-            journal.execute(UNIT, sealed((0, "withdrawn", None, 3, None, None)))
+            journal.execute(UNIT, with_checksum((0, "withdrawn", None, 3, None, None)))
             journal.execute("DELETE FROM units WHERE unit=1 OR unit=3")
             journal.execute("DELETE FROM answers WHERE unit=3")
             journal.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
@@ -195,7 +195,7 @@ def test_a_long_list_is_read_on_in_the_background(tmp_path: Path) -> None:
     folder = talk(tmp_path, seeds=3)
     shelf = RunsFolder(folder)
     try:
-        with shelf.listed("talk", 0.0) as made:
+        with shelf.match_list("talk", 0.0) as made:
             assert not made.progress.complete
         for thread in list(shelf._filling.values()):
             thread.join(300)

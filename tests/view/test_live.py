@@ -92,7 +92,7 @@ def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> No
 
         def look(watching: Watching = watching, together: threading.Barrier = together) -> None:
             together.wait()
-            watching.look(["talk"])
+            watching.poll(["talk"])
 
         threads = [threading.Thread(target=look) for _ in range(4)]
         for thread in threads:
@@ -100,7 +100,7 @@ def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> No
         for thread in threads:
             thread.join()
         assert watching.status("talk").calls == 20
-    assert not StatusPoller(Folder(tmp_path / "talk")).look().counting, "all are counted at once"
+    assert not StatusPoller(Folder(tmp_path / "talk")).poll().counting, "all are counted at once"
 
 
 def test_a_report_is_served_in_a_sandbox_and_nothing_else_of_the_folder(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_run_with_people_is_finished_when_everybody_is(tmp_path: Path) -> None
     """Most numbers of its units belong to nobody."""
     plan = resolve("repeated-games-people", preset="smoke").plan
     pilot(plan, Crowd(3, pilot_agent(plan, None, None)), name="crowd", runs=tmp_path)
-    status = StatusPoller(Folder(tmp_path / "crowd")).look()
+    status = StatusPoller(Folder(tmp_path / "crowd")).poll()
     assert (status.state, status.noun, status.done, status.planned) == ("finished", "people", 3, 3)
 
 

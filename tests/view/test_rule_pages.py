@@ -72,7 +72,7 @@ def test_a_match_shows_roles_and_the_facts_of_a_round_whoever_learned_them(runs:
     with viewed(runs) as server:
         page = server.page("/run/sale/match/0?step=1&player=1")
         with open_run("sale", runs) as run:
-            rounds = (run.journal.ended(0) or ("", None, None, {}))[3]["hidden"]
+            rounds = (run.journal.outcome_of(0) or ("", None, None, {}))[3]["hidden"]
         assert f"values (told to nobody)</dt><dd>[{','.join(map(str, rounds[1]['values']))}]</dd>" in page
         assert "winner (told to all)</dt>" in page and "winner (told to nobody)" not in page
         split = server.page("/run/split/match/0")

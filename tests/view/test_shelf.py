@@ -20,7 +20,7 @@ def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pyte
 
     def read() -> None:
         with shelf.opened("a") as run:
-            order.append(f"second {run.journal.ended(0) is not None}")
+            order.append(f"second {run.journal.outcome_of(0) is not None}")
 
     def second_waits() -> bool:
         with shelf._guard:  # a reader takes a run out and puts it back
@@ -32,7 +32,7 @@ def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pyte
         while not second_waits():
             time.sleep(0.01)
         with shelf.opened("b") as other:  # and the first one is closed only when nobody reads it any more
-            assert other.name == "b" and first.journal.ended(0) is not None
+            assert other.name == "b" and first.journal.outcome_of(0) is not None
         order.append("first")
     waiting.join(300)
     assert order == ["first", "second True"]

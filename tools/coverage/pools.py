@@ -11,7 +11,7 @@ from tools.coverage.generators import Array, rng_for
 
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
-from ostrom.features.pooling.labs import evened, pooled, variance_of
+from ostrom.features.pooling.labs import evened, random_effects_mean, variance_of
 
 LABS = (3, 5, 10)
 LEAST = 0.93
@@ -107,7 +107,7 @@ def _covered(kind: Kind, labs: int, samples: int) -> tuple[float, float, tuple[f
 def _ends(labs: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, float], tuple[float, float]]:
     """The interval of the model and the one for labs of any distribution."""
     variances = evened([_variance(values) for values in labs], [len(values) for values in labs])
-    found = pooled([sum(values) / len(values) for values in labs], variances, bounds=(0.0, 1.0))
+    found = random_effects_mean([sum(values) / len(values) for values in labs], variances, bounds=(0.0, 1.0))
     assert found.model_free is not None
     return (found.low, found.high), found.model_free
 

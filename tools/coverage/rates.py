@@ -12,7 +12,7 @@ from tools.coverage.generators import HARD, RARE, TAME, Array, Generator, rng_fo
 from ostrom.analysis.intervals import Inference, difference_of, mean_of, paired_difference_of, slope_of
 from ostrom.analysis.intervals.moderated import Prior, prior_of
 from ostrom.analysis.looks import alpha
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.features.replicate.verdicts import cell_verdict
 from ostrom.reports.answers import Family, decisive_multiple
 
@@ -191,7 +191,7 @@ def papers(tables: int) -> Iterator[Row]:
             variances = values.var(axis=1, ddof=1)
             prior: Prior = prior_of(variances.tolist(), [2.0] * 72)
             for row, gap, mean in zip(values, gaps, truth, strict=True):
-                own = Own(
+                own = RunFigure(
                     (), "a", float(row.mean()), None, None, None, 3, se=float(row.std(ddof=1) / math.sqrt(3)), df=2.0
                 )
                 answer = cell_verdict(own, prior, float(mean + gap), 0.0, 0.05, 3).answer

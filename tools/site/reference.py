@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from ostrom.ground.commands import every_command, spoken
+from ostrom.ground.commands import command_line_name, every_command
 from ostrom.ground.registry import replications
 from ostrom.reports.exhibits.declared import exhibits_of
 
@@ -56,7 +56,7 @@ def _commands() -> str:
         "",
     ]
     for _, (*groups, command) in sorted(every_command().items()):
-        said = spoken(
+        said = command_line_name(
             " ".join(
                 [*(f"{group.name} RUN" if group.params else str(group.name) for group in groups), str(command.name)]
             )

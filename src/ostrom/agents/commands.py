@@ -18,9 +18,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from ostrom.ground.errors import StudyError, UsageError, brief
+from ostrom.ground.errors import StudyError, UsageError, short_repr
 from ostrom.ground.process_groups import GroupGuard, parent_death_signal, signal_group
-from ostrom.ground.terminal import one_line, visible
+from ostrom.ground.terminal import escape_controls, one_line
 from ostrom.models.grants import variables
 from ostrom.models.redaction import redactor
 
@@ -47,12 +47,13 @@ def checked(command: Any) -> list[str]:
     if not 1 <= len(words) <= MOST_WORDS or not words[0] or max(map(len, words)) > LONGEST_WORD:
         raise ValueError(
             f"command must be a list of a program and its arguments, at most {MOST_WORDS} texts of at most "
-            f"{LONGEST_WORD} characters, found {brief(command)}"
+            f"{LONGEST_WORD} characters, found {short_repr(command)}"
         )
     for word in words:
-        if word != visible(word) or "\n" in word or "\t" in word:
+        if word != escape_controls(word) or "\n" in word or "\t" in word:
             raise ValueError(
-                f"command must be what is shown of it, without control characters or passwords, found {brief(word)}"
+                f"command must be what is shown of it, without control characters or passwords, "
+                f"found {short_repr(word)}"
             )
     return words
 

@@ -84,7 +84,7 @@ def predict(strategy: Strategy, view: View, form: Form) -> Value:
         return _predicted_move(view, form, other)
     if not isinstance(form, Choice) or form.options != game.actions[other]:
         raise StudyError(f"strategy {strategy.name} can only predict one player's choice")
-    if played := view.history.listed():
+    if played := view.history.played_rounds():
         return game.actions[other][played[-1].actions[other]]
     cooperative = game.cooperative[other]
     return game.actions[other][favourite(game, other, other) if cooperative is None else cooperative]
@@ -95,7 +95,7 @@ def _predicted_move(view: View, form: Form, other: int) -> Value:
     game, stage = view.game, view.facts["target_stage"]
     values = [
         move["value"]
-        for played in reversed(view.history.listed())
+        for played in reversed(view.history.played_rounds())
         for move in played.facts["moves"]
         if (move["seat"], move["stage"]) == (other, stage)
     ]

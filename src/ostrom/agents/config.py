@@ -213,9 +213,9 @@ class AgentConfig(Declared):
         from ostrom.agents.strategies import strategies
         from ostrom.memory import memories
 
-        parts: dict[str, Any] = {"memory": memories.spelled_out(self.memory)}
+        parts: dict[str, Any] = {"memory": memories.normalized_spec(self.memory)}
         if self.strategy is not None:
-            parts["strategy"] = strategies.spelled_out(self.strategy)
+            parts["strategy"] = strategies.normalized_spec(self.strategy)
         else:
             parts = self.model_dump(mode="json", exclude={"attributes", "called"}) | parts
         return orjson.dumps(_as_values(parts), default=repr, option=orjson.OPT_SORT_KEYS).decode()

@@ -48,7 +48,7 @@ class Chat:
                 self.messages.append(Message("assistant", turn.turn.said if keeps_reasoning else turn.turn.answer))
 
     @property
-    def lasting(self) -> int:
+    def shared_prefix_length(self) -> int:
         """How many of the messages begin the next chat too."""
         facts = self.decision.view.facts
         if self.agent.memory.grows if facts.get("repeated") else "records" not in facts:
@@ -91,12 +91,12 @@ class Chat:
         earlier_labels, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
         if not game.has_table:
             labels = renderer.labelling.of_rule(game)
-            now = labels.of(labels.names(Choice(tuple(earlier_labels)), seat))
+            now = labels.labels_for(labels.names(Choice(tuple(earlier_labels)), seat))
         else:
             now = dict(zip(game.actions[seat], renderer.labels(game)[seat], strict=True))
         return all(now.get(option, label) == label for option, label in earlier_labels.items())
 
-    def kept(self, answer: Answer, text: str) -> Answer:
+    def with_chat_turn(self, answer: Answer, text: str) -> Answer:
         """The answer with the turn that it leaves; questions on which nothing depends leave none."""
         view = self.decision.view
         if view.facts.get("aside"):
@@ -109,7 +109,7 @@ class Chat:
         if isinstance(self.decision.form, Number) and answer.reading == "constrained":
             # Servers bind numbers as JSON, which nobody asked the player for: it reads what it was asked for.
             text = text.strip().rpartition("\n")[0] + "\n" + alone
-        text = text.strip() or renderer.nothing()
+        text = text.strip() or renderer.empty_reply_text()
         full_prompt = None if self.prompt.text == self._stays else self.prompt.text
         turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
         return with_turn(answer, turn)

@@ -16,7 +16,7 @@ from ostrom.agents.base import Agent, DecisionContext, Missed, OutsideSeats, Per
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
-from ostrom.agents.policy import Declined, apply_policy
+from ostrom.agents.policy import RefusedReply, apply_policy
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.tools import Scene, Tool, offered, tools, used
@@ -29,7 +29,7 @@ from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams
-from ostrom.ground.terminal import ask, say
+from ostrom.ground.terminal import ask, print_stderr
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, MemoryView, Note, NoteDue, memories
 from ostrom.models.asking import calls_in, result_turn
@@ -77,7 +77,7 @@ class Person:
         self._last_read = view.history[-1].number if view.history else 0
         if last_prompt is None or self.config.memory != "full" or view.facts.get("alone"):
             prompt = self.renderer.prompt(decision, memory_view, rng, facts)
-            return prompt, prompt.whole
+            return prompt, prompt.full_text
         turn = DialogueRenderer(self.renderer, decision, memory_view, rng, facts)
         new = [played for played in memory_view.rounds if played.number > last_prompt]
         return turn.prompt, f"\n{turn.next(turn.prompt.text, new, view.round)}"
@@ -85,7 +85,7 @@ class Person:
 
 def _ask(text: str, labels: object) -> str:
     options = "/".join(map(str, labels)) if labels else ""  # type: ignore[call-overload]
-    say(f"{text}\n")
+    print_stderr(f"{text}\n")
     try:
         return ask(f"[{options}] > " if options else "> ")
     except EOFError:
@@ -174,28 +174,28 @@ class LanguageAgent:
         chat = self.chat(decision, context) if memory_view is None else None
         prompt = self.prompt(decision, context, memory_view) if chat is None else chat.prompt
         opening_messages = self.opening(prompt) if chat is None else chat.messages
-        messages, lasting = opening_messages, 0 if chat is None else chat.lasting
+        messages, lasting = opening_messages, 0 if chat is None else chat.shared_prefix_length
         text = reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
                 text, result = await self._once(
                     messages, prompt, decision, context, think, f"{part}try{attempt}", lasting
                 )
-            except Declined as refusal:
+            except RefusedReply as refusal:
                 refused = self.give_up(decision, context, str(refusal), refused=True)
-                return refused if chat is None else chat.kept(refused, str(refusal))
+                return refused if chat is None else chat.with_chat_turn(refused, str(refusal))
             if isinstance(result, Answer):
                 answer = self.with_facts(result, prompt)
-                return answer if chat is None else chat.kept(answer, text)
+                return answer if chat is None else chat.with_chat_turn(answer, text)
             reason = result.reason
             context.count_invalid(reason)
             messages = [
                 *opening_messages,
-                Message("assistant", text or self.renderer.nothing()),
+                Message("assistant", text or self.renderer.empty_reply_text()),
                 Message("user", self.renderer.correction(reason, prompt.instruction)),
             ]
         answer = self.give_up(decision, context, reason)
-        return answer if chat is None else chat.kept(answer, text)
+        return answer if chat is None else chat.with_chat_turn(answer, text)
 
     async def _once(
         self,
@@ -275,7 +275,7 @@ class LanguageAgent:
         reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
             refusal = str(reply.facts.get("refusal") or reply.text).strip()
-            raise Declined(one_line(refusal) or "the reply was stopped by a content filter")
+            raise RefusedReply(one_line(refusal) or "the reply was stopped by a content filter")
         return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
@@ -413,7 +413,7 @@ class SeatedAgent(LanguageAgent):
 
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     """Refuse a model that cannot be asked in the way that its configuration says."""
-    lacking = styles.build(config.style, key="agent.style").lacks(abilities)
+    lacking = styles.build(config.style, key="agent.style").missing_ability(abilities)
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.tools and not abilities.tools:
@@ -439,7 +439,7 @@ class Style(ABC):
         """Tokens that a reply can have at most, where the study allows so many; None: nothing bounds it."""
         return most
 
-    def lacks(self, abilities: Abilities) -> str | None:  # noqa: ARG002
+    def missing_ability(self, abilities: Abilities) -> str | None:  # noqa: ARG002
         """The ability that the style needs and the model lacks, in words; None if it lacks none."""
         return None
 
@@ -551,8 +551,8 @@ class AgentFactory:
         return renderer_of(
             config,
             self.library,
-            streams.about(0, 0, "labels") if config.framing.draws_labels else None,
-            lambda seat: streams.about(0, seat, "rows"),
+            streams.for_round(0, 0, "labels") if config.framing.draws_labels else None,
+            lambda seat: streams.for_round(0, seat, "rows"),
         )
 
 
@@ -577,11 +577,13 @@ def renderer_of(
 
 def library_for(config: AgentConfig, library: Library) -> Library:
     """The prompt files that a configuration is told in: its prompt set, in its language."""
-    return library.of(config.prompts).spoken(config.framing.language)
+    return library.with_set(config.prompts).in_language(config.framing.language)
 
 
 def check_persona(config: AgentConfig, library: Library) -> None:
     """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
     for key, kind, name in (("persona", "personas", config.persona), ("system", "systems", config.system)):
         if name is not None and not library.has(f"{kind}/{name}.txt") and not name.strip().count(" "):
-            raise UnknownName(f"{key} (or write it out in words)", name, library.names(kind)).at(None, f"agent.{key}")
+            raise UnknownName(f"{key} (or write it out in words)", name, library.names(kind)).with_place(
+                None, f"agent.{key}"
+            )

@@ -16,7 +16,7 @@ class Past:
 
     >>> from ostrom.testing.check_strategy import PRISONERS_DILEMMA, view_of
     >>> past = Past(view_of(PRISONERS_DILEMMA, [(0, 1)]))
-    >>> len(past), past.own(-1), past.others(-1), past.cooperated(-1), past.i_cooperated(-1)
+    >>> len(past), past.own_action(-1), past.others(-1), past.cooperated(-1), past.i_cooperated(-1)
     (1, 0, (1,), False, True)
     """
 
@@ -31,12 +31,12 @@ class Past:
         self._other = 1 - self.seat
         self._its_good = self.game.cooperative[self._other] if self.game.seats == 2 else None
         self.view = view
-        self.rounds: Sequence[Round] = view.history.listed() if rounds is None else rounds
+        self.rounds: Sequence[Round] = view.history.played_rounds() if rounds is None else rounds
 
     def __len__(self) -> int:
         return len(self.rounds)
 
-    def own(self, i: int) -> int:
+    def own_action(self, i: int) -> int:
         """The index of the action this seat played in round i."""
         return self.rounds[i].actions[self.seat]
 

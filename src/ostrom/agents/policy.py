@@ -15,7 +15,7 @@ class SkipMatch(OstromError):
     """The match is given up and marked as skipped."""
 
 
-class Declined(Exception):
+class RefusedReply(Exception):
     """A reply that is a refusal, on its way to the policy for refusals."""
 
 

@@ -92,7 +92,7 @@ class Strategy(ABC):
                 f"strategy {self.name} speaks of cooperation, and game {game.name} defines none for seat {seat + 1}"
             )
         p = self.move(past)
-        return {within(form, game.value(seat, good)): p, within(form, game.value(seat, bad)): 1.0 - p}
+        return {clamped(form, game.value(seat, good)): p, clamped(form, game.value(seat, bad)): 1.0 - p}
 
     _past: Past | None = None
     _fitted: Past | None = None
@@ -127,7 +127,7 @@ class Strategy(ABC):
         if past is None or view.game is not past.game or view.seat != past.seat:
             past = self._past = Past(view, rounds, self.tolerance)
         else:
-            past.view, past.rounds = view, view.history.listed() if rounds is None else rounds
+            past.view, past.rounds = view, view.history.played_rounds() if rounds is None else rounds
         if self._by_move and past is self._fitted:
             p = self.move(past)
             return self._pure.get(p) or self._odds_at(past, p)
@@ -161,7 +161,7 @@ class Reciprocator(Strategy):
         self.tolerance = tolerance
 
 
-def within(form: Form, value: Value) -> Value:
+def clamped(form: Form, value: Value) -> Value:
     """An amount as it can be given here: the nearest one that the form allows; an option as it is."""
     if isinstance(form, Number) and not isinstance(value, str):
         return form.amounts.nearest(value)

@@ -46,7 +46,7 @@ class TreeAgent:
         if key is None:
             key = tree_key(self.config, view.game, view.seat, view.mechanism, view.facts)
             self._keys[id(view.game)] = key
-        moves = moves_of(view.history.listed(), view.seat)
+        moves = moves_of(view.history.played_rounds(), view.seat)
         answer = self.trees.get(key, {}).get(moves) if decision.kind == "act" else None
         if answer is None:
             raise StudyError(

@@ -1,1 +1,1 @@
-"""Analysis: read runs and turn them into measures, statistics and dynamics."""
+"""Analysis of runs: measures, estimates, tests and comparisons with published figures."""

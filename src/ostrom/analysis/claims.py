@@ -1,4 +1,4 @@
-"""Claims as data: ``claims.yaml`` of a replication says what a paper printed and which estimates stand beside it.
+"""Published figures as data: a replication's ``claims.yaml`` lists printed values and the estimates to compare.
 
 ::
 
@@ -37,7 +37,16 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in, number, published_rows
+from ostrom.analysis.references import (
+    AGAINST,
+    Games,
+    Published,
+    Reference,
+    RunFigure,
+    doubts_in,
+    number,
+    published_rows,
+)
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
@@ -48,11 +57,11 @@ from ostrom.ground.yaml import read_yaml
 
 FILE = "claims.yaml"
 Listed = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
-"""Texts, or one of them."""
+"""A list of texts; a single text counts as a list of one."""
 
 
 class PrintedColumns(BaseModel, extra="forbid", frozen=True):
-    """Which columns of ``reference.csv`` hold what; ``$People`` is the same text for every row."""
+    """The roles of the columns of ``reference.csv``; ``$People`` is a constant text for every row."""
 
     cell: tuple[str, ...]
     model: str | None = None
@@ -63,37 +72,37 @@ class PrintedColumns(BaseModel, extra="forbid", frozen=True):
     count: tuple[str, str] | None = None
     """The columns of the counts behind a share: successes and trials."""
     doubts: str | None = None
-    """A note whose words CONFLICT and SUSPICIOUS begin a doubt."""
+    """The column of notes, in which CONFLICT and SUSPICIOUS start a doubt."""
 
 
 class RowRule(BaseModel, extra="forbid", frozen=True):
-    """How some rows of ``reference.csv`` are read: what columns are set to, or why a value is in doubt."""
+    """A rule for some rows of ``reference.csv``: values to set, or a doubt about the printed value."""
 
     when: dict[str, str] = Field(alias="if")
     set: dict[str, str] = {}
     doubt: str = ""
 
     def meets(self, row: Mapping[str, str]) -> bool:
-        """Whether the columns of a row have the texts, in which * stands for any."""
+        """Return whether the columns of a row match the patterns, in which * stands for any text."""
         return all(fnmatchcase(row.get(column, ""), wanted) for column, wanted in self.when.items())
 
 
 class PaperQuery(Query):
-    """A question of a paper to a run."""
+    """A query of a paper to a run."""
 
     independent: Literal["", "match", "scenario", "person"] = Field(
         default="", description="what is independent, where it is not the unit of the measure"
     )
 
     @cached_property
-    def part(self) -> Measure:
-        """The measure, with the unit that the question names."""
+    def measure_with_unit(self) -> Measure:
+        """Return the measure, with the independent unit that the query names."""
         part = measures.named(self.measure)
         return replace(part, unit=self.independent) if self.independent else part
 
 
 class FigureClaim(BaseModel, extra="forbid", frozen=True):
-    """Figures of a run: the estimates of a measure, or what a function computes, and the published cell of each."""
+    """Figures of a run: estimates of a measure, or the result of a function, each with its published cell."""
 
     cell: tuple[str, ...] = ()
     measure: str | dict[str, Any] | None = None
@@ -101,22 +110,22 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
     """A function of the package, ``.module:name``, or a method of the class that ``python`` names at the top of the
     file. It takes a run and its games and gives own figures."""
     study: Listed = ()
-    """The studies whose runs give it; by default those of the file."""
+    """The studies whose runs provide the figure; by default those of the file."""
     by: tuple[str, ...] = ("agent",)
     where: dict[str, Any] = {}
     contrast: str = ""
     balance: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
-    """Factors of the study that it averages over."""
+    """Factors of the study that the figure averages over."""
     independent: Literal["", "match", "scenario", "person"] = ""
-    """What is independent, where it is not the unit of the measure."""
+    """The independent unit, where it differs from that of the measure."""
     names: dict[str, str] = {}
-    """Levels that the paper calls otherwise."""
+    """Levels with a different name in the paper."""
     scale: float = 1.0
     complement: bool = False
-    """The paper prints the share of the opposite."""
+    """Whether the paper prints one minus the share."""
     count: bool = False
-    """The paper prints the counts behind a share: successes and matches."""
+    """Whether the paper prints the counts behind a share: successes and matches."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> "FigureClaim":
@@ -127,16 +136,16 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         return self
 
     @property
-    def compared(self) -> list[str]:
-        """The factor whose levels are compared."""
+    def compared_columns(self) -> list[str]:
+        """Return the factor whose levels are compared; empty without a contrast."""
         return [self.contrast.partition("=")[0].strip()] if self.contrast else []
 
-    def own(self, data: RunData) -> Iterator[Own]:
-        """The figures that a run gives; none where it lacks a column that is asked for."""
+    def run_figures(self, data: RunData) -> Iterator[RunFigure]:
+        """Yield the figures of a run; none if it lacks a required column."""
         assert self.measure is not None
         part = measures.named(self.measure)
         columns = {*data.columns("matches"), *part.columns}
-        if not {*self.by, *self.where, *self.compared} <= columns:
+        if not {*self.by, *self.where, *self.compared_columns} <= columns:
             return
         query = PaperQuery(
             measure=self.measure, where=self.where, contrast=self.contrast, balance=self.balance, by=self.by,
@@ -144,17 +153,17 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         )  # fmt: skip
         try:
             estimates = query.ask(data)
-        except NoSuchLevel:  # the run has none of the matches that the figure is of
+        except NoSuchLevel:  # the run has no matches of this figure
             return
         for one in estimates:
-            cell = tuple(self._level(one, part) for part in self.cell)
+            cell = tuple(self._cell_label(one, part) for part in self.cell)
             spread = None if self.contrast or self.count else one.sd
             run_figure = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
             if self.count and one.rows is not None:
                 run_figure = replace(run_figure, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
             yield run_figure
 
-    def _level(self, one: Estimate, part: str) -> str:
+    def _cell_label(self, one: Estimate, part: str) -> str:
         if not part.startswith("$"):
             return part
         level = str(one.key[part[1:]])
@@ -162,7 +171,7 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
 
 
 class ClaimsFile(BaseModel, extra="forbid", frozen=True):
-    """A whole ``claims.yaml``."""
+    """The content of a ``claims.yaml``."""
 
     citation: str
     about: str
@@ -177,7 +186,7 @@ class ClaimsFile(BaseModel, extra="forbid", frozen=True):
     study: Listed = ()
     figures: tuple[FigureClaim, ...] = ()
     games: dict[str, str] = {}
-    """What a game of ``where`` is called in runs whose study names it otherwise."""
+    """The names of games in runs whose study calls them differently."""
     remarks: tuple[str, ...] = ()
     python: str | None = None
 
@@ -190,11 +199,11 @@ def own_figure(
     complement: bool = False,
     spread: float | None = None,
     doubts: tuple[str, ...] = (),
-) -> Own:
-    """An estimate as an own figure, in the unit of the paper; all agents are pooled where the key names none."""
+) -> RunFigure:
+    """Convert an estimate to a figure in the unit of the paper; without an agent in its key, agents are pooled."""
 
     def scaled(*ends: float | None) -> list[float | None]:
-        """Numbers of the estimate in the unit of the paper, the ends of an interval in their order."""
+        """Return bounds of the estimate in the unit of the paper, in their original order."""
         return [None if end is None else scale * (1 - end if complement else end) for end in ends]
 
     turned = complement != (scale < 0)
@@ -203,7 +212,7 @@ def own_figure(
     spread = None if spread is None else abs(spread * scale)
     assert value is not None
     sure = sorted(end for end in scaled(one.bound_low, one.bound_high) if end is not None)
-    plain_figure = Own(
+    plain_figure = RunFigure(
         tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts,
         sure=(sure[0], sure[1]) if len(sure) == 2 else None, unit=one.unit,
     )  # fmt: skip
@@ -217,32 +226,32 @@ def own_figure(
 
 
 def _text(row: Mapping[str, str], column: str | None) -> str:
-    """The text of a column, or the same for every row."""
+    """Return the text of a column, or the constant after ``$``."""
     return column[1:] if column and column.startswith("$") else row.get(column or "", "")
 
 
 class DeclaredReference(Reference):
-    """A reference that ``claims.yaml`` declares; subclasses add figures and remarks that need Python."""
+    """A reference declared in ``claims.yaml``; subclasses add figures and remarks in Python."""
 
     claims: ClassVar[ClaimsFile]
-    functions: ClassVar[Mapping[str, Callable[[RunData, Games], Iterable[Own]]]] = {}
-    """The figures in Python, by the name that ``claims.yaml`` has for them."""
+    functions: ClassVar[Mapping[str, Callable[[RunData, Games], Iterable[RunFigure]]]] = {}
+    """Figures computed in Python, by their names in ``claims.yaml``."""
 
     def row(self, row: dict[str, str]) -> Mapping[str, str] | None:
-        """A row of ``reference.csv`` as the rules of the file read it; None if no run can be compared with it."""
+        """Return a row of ``reference.csv`` after the file's rules; None if no run can be compared with it."""
         for rule in self.claims.rows:
             if rule.meets(row):
                 row |= rule.set
         return row
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """Why a printed number cannot be taken at face value."""
+        """Return the doubts about a printed number."""
         note = self.claims.published.doubts
         noted = () if note is None else doubts_in(row[note])
         return (*noted, *(rule.doubt for rule in self.claims.rows if rule.doubt and rule.meets(row)))
 
     def published(self) -> Sequence[Published]:
-        """The rows of ``reference.csv``."""
+        """Return the published figures in ``reference.csv``."""
         columns = self.claims.published
         figures = []
         named = (columns.value, columns.source, columns.status, columns.spread, columns.doubts)
@@ -268,20 +277,20 @@ class DeclaredReference(Reference):
             )  # fmt: skip
         return figures
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The declared figures of the run, then the others."""
+    def run_figures(self, data: RunData, games: Games) -> Sequence[RunFigure]:
+        """Return the run's declared figures, then those computed in Python."""
         present = {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
-        figures: list[Own] = []
+        figures: list[RunFigure] = []
         for declared in self.claims.figures:
             if declared.python is not None:
                 function = self.functions.get(declared.python) or getattr(self, declared.python)
                 figures += function(data, games)
             elif (claim := self._claim(declared, present)) is not None:
-                figures += claim.own(data)
+                figures += claim.run_figures(data)
         return figures
 
     def _claim(self, claim: FigureClaim, present: set[str]) -> FigureClaim | None:
-        """A claim about the games of a run; None where its game was not played."""
+        """Return a claim restricted to the games of a run; None if its game was not played."""
         game = claim.where.get("game")
         if game is None:
             return claim
@@ -294,7 +303,7 @@ class DeclaredReference(Reference):
 
 
 def declared_reference(name: str, package: str) -> type[Reference]:
-    """The reference that the ``claims.yaml`` of a replication declares."""
+    """Return the reference class that a replication's ``claims.yaml`` declares."""
 
     place = f"{name}/{FILE}"
     claims = validate(ClaimsFile, read_yaml(files(package).joinpath(FILE).read_text(encoding="utf-8"), place), place)
@@ -320,7 +329,7 @@ def declared_reference(name: str, package: str) -> type[Reference]:
 
 
 def _imported(name: str, package: str, key: str, file: str) -> Any:
-    """A part of a module of the package, by ``.module:name``."""
+    """Import an attribute of the package by ``.module:name``."""
     module, _, part = name.partition(":")
     try:
         return getattr(import_module(module, package), part)
@@ -329,7 +338,7 @@ def _imported(name: str, package: str, key: str, file: str) -> Any:
 
 
 class ReferenceRegistry(Registry[Reference]):
-    """References in Python (``claims.py``) and those that a replication declares in ``claims.yaml``."""
+    """The registry of references: classes in ``claims.py`` and declarations in ``claims.yaml``."""
 
     @cached_property
     def _files(self) -> dict[str, str]:
@@ -350,7 +359,7 @@ references: Registry[Reference] = ReferenceRegistry(
 
 
 def named_reference(data: RunData, reference: str | None = None) -> Reference:
-    """The reference with this name; by default the one that the study names in ``report.reference``."""
+    """Return the reference with this name; by default the study's ``report.reference``."""
     name = reference or (data.study.get("report") or {}).get("reference")
     if not name:
         raise UsageError(
@@ -373,12 +382,12 @@ def games_of(data: RunData) -> Games:
 
 
 def mapping_of(
-    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
+    published: Sequence[Published], own: Sequence[RunFigure], data: RunData, chosen: Sequence[str]
 ) -> dict[str, str]:
-    """The published model beside which each agent stands."""
+    """Map each agent to the published model that it is compared with."""
     agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
     models = list(dict.fromkeys(p.model for p in published if p.model is not None))
-    # The players of an imported run are the paper's own where they go by its names.
+    # Agents of an imported run are the paper's models if they have their names.
     own_names = agents if data.manifest.get("imported") else ()
     mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
     for pair in (agent for agent in agents if AGAINST in agent):
@@ -389,14 +398,14 @@ def mapping_of(
 
 
 def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:
-    """Which published model each agent is compared with: ``Model`` for all agents, ``agent=Model`` for one.
+    """Parse which published model each agent is compared with: ``Model`` for all, ``agent=Model`` for one.
 
     >>> read_mapping(["Mistral-7B", "b=GPT-4"], ["a", "b"], ["Mistral-7B", "GPT-4"])
     {'a': 'Mistral-7B', 'b': 'GPT-4'}
     """
     mapping: dict[str, str] = {}
     for text in sorted(chosen, key=lambda text: "=" in text):
-        # A model's name may itself hold an equals sign, an agent's too; the longest known agent wins.
+        # Names of models and agents may contain an equals sign; the longest known agent wins.
         agent, _, model = text.rpartition("=")
         if not models:
             raise UsageError(f"--as {text}: the source prints no figures of single models; leave --as out")

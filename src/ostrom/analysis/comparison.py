@@ -1,34 +1,34 @@
-"""Side by side: cells that both the paper and the run have, with differences and every doubt in view."""
+"""Comparison of a run with published figures: cells that both have, with differences and doubts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
-from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published, Reference
+from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Published, Reference, RunFigure
 from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.data.rundata import RunData
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One own figure beside published ones.
+    """One figure of a run next to published ones.
 
     With a chosen model there is one ``value``; without, ``low`` and ``high`` are the range of all models. The
     difference is own minus published.
     """
 
     cell: Cell
-    own: Own
+    own: RunFigure
     model: str | None
     value: float | None
     spread: float | None
     low: float | None
     high: float | None
     models: int
-    """How many published figures the line rests on."""
+    """The number of published figures in the line."""
     doubted: int
-    """How many of the models have a figure in doubt."""
+    """The number of models with a doubtful figure."""
     status: str
     source: str
     doubts: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Line:
 
     @property
     def difference(self) -> float | None:
-        """Own minus published; against a range, by how much the own figure lies outside (0 inside)."""
+        """Return own minus published; for a range, the distance to it (0 inside)."""
         if self.value is not None:
             return without_rounding(self.own.value - self.value, max(abs(self.own.value), abs(self.value)))
         if self.low is None or self.high is None:
@@ -46,7 +46,7 @@ class Line:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the own interval holds the published value or meets the range; None without one."""
+        """Return whether the own interval contains the published value or overlaps the range; None without one."""
         if self.own.low is None or self.own.high is None:
             return None
         low = self.value if self.value is not None else self.low
@@ -88,13 +88,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All lines of a run, and what must be said about them."""
+    """All lines of a comparison, with notes."""
 
     reference: Reference
     lines: tuple[Line, ...]
     remarks: tuple[str, ...]
     unmatched: int
-    """How many own figures the paper has no cell for."""
+    """The number of own figures without a cell in the paper."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -116,7 +116,7 @@ def compare_run(data: RunData, chosen: Sequence[str] = (), reference: str | None
 def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
     """Put own and published figures side by side; ``chosen`` says which model each agent is compared with."""
     of_arms = reference.of_arms(data)
-    printed, own = list(reference.published()), list(reference.own(of_arms, games))
+    printed, own = list(reference.published()), list(reference.run_figures(of_arms, games))
     published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
     lines: list[Line] = []
     unmatched = 0
@@ -136,7 +136,7 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
 
 
 def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:
-    """Figures by cell; the same number printed in several tables becomes one that names them all."""
+    """Group figures by cell; a number printed in several tables becomes one figure that names them all."""
     cells: dict[Cell, list[Published]] = {}
     for figure in figures:
         of = cells.setdefault(figure.cell, [])
@@ -158,7 +158,7 @@ def _joined(first: Published, second: Published) -> Published:
     return replace(first, spread=spread, source=source, status=status, doubts=doubts)
 
 
-def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
+def _beside(own: RunFigure, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
     if own.agent is None:
         picked = [p for p in figures if p.model is None]
         return [_single(own, p) for p in picked]
@@ -181,7 +181,7 @@ def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) 
     ]  # fmt: skip
 
 
-def _single(own: Own, p: Published) -> Line:
+def _single(own: RunFigure, p: Published) -> Line:
     return Line(
         own.cell, own, p.model, p.value, p.spread, None, None, 1, 0, p.status, p.source, _doubts(p), (p,)
     )  # fmt: skip
@@ -192,7 +192,7 @@ def _doubts(p: Published) -> tuple[str, ...]:
 
 
 def _protocol(reference: Reference, data: RunData) -> list[str]:
-    """Where the study differs from the paper's in a field that the reference knows."""
+    """Return the settings in which the study differs from the paper's protocol."""
     sentences = []
     for path, paper in reference.protocol.items():
         here: Any = data.study
@@ -204,7 +204,7 @@ def _protocol(reference: Reference, data: RunData) -> list[str]:
 
 
 def _by_policy(data: RunData) -> list[str]:
-    """Agents for whom the study's policy acted often, because their replies could not be read."""
+    """Return notes on agents whose unreadable replies the study's policy often replaced."""
     rows = data.records(
         "SELECT agent, avg(CAST(invalid AS DOUBLE)) AS share FROM decisions WHERE kind = 'act' AND state = 'done' "
         "GROUP BY agent ORDER BY agent"

@@ -1,4 +1,4 @@
-"""Which matches have no sampling error: played again with another seed they would go the same way."""
+"""Matches without sampling error: with another seed they would end the same way."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -12,13 +12,13 @@ from ostrom.memory import memories
 
 STAND_IN = "cooperator"
 ALONE = frozenset({"cooperator", "defector", "alternator"})
-"""Strategies whose moves depend on nobody."""
+"""Strategies whose moves do not depend on other players."""
 MOST_TRIED = 50
-"""So many units of a study are tried; others differ in their factors and seeds."""
+"""The most units of a study that are tested."""
 
 
 class Determinism:
-    """Asks of the matches of a run whether chance has a part in them.
+    """Decides for the matches of a run whether chance affects them.
 
     A match is deterministic if all its players are scripted and playing it through draws nothing at all: no
     move, no memory, no noise, no length. That is tried once for all matches that differ in their seed alone.
@@ -38,7 +38,7 @@ class Determinism:
         return self._cache[unit.key]
 
     def own_moves(self, match: int, player: int) -> bool:
-        """Whether the moves of a player (from 1) are the same whatever the others, models too, do."""
+        """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
         try:
             unit = self.unit_of(match)
         except UsageError:
@@ -50,11 +50,11 @@ class Determinism:
 
 
 class ChanceUsed(Exception):
-    """Something was drawn."""
+    """Raised when a random number is drawn."""
 
 
 class DrawRefused:
-    """Streams, and a place to answer at, from which nothing can be drawn."""
+    """Random streams, and a decision context, that refuse every draw."""
 
     step = player = since = 0
     origin = None
@@ -62,11 +62,11 @@ class DrawRefused:
     def _drawn(self, *_: Any, **__: Any) -> NoReturn:
         raise ChanceUsed
 
-    at = chance = about = root = draw = _drawn
+    generator = chance = for_round = base_key = draw = _drawn
 
 
 def plays_without_chance(unit: Unit) -> bool:
-    """Play a unit through with everything random forbidden.
+    """Return whether a unit plays to its end with every random draw refused.
 
     Matches that need designs made before them count as random, as do those that cannot be played here.
     """
@@ -76,7 +76,7 @@ def plays_without_chance(unit: Unit) -> bool:
 
 
 def draws_anything(unit: Unit) -> bool:
-    """Whether scripts, the mechanism or the words of a unit draw; models cooperate where they would be asked.
+    """Return whether scripts, mechanism or prompts of a unit draw; models are replaced by cooperators.
 
     What cannot be played here counts as drawing.
     """
@@ -87,7 +87,7 @@ def draws_anything(unit: Unit) -> bool:
 
 
 def _moves_alone(unit: Unit, player: int) -> bool:
-    """Whether a player moves the same way in a match of any opponents: as cooperators, and as defectors."""
+    """Return whether a player moves the same against cooperators and against defectors."""
     config = unit.players[player].config if player < len(unit.players) else None
     if unit.needs or config is None or not (isinstance(config.strategy, str) and config.strategy in ALONE):
         return False
@@ -96,7 +96,7 @@ def _moves_alone(unit: Unit, player: int) -> bool:
 
 
 def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
-    """The replies of every player with a strategy in the place of models; None where anything is drawn."""
+    """Return each player's replies with a strategy in place of models; None if anything is drawn."""
     nothing: Any = DrawRefused()
     replies: dict[int, list[Any]] = {}
     try:
@@ -121,7 +121,7 @@ def _played(unit: Unit, stand_in: str) -> dict[int, list[Any]] | None:
 
 
 def seeds_shared(run: RunData) -> bool:
-    """Whether a seed fixes something that two cells of a run share: as its study declares, or as its matches show.
+    """Return whether a seed fixes draws shared by two cells: as the study declares, or as its matches show.
 
     Chance is drawn by seed and cell, so cells share nothing, unless they go on from the same past (forks).
     """
@@ -135,7 +135,7 @@ def seeds_shared(run: RunData) -> bool:
 
 
 def draws_in_common(run: RunData) -> bool:
-    """Whether another run of the same study draws the same chance in the same cell with the same seed.
+    """Return whether runs of the same study share random draws in the same cell and seed.
 
     It does where scripts, the mechanism or the words draw anything; a model's own sampling alone is drawn anew.
     """

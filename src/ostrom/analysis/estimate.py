@@ -1,4 +1,4 @@
-"""One result with its uncertainty, and the three questions that give one: how much, how different, how steep.
+"""Estimates of means, contrasts and slopes, each with its uncertainty.
 
 Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
 Files state a question to a run as a ``Query``: a measure, which matches, and whether a level, a difference or a slope.
@@ -45,16 +45,16 @@ from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
 from ostrom.ground.validation import Declared
 from ostrom.ground.values import grouped
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 
 SMALL_LOSS = 0.02
-"""Up to this share of failed matches nothing is said."""
+"""The largest share of failed matches without a note."""
 
 
 def with_failed(
     one: Estimate, measured: Observations, unit_figure: UnitFigure, keys: Sequence[Mapping[str, Any]]
 ) -> Estimate:
-    """The estimate with a note on failed matches; ``keys``: the levels that make each side."""
+    """Return the estimate with a note on failed matches; ``keys`` are the levels of each side."""
     ends, lost, every = [0.0, 0.0], 0, 0
     low, high = unit_figure.bounds
     for (a, side), key in zip(unit_figure.sides, keys, strict=True):
@@ -80,12 +80,12 @@ def _is_of(row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
 
 
 MODEL = "{model}"
-"""Stands for the name of the model in the conditions of a question."""
+"""The placeholder for the model's name in conditions."""
 Level = str | int | float | bool | None
 
 
 class Query(Declared):
-    """What is asked of a run; without ``contrast`` and ``over`` the mean.
+    """A query to a run; without ``contrast`` and ``over`` it asks for the mean.
 
     >>> Query(measure="cooperation", contrast="k=80-2").pair
     ('k', '80-2')
@@ -111,7 +111,7 @@ class Query(Declared):
     @model_serializer(mode="wrap")
     def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        for name in ("agents", "mean_over_agents"):  # rules of earlier runs stay as they were kept
+        for name in ("agents", "mean_over_agents"):  # rules of earlier runs keep their stored form
             if data.get(name) == type(self).model_fields[name].default or not data.get(name):
                 data.pop(name, None)
         return data
@@ -128,17 +128,17 @@ class Query(Declared):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The factor and the levels of the contrast."""
+        """Return the factor and the levels of the contrast."""
         factor, _, levels = self.contrast.partition("=")
         return factor.strip(), levels.strip()
 
     @cached_property
-    def part(self) -> Measure:
-        """The measure itself."""
+    def measure_object(self) -> Measure:
+        """Return the measure object."""
         return measures.named(self.measure)
 
-    def of(self, model: str) -> Self:
-        """The question for one model, whose name takes the place of ``{model}`` in conditions and contrast."""
+    def for_model(self, model: str) -> Self:
+        """Return the query with ``{model}`` replaced by a model's name."""
         where = self.where
         if isinstance(where, Mapping):
             where = {column: _named(level, model) for column, level in where.items()}
@@ -147,8 +147,8 @@ class Query(Declared):
 
     @property
     def words(self) -> str:
-        """The question without its conditions: ``cooperation, k: 80 - 2``."""
-        name = self.part.name
+        """Return the query without its conditions: ``cooperation, k: 80 - 2``."""
+        name = self.measure_object.name
         if self.contrast:
             return f"{name}, {self.pair[0]}: {self.pair[1]}"
         if self.over:
@@ -158,7 +158,7 @@ class Query(Declared):
 
     @property
     def matches(self) -> str:
-        """The conditions in words; empty where all matches are asked."""
+        """Return the conditions in words; empty if all matches count."""
         if isinstance(self.where, str):
             return self.where.strip()
         levels = {column: of if isinstance(of, list) else [of] for column, of in self.where.items()}
@@ -166,19 +166,19 @@ class Query(Declared):
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
-        return select(data, self.part, self.where)
+        return select(data, self.measure_object, self.where)
 
     @property
     def whose(self) -> Agents:
-        """The agents that it is about; None: the studied ones."""
+        """Return the agents of the query; None means the studied ones."""
         return agents_in_question(self.agents or None, self.by, (self.pair[0],))
 
     def values(self, data: Runs | Observations) -> Observations:
-        """The values that it is about."""
-        return observations(data, self.part, self.condition(data), self.whose)
+        """Return the values that the query covers."""
+        return observations(data, self.measure_object, self.condition(data), self.whose)
 
     def split(self, rows_of: Observations) -> tuple[str, ...]:
-        """The columns that its answers are split by."""
+        """Return the columns by which the results are split."""
         return split_by(
             rows_of,
             self.by,
@@ -188,24 +188,24 @@ class Query(Declared):
         )
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
-        """The estimates that answer it, one for every agent and combination of the columns ``by``."""
+        """Return the estimates, one for each agent and combination of the columns ``by``."""
         measured = self.values(data)
         return self.estimates(measured, self.split(measured), level)
 
     def estimates(self, measured: Observations, by: Sequence[str], level: float = 0.95) -> list[Estimate]:
-        """The estimates that answer it from values at hand, one for every combination of some columns."""
+        """Return the estimates from values already read, one for each combination of some columns."""
         if self.contrast:
-            return contrast(measured, self.part, *self.pair, by, balance=self.balance, level=level)
+            return contrast(measured, self.measure_object, *self.pair, by, balance=self.balance, level=level)
         if self.over:
-            return trend(measured, self.part, self.over, by, log=self.log, level=level)
-        return estimate(measured, self.part, by, balance=self.balance, level=level)
+            return trend(measured, self.measure_object, self.over, by, log=self.log, level=level)
+        return estimate(measured, self.measure_object, by, balance=self.balance, level=level)
 
     def population(self, runs: Sequence[RunData]) -> str:
-        """Whose values it is about, in words."""
+        """Say whose values the query covers."""
         return population_words(runs, self.whose, self.where)
 
     def levels(self, data: RunData) -> set[float] | None:
-        """The levels that a slope is taken over; None where none is."""
+        """Return the levels over which a slope is computed; None without a slope."""
         if not self.over:
             return None
         return {float(row[self.over]) for row in self.values(data).rows if row[self.over] is not None}
@@ -214,7 +214,7 @@ class Query(Declared):
 def split_by(
     measured: Observations, by: Sequence[str], compared: Iterable[str], agents: Agents = None, *, mean: bool = False
 ) -> tuple[str, ...]:
-    """The columns that answers are split by: one row per agent, unless the ``mean`` over agents is asked for.
+    """Return the columns to split by: one row for each agent, unless the ``mean`` over agents is requested.
 
     A run that is bound to a registration keeps the mean over all agents where nobody is named.
     """
@@ -232,12 +232,12 @@ def _named(level: Any, model: str) -> Any:
 
 
 def key_words(key: Mapping[str, Any]) -> str:
-    """Which group an estimate is of: ``game: stag_hunt, k: 80 - 2``."""
+    """Describe the group of an estimate: ``game: stag_hunt, k: 80 - 2``."""
     return ", ".join(f"{name}: {value}" for name, value in key.items() if name != "over")
 
 
 def minus(first: Estimate, second: Estimate) -> Estimate:
-    """The difference of two estimates that rest on different units, such as effects in two games."""
+    """Return the difference of two estimates with different units, such as effects in two games."""
     key = {name: f"{value} - {second.key[name]}" if value != second.key[name] else value
            for name, value in first.key.items() if name in second.key}  # fmt: skip
     parts = [(1.0, first.inference), (-1.0, second.inference)]
@@ -286,14 +286,14 @@ def estimate(
 Value = TypeVar("Value")
 
 
-def some(
+def require_any(
     estimates: Sequence[Value], part: Measure, data: Sequence[RunData], *, compared: bool = False, where: Where = None
 ) -> Sequence[Value]:
-    """The estimates (or values), refused if there are none, with the reason in the runs, condition or measure."""
+    """Return the estimates (or values); raise an error with the reason if there are none."""
     measure = part.name
     if not estimates:
         if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
-            names = listed([run.name for run in data])
+            names = join_words([run.name for run in data])
             raise UsageError(f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})")
         values = [row.get("value") for run in data for row in part.rows(run)]
         if values and all(value is None for value in values):
@@ -366,7 +366,7 @@ def contrast(
 
 
 def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Sequence[str]:
-    """The columns whose levels weigh the same; refused where players of one match differ in one."""
+    """Return the columns whose levels are balanced; refused if players of one match differ in one."""
     units = [unit for side in sides for unit in per_match(side).values()]
     if name := next((n for n in balance if any(len({row[n] for row in u.rows}) > 1 for u in units)), None):
         raise UsageError(f"balance: players of one match differ in {name}; name it in by, or leave it out of balance")
@@ -374,7 +374,7 @@ def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Se
 
 
 def with_holm(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """Comparisons with p-values that are corrected together, by Holm's method."""
+    """Return comparisons with p-values corrected jointly by Holm's method."""
     p_values = {i: one.p_value for i, one in enumerate(estimates) if one.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True)) if p_values else {}
     return [replace(one, p_holm=adjusted.get(i)) for i, one in enumerate(estimates)]
@@ -418,7 +418,7 @@ def estimated(
     *,
     compares: bool = False,
 ) -> Estimate:
-    """An estimate with both intervals; that of a comparison has a p-value."""
+    """Build an estimate with both intervals; a comparison also has a p-value."""
     limits = inference.limits(level)
     notes = "; ".join(dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part))
     low, high = inference.bounds(level) or (None, None)
@@ -438,7 +438,7 @@ def partly_exact_mean(
     bounds: Bounds = (None, None),
     unit: str = "match",
 ) -> Inference:
-    """The weighted mean of values of which some have no sampling error."""
+    """Return the weighted mean of values, some of which have no sampling error."""
     labels = range(len(values)) if clusters is None else clusters
     side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
     return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None).inference()
@@ -452,7 +452,7 @@ def _slope(
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
-    # A column that is another name of x, or the same everywhere, tells no conditions apart.
+    # A column that is a copy of x, or constant, distinguishes no conditions.
     names = [n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)]
     tied = [n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})]
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
@@ -465,7 +465,7 @@ def _slope(
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
-    """A note on players of one match who count as one agent although they are configured differently."""
+    """Return a note on differently configured players of one match that count as one agent."""
     if "agent" not in by or "agent_memory" in by or "agent_id" in by:
         return ""
     mixed = any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
@@ -473,23 +473,23 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
 
 
 def _generations(units: Sequence[UnitValue]) -> str:
-    """A note on generations that count as one match, because each starts from the end of the one before."""
+    """Return a note on generations that count as one match, because each starts from the previous one."""
     many = any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
     return "the generations of a population count as one match" if many else ""
 
 
 def against_all(levels: str | tuple[Any, Any]) -> bool:
-    """Whether a contrast compares every other level with one: ``"* - b"``."""
+    """Return whether a contrast compares every other level with one: ``"* - b"``."""
     return isinstance(levels, str) and levels.lstrip().startswith("*")
 
 
 def level_pairs(measured: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
-    """Pairs of levels that occur, from ``a - b`` or ``* - b``."""
+    """Return the pairs of existing levels for ``a - b`` or ``* - b``."""
     return pairs_of(list(dict.fromkeys(row[factor] for row in measured.rows)), factor, wanted)
 
 
 def pairs_of(met: Sequence[Any], factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
-    """The pairs of levels that a contrast ``a - b`` or ``* - b`` names; a level may contain a hyphen."""
+    """Return the pairs of levels that a contrast ``a - b`` or ``* - b`` names; levels may contain hyphens."""
     levels = {str(level): level for level in met}
     if against_all(wanted):
         one = str(wanted).lstrip()[1:].strip().removeprefix("-").strip()

@@ -41,7 +41,7 @@ LOGISTIC = ("glm", "gee")
 
 @dataclass(frozen=True)
 class FactorTest:
-    """What a test found, and what it rests on."""
+    """The result of a test, with its groups and warnings."""
 
     measure: str
     factor: str
@@ -52,16 +52,16 @@ class FactorTest:
     design: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
-    """What in these values is at odds with the assumptions."""
+    """Warnings about values that contradict the assumptions."""
     groups: Table
     """Number of units, mean and standard deviation at every level."""
     results: Mapping[str, Table]
     """The tables of the test, by name."""
     level: float = 0.95
     label: str = ""
-    """Exploratory where the run is bound to a registration."""
+    """"exploratory" if the run is bound to a registration."""
     averaged_over: Mapping[str, int] = field(default_factory=dict)
-    """Varied factors that it neither fixes nor compares, with the number of their levels."""
+    """Varied factors that are neither fixed nor compared, with the number of their levels."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -98,7 +98,7 @@ def test(
     agents: Agents = None,
     mean_over_agents: bool = False,
 ) -> FactorTest:
-    """Whether a measure differs between the levels of a factor, for every studied agent.
+    """Test whether a measure differs between the levels of a factor, for every studied agent.
 
     Without a method: the differences of `ostrom estimate` with their own p-values, for every pair of levels; analysis
     of variance for two factors. ``cluster`` names columns whose values say which
@@ -146,7 +146,7 @@ def test(
 
 
 def with_holm_of(rows: Table, several: bool) -> Table:
-    """Comparisons of several agents with p-values that are corrected together."""
+    """Return comparisons of several agents with p-values corrected jointly."""
     tested = [row for row in rows if row.get("p") is not None]
     if not several or len(tested) < 2 or any("comparison" not in row for row in rows):
         return rows
@@ -171,7 +171,7 @@ def _run_method(values: Sample, method: Method, sums_of_squares: SumsOfSquares, 
 
 
 def _by_estimates(values: Sample, level: float) -> Comparisons:
-    """The differences of `ostrom estimate`, with their own p-values: one pair of levels after the other."""
+    """Return the contrasts of `ostrom estimate` with their p-values, for each pair of levels."""
     factor = values.factors[0]
 
     def pair(first: Any, second: Any) -> dict[str, Any]:

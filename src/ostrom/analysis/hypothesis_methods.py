@@ -1,4 +1,4 @@
-"""The methods of a test: each turns a sample into tables and says what it assumes.
+"""The methods of a test: each computes tables from a sample and states its assumptions.
 
 A sample has one value per unit of analysis and combination of levels. Regressions also give standardised estimates and
 Bayes factors of their coefficients, each with what it takes for granted.
@@ -52,15 +52,15 @@ class SampleRow:
 
 @dataclass(frozen=True)
 class Sample:
-    """Everything that a test compares."""
+    """The values that a test compares."""
 
     found: Observations
     factors: tuple[str, ...]
     clusters: tuple[str, ...]
     observed: tuple[Observation, ...]
-    """The values behind the rows: those that have a level of every factor."""
+    """The values behind the rows: those with a level of every factor."""
     missing: int
-    """How many values lack a level of some factor."""
+    """The number of values that lack a level of some factor."""
 
     @property
     def unit(self) -> str:
@@ -69,7 +69,7 @@ class Sample:
 
     @property
     def by_round(self) -> bool:
-        """Whether a match has a value for each of its rounds."""
+        """Return whether a match has one value per round."""
         return self.found.measure.unit == "decision" and "round" in self.found.columns
 
     @property
@@ -109,22 +109,22 @@ class Sample:
 
     @cached_property
     def repeated(self) -> int:
-        """How many units have values at more than one combination of levels."""
+        """Return how many units have values at more than one combination of levels."""
         seen: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
         for row in self.rows:
             seen.setdefault(row.unit, set()).add(row.levels)
         return sum(len(levels) > 1 for levels in seen.values())
 
-    def at(self, level: Any) -> list[SampleRow]:
+    def rows_at(self, level: Any) -> list[SampleRow]:
         """The rows at a level of the first factor."""
         return [row for row in self.rows if row.levels[0] == level]
 
     def side(self, level: Any) -> list[Observation]:
-        """The values at a level of the first factor, before they are averaged."""
+        """Return the values at a level of the first factor, before averaging."""
         return [o for o in self.observed if o[self.factors[0]] == level]
 
     def model_rows(self, method: str) -> tuple[SampleRow, ...]:
-        """The rows of a model: one per unit, or one per player's value where the unit is the cluster.
+        """Return the rows of a model: one per unit, or one per player's value if the unit is the cluster.
 
         A measure by round has one per round: a model with clusters is there to take values that depend on each other.
         """
@@ -142,7 +142,7 @@ class Sample:
         )
 
     def groups(self) -> list[dict[str, Any]]:
-        """Number of units, mean (that of `ostrom estimate`) and standard deviation of every combination of levels."""
+        """Return size, mean (as in `ostrom estimate`) and standard deviation of every combination of levels."""
         summaries = []
         for levels in self._combinations():
             rows = [row for row in self.rows if row.levels == levels]
@@ -153,7 +153,7 @@ class Sample:
         return summaries
 
     def warnings(self, method: str) -> tuple[str, ...]:
-        """What a reader must know about these values under a method."""
+        """Return warnings about these values for a method."""
         lines = []
         if self.missing:
             lines.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
@@ -170,7 +170,7 @@ class Sample:
 
 
 def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
-    """The values of a measure by the levels of one factor or two; complains where there is nothing to compare."""
+    """Build the sample of a measure by one or two factors; refused if there is nothing to compare."""
     observed.need([*factors, *clusters])
     if not observed.rows:
         raise UsageError(f"no finished match that is asked for has a value of {observed.measure.name}")
@@ -198,7 +198,7 @@ STANDARDISED = ("standardised", "standardised_low", "standardised_high")
 
 
 def standardised(method: str, fit: FittedRegression) -> tuple[float, str]:
-    """What an estimate is divided by to be in standard deviations of the outcome, and the sentence that says so.
+    """Return the divisor that standardises an estimate, and a sentence that explains it.
 
     The scale is that of a mixed model (total variance) or of a logistic one (log odds; Hasselblad & Hedges 1995).
     """
@@ -211,7 +211,7 @@ def standardised(method: str, fit: FittedRegression) -> tuple[float, str]:
 def clusters_behind(
     reference: Mapping[str, str], rows: Sequence[SampleRow], clustered: bool
 ) -> dict[str, tuple[int, ...]]:
-    """How many clusters each term rests on; ``reference`` gives the first level of each factor.
+    """Return the number of clusters behind each term; ``reference`` has the first level of each factor.
 
     Two numbers for a term whose levels lie in different clusters, one where every cluster has both levels.
     """
@@ -241,12 +241,12 @@ def bayes_factor(line: Estimate, sizes: tuple[int, ...] | None, unit: str) -> fl
 
 Table: TypeAlias = list[dict[str, Any]]
 FEW_CLUSTERS = 40
-"""With fewer clusters the errors of estimating equations are corrected (Mancl & DeRouen 2001)."""
+"""The number of clusters below which standard errors are corrected (Mancl & DeRouen 2001)."""
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The results of a method."""
+    """The tables and notes of a method."""
 
     title: str
     design: str
@@ -259,14 +259,14 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
     """Welch's or the paired t test of every pair of levels, with Cohen's d."""
 
     def welch(first: Any, second: Any) -> dict[str, Any]:
-        one, two = _values(values.at(first)), _values(values.at(second))
+        one, two = _values(values.rows_at(first)), _values(values.rows_at(second))
         test = welch_t(one, two, unit=values.unit, level=level)
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
         one, two = values.side(first), values.side(second)
         contrast = comparison(values.found, one, two, values.factors[0], ())
-        if not contrast.paired:  # asked for by name: seeds pair, whatever they share
+        if not contrast.paired:  # requested by name: values are paired by seed in any case
             contrast = comparison(replace(values.found, shared=True), one, two, values.factors[0], ())
         sides = contrast.pairs()
         if len(sides[0]) < 2:
@@ -308,7 +308,7 @@ def _t_row(test: Estimate, d: Estimate) -> dict[str, Any]:
 
 
 def permutations(values: Sample, seed: int) -> Comparisons:
-    """Rearranged labels: of pairs, of units, of whole clusters, or of units within clusters."""
+    """Permutation tests: of pairs, of units, of clusters, or of units within clusters."""
     rng = np.random.default_rng(seed)
     within = values.repeated > 0 and not values.clusters
     moves = f"{values.units} swap levels"
@@ -319,7 +319,7 @@ def permutations(values: Sample, seed: int) -> Comparisons:
             test = permutation_paired(one, two, unit=values.unit, rng=rng)
             note = f"{left} without a partner left out" if left else ""
         else:
-            rows = [*values.at(first), *values.at(second)]
+            rows = [*values.rows_at(first), *values.rows_at(second)]
             treated = [float(row.levels[0] == first) for row in rows]
             labels = [row.cluster for row in rows] if values.clusters else None
             by_cluster = labels is not None and _constant(rows)
@@ -362,7 +362,7 @@ def bayes_factors(values: Sample) -> Comparisons:
             one, two, left = _same_units(values, first, second)
             jzs, note = (jzs_paired(one, two, unit=values.unit), f"{left} without a partner left out" if left else "")
         else:
-            jzs = jzs_two_sample(_values(values.at(first)), _values(values.at(second)), unit=values.unit)
+            jzs = jzs_two_sample(_values(values.rows_at(first)), _values(values.rows_at(second)), unit=values.unit)
         return {
             "bf10": jzs.bf10, "log_bf10": jzs.log_bf10, "t": jzs.t, "df": jzs.df, "n": list(jzs.n), "note": note
         }  # fmt: skip
@@ -479,7 +479,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
 
 
 def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:
-    """A row for every pair of levels; p-values of several are corrected by Holm's method.
+    """Return a row for every pair of levels; several p-values are corrected by Holm's method.
 
     A pair whose statistic does not exist says why; where none exists, the first reason is the answer.
     """
@@ -504,14 +504,14 @@ def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> T
 
 
 def _same_units(values: Sample, first: Any, second: Any) -> tuple[list[float], list[float], int]:
-    sides = [{row.unit: row.value for row in values.at(level)} for level in (first, second)]
+    sides = [{row.unit: row.value for row in values.rows_at(level)} for level in (first, second)]
     both = [unit for unit in sides[0] if unit in sides[1]]
     one, two = ([side[unit] for unit in both] for side in sides)
     return one, two, len(sides[0]) + len(sides[1]) - 2 * len(both)
 
 
 def _constant(rows: list[SampleRow]) -> bool:
-    """Whether every cluster has one level only."""
+    """Return whether every cluster has only one level."""
     return len({(row.cluster, row.levels[0]) for row in rows}) == len({row.cluster for row in rows})
 
 

@@ -1,4 +1,4 @@
-"""Whether agents differ in an answer: asked before any mean over them.
+"""Tests of whether agents differ, made before any mean over agents.
 
 Two agents: Welch's test of the difference of their figures, paired where they have units in common (matches, seeds
 that share something). More: Welch's analysis of variance (Welch 1951), or Hotelling's T2, the analysis of variance of
@@ -21,16 +21,16 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AgentDifference:
-    """Whether the figures of several agents differ."""
+    """The test of whether the figures of several agents differ."""
 
     agents: tuple[str, ...]
     p_value: float | None
-    """None where nothing is known of the spread."""
+    """The p-value; None if the spread is unknown."""
     method: str
 
     @property
     def differs(self) -> bool:
-        """Whether a difference is seen, at 5 %."""
+        """Return whether the difference is significant at 5 %."""
         return self.p_value is not None and self.p_value < LEVEL
 
     @property
@@ -50,7 +50,7 @@ class AgentDifference:
 
 
 def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
-    """Whether the answers to one question differ between agents; None where fewer than two have one.
+    """Test whether the results of one query differ between agents; None with fewer than two results.
 
     The estimates are those of one question with ``agent`` in their key: levels, differences or slopes.
     """
@@ -58,7 +58,7 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
     if len(by_agent) < 2:
         return None
     agents = tuple(name for name, _ in by_agent)
-    # A figure of single units has a spread that nobody knows: it takes no part in a test.
+    # A figure of a single unit has unknown spread and is excluded.
     figures = [one for _, one in by_agent if one.exact or any(part.n > part.centred for part in one.parts)]
     if len(figures) < 2:
         return AgentDifference(agents, None, "none")
@@ -70,7 +70,7 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
 
 
 def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
-    """The p-value for more than two figures; pairs with Holm's correction where some of them have no spread."""
+    """Return the p-value for more than two figures; pairwise with Holm's correction if some lack a spread."""
     spreads = [one.spread() for one in figures]
     positive = [spread for spread in spreads if spread is not None and spread[0] > 0]
     if len(positive) < len(figures):
@@ -85,7 +85,7 @@ def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
 
 
 def _influences(figure: Inference) -> dict[Any, float]:
-    """How far each unit moves a figure; units without a label are its own."""
+    """Return the influence of each unit on a figure, by its label; unlabelled units are distinct."""
     influence: dict[Any, float] = {}
     for number, part in enumerate(figure.parts):
         labels = part.labels or [(id(figure), number, place) for place in range(part.n)]
@@ -121,7 +121,7 @@ def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, 
 
 
 def tied_sets(estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
-    """The largest sets of agents whose figures cannot be told apart: no pair of them differs, by Holm's method."""
+    """Return the maximal groups of agents of which no pair differs significantly, by Holm's method."""
     ranked = sorted(((one, one.inference) for one in estimates if one.inference is not None), key=lambda o: o[0].value)
     pairs = list(combinations(range(len(ranked)), 2))
     tests = [combined([(1.0, ranked[i][1]), (-1.0, ranked[j][1])]).p_value() for i, j in pairs]

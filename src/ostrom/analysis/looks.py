@@ -1,4 +1,4 @@
-"""How often a verdict on a contrast was printed: the more looks, the smaller the p that a YES needs.
+"""Repeated looks at a contrast: the more often a verdict was printed, the smaller the p-value that a YES needs.
 
 A look is a number of finished seeds at which `report`, `test` or `estimate` compared levels of a factor. The first has
 a level of .05, each further one half of that before, so that the chance of ever saying YES where nothing differs stays
@@ -29,7 +29,7 @@ def alpha(look: int) -> float:
 
 
 def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tuple[int, str]:
-    """Which look at contrasts of a measure this is, counting it, and a note; the largest number over factors and runs.
+    """Count this look at contrasts of a measure; return its number (the largest over factors and runs) and a note.
 
     A run that is not at its end is not looked at.
     """
@@ -56,7 +56,7 @@ def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tu
 
 
 def _read(path: Path) -> dict[str, list[int]]:
-    """The looks by measure and factor; a record that cannot be read counts as none."""
+    """Return the recorded looks by measure and factor; an unreadable record counts as empty."""
     try:
         return {str(name): [int(n) for n in of] for name, of in orjson.loads(read_plain(path)).items()}
     except (OSError, ValueError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""What a measure is: a name, a meaning, and one value per unit. No interval, no grouping, no chart.
+"""Measures: a name, a definition, and one value per unit; no intervals, groups or charts.
 
 A measure is declared in a YAML file of ``ostrom.analysis.measures`` or of a replication (``measures.yaml``, or any
 YAML file of its folder ``measures``), or is one Python file there (constant ``MEASURE``), or an entry point of the
@@ -42,12 +42,12 @@ INDEPENDENT: Mapping[str, tuple[str, ...]] = {
     "scenario": ("game",),
     "person": ("run", "agent"),
 }
-"""The columns that say which values belong to one independent unit. Decisions of a match are not independent."""
+"""The columns that identify an independent unit. Decisions of one match are not independent."""
 
 Rows: TypeAlias = Iterable[Mapping[str, Any]]
 Values: TypeAlias = str | Callable[[RunData], Rows]
 BoundsOf: TypeAlias = Callable[[RunData], Callable[[int], Bounds]]
-"""From a run to the bounds of each of its matches."""
+"""A function from a run to the bounds of each of its matches."""
 
 DEFAULT_BOUNDS: Mapping[str, Bounds] = {
     "share": (0.0, 1.0),
@@ -70,30 +70,30 @@ class Measure:
     title: str
     scale: Scale
     definition: str
-    """One or two sentences that say what is counted and over what."""
+    """One or two sentences: what is counted, and over what."""
     values: Values
     bounds: Bounds | BoundsOf | None = None
-    """What a value can be at least and at most: for all matches, or by match. By default those of the scale."""
+    """The smallest and largest possible value, for all matches or by match; by default those of the scale."""
     unit: UnitOfAnalysis = "match"
-    """What is independent of each other: intervals rest on the spread between these."""
+    """The independent unit: intervals rest on the spread between these."""
     needs: tuple[str, ...] = ()
     """The columns it reads, as ``table.column``; a run without one cannot be measured."""
     source: str = ""
-    """The publication that it comes from."""
+    """The publication that defines it."""
     columns: tuple[str, ...] = ()
-    """The further columns of its rows: results can be grouped by them even where no match has a value."""
+    """Further columns of its rows: results can be grouped by them even if no match has a value."""
     former: tuple[tuple[str, str, str], ...] = ()
-    """Column, former word and present word of levels that were renamed; conditions may still write the former."""
+    """Column, old level and new level of renamed levels; conditions may still use the old ones."""
     without: str = ""
-    """Why a match or a player has no value, where that can be."""
+    """Why a match or a player may have no value."""
     binary: bool = False
-    """Whether the value of a unit is the outcome of one trial, 0 or 1."""
+    """Whether a unit's value is the outcome of one trial, 0 or 1."""
     better: Literal["", "higher", "lower"] = ""
-    """Which way is better, where a direction is declared: `ostrom compare` then says better and worse."""
+    """Which direction is better, if declared; `ostrom compare` then says better and worse."""
     own_moves: bool = False
-    """Whether the value of a player rests on its own moves alone."""
+    """Whether a player's value depends on its own moves alone."""
     most_weight: Callable[[RunData], Callable[[int], float | None]] | None = None
-    """Of a measure with weights: the largest weight that a value of each match can have, by its design."""
+    """For a weighted measure: the largest possible weight of a value of each match."""
 
     def __post_init__(self) -> None:
         for what, value, allowed in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
@@ -123,7 +123,7 @@ class Measure:
             raise UsageError(f"measure {self.name}: its SQL fails: {text}") from None
 
     def bounds_of(self, data: RunData) -> Callable[[int], Bounds]:
-        """What a value of each match can be at least and at most."""
+        """Return the smallest and largest possible value of each match."""
         if callable(self.bounds):
             return self.bounds(data)
         fixed: Bounds = self.bounds or (None, None)
@@ -136,12 +136,12 @@ FIELDS = (
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"
-"""The entry of a file with parts of SQL that several of its measures write as ``{name}``."""
+"""The key of SQL fragments that several measures of a file use as ``{name}``."""
 
 
 @dataclass(frozen=True)
 class MeasureDeclaration:
-    """A measure as a YAML file states it; read when it is asked for."""
+    """A measure as a YAML file declares it; parsed on demand."""
 
     name: str
     file: str
@@ -149,7 +149,7 @@ class MeasureDeclaration:
     fragments: Mapping[str, str]
 
     @cached_property
-    def part(self) -> Any:
+    def build(self) -> Any:
         """The declared ``Measure``, or the function that makes it from parameters; StudyError if invalid."""
         if not isinstance(self.entry, Mapping):
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
@@ -204,7 +204,7 @@ class MeasureDeclaration:
 
 
 def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration]:
-    """The measures that a YAML file declares, those by round included."""
+    """Yield the measures that a YAML file declares, including those by round."""
     file = f"{package}/{path.name}"
     try:
         text = path.read_text(encoding="utf-8")
@@ -224,7 +224,7 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
 
 
 def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A measure and its form by round; without values of its own the measure is the mean over rounds."""
+    """Return a measure and its form by round; without its own values the measure is the mean over rounds."""
     shared = {key: value for key, value in entry.items() if key not in ("values", "function", "of", "by_round")}
     by_round = {**shared, "unit": "decision", **entry["by_round"]}
     mean = {
@@ -236,7 +236,7 @@ def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Measures(Registry[Measure]):
-    """Measures by name. A file may hold the measure itself, or a function that makes it from parameters."""
+    """The registry of measures: objects, or functions that make them from parameters."""
 
     def forget(self) -> None:
         """Drop the cached parts and declarations."""
@@ -245,7 +245,7 @@ class Measures(Registry[Measure]):
 
     @cached_property
     def _declared(self) -> dict[str, MeasureDeclaration | StudyError]:
-        """Declared measures by the place where a module of their name would stand; files that cannot be read."""
+        """Return declared measures by the path that a module of their name would have; and unreadable files."""
         return {}
 
     def _parts_in(self, package: str) -> list[str]:
@@ -263,7 +263,7 @@ class Measures(Registry[Measure]):
         return list(names)
 
     def get(self, name: str) -> Callable[..., Measure]:
-        """The factory of a measure, or the measure; an unknown name may stand in a file that cannot be read."""
+        """Return a measure or its factory; an unknown name may be declared in an unreadable file."""
         try:
             return super().get(name)
         except UnknownName:
@@ -275,12 +275,12 @@ class Measures(Registry[Measure]):
     def _loaded(self, name: str) -> Callable[..., Measure]:
         one = self._declared.get(self._files.get(name, ""))
         if isinstance(one, MeasureDeclaration):
-            part: Callable[..., Measure] = one.part
+            part: Callable[..., Measure] = one.build
             return part
         return super()._loaded(name)
 
     def named(self, measure: str | Mapping[str, Any] | Measure) -> Measure:
-        """A measure by its name or specification; one that is given as an object is taken as it is."""
+        """Return a measure by its name or specification; a measure object is returned unchanged."""
         if isinstance(measure, Measure):
             return measure
         if isinstance(measure, str) and measure in self:
@@ -291,7 +291,7 @@ class Measures(Registry[Measure]):
 
 
 def _yaml_files(package: str, name: str) -> list[Traversable]:
-    """A file of a package, or the YAML files of a folder of it; none where there is no such thing."""
+    """Return a YAML file of a package, or those of a folder in it; empty if it does not exist."""
     entry = package_folder(package).joinpath(name)
     if entry.is_dir():
         return sorted((p for p in entry.iterdir() if p.name.endswith(".yaml")), key=lambda p: p.name)

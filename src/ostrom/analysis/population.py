@@ -1,4 +1,4 @@
-"""Whom a result is about, and what it averages over: the one place that decides both.
+"""Which agents a result covers, and which factors it averages over.
 
 Models and people are studied, scripts are company. A result has one row per studied agent; where a run has nothing but
 scripts these are what it studies. A run that is bound to a registration keeps all of its agents, as it was registered.
@@ -15,21 +15,21 @@ from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.values import grouped
 
 Agents: TypeAlias = str | Sequence[str] | None
-"""None: the studied agents; ``all``, or names (in a text: separated by commas)."""
+"""None for the studied agents; ``all``, or names (in a text: separated by commas)."""
 ALL = "all"
 NAMING = ("agent", "agent_id", "model", "strategy")
-"""Columns that say who a player is: a condition on one of them names whom is asked for."""
+"""Columns that identify a player: a condition on one of them selects agents."""
 EARLIER = "studied agents (before 2.0: all)"
 
 
 class Columns(Protocol):
-    """Something with columns: a value of a measure, a cell of a plan."""
+    """An object with columns: a value of a measure, or a cell of a plan."""
 
     def __getitem__(self, column: str, /) -> Any: ...
 
 
 def kinds_of(run: RunData) -> Mapping[str, bool]:
-    """The agents of a run in the order of its study; True: a model or a person, False: a script."""
+    """Return the agents of a run in the order of its study; True for a model or a person, False for a script."""
     if run.agent_kinds is None:
         rows = run.undivided.records(
             "SELECT agent, bool_or(strategy IS NULL) AS studied, min(match) AS first, min(player) AS place "
@@ -42,13 +42,13 @@ def kinds_of(run: RunData) -> Mapping[str, bool]:
 
 
 def studied_agents(run: RunData) -> list[str]:
-    """The agents that a run studies: models and people, or all of its agents where it has neither."""
+    """Return the agents under study: models and people, or all agents if there are neither."""
     kinds = kinds_of(run)
     return [name for name, studied in kinds.items() if studied or not any(kinds.values())]
 
 
 def chosen_agents(run: RunData, agents: Agents = None, where: Any = None) -> frozenset[str] | None:
-    """The agents of a run whose values enter a result; None: all of them.
+    """Return the agents of a run whose values enter a result; None for all.
 
     A condition on a column that says who a player is chooses by itself.
     """
@@ -60,7 +60,7 @@ def chosen_agents(run: RunData, agents: Agents = None, where: Any = None) -> fro
 
 
 def names_in(agents: str | Sequence[str]) -> tuple[str, ...]:
-    """The names that a text or a list gives."""
+    """Return the names in a text or a list."""
     texts = agents.split(",") if isinstance(agents, str) else agents
     return tuple(text.strip() for text in texts if text.strip())
 
@@ -74,7 +74,7 @@ def check_agents(runs: Iterable[RunData], agents: Agents) -> None:
 
 
 def names_agents(where: Any, *columns: str) -> bool:
-    """Whether a condition, or the column of a contrast, says who is asked for.
+    """Return whether a condition, or the column of a contrast, selects agents.
 
     >>> names_agents({"agent": "tft"}), names_agents("k > 3 AND model IS NULL"), names_agents({"game": "pd"})
     (True, True, False)
@@ -85,13 +85,13 @@ def names_agents(where: Any, *columns: str) -> bool:
 
 
 def agents_in_question(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
-    """Whom a question is about: who compares agents, or splits by strategies, asks for all of them."""
+    """Return the agents of a query: one that compares agents or splits by strategy covers all of them."""
     naming = [*compared, *(name for name in by if name == "strategy")]
     return ALL if agents is None and names_agents(None, *naming) else agents
 
 
 def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any = None, *, gates: bool = False) -> str:
-    """Whose values a command shows, in words; gate files of any age may have been written for all agents."""
+    """Say whose values a command shows; gate files may have been written for all agents."""
     if agents is not None:
         names = names_in(agents)
         return "all agents" if ALL in names else f"agents {', '.join(names)}"
@@ -105,7 +105,7 @@ def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any 
 def averaged_over(
     cells: Iterable[Columns], factors: Iterable[str], columns: Collection[str], named: Collection[str] = ()
 ) -> dict[str, int]:
-    """The factors that figures average over, with the number of levels that go into one of them.
+    """Return the factors that figures average over, with the number of levels in one figure.
 
     ``cells`` are what the figures are made of: cells of a plan that meet the condition, or values that were measured.
     ``columns`` are the columns that tell the figures apart, or whose levels are compared; ``named`` those that the
@@ -122,7 +122,7 @@ def averaged_over(
 
 
 def averaged_words(averaged: Mapping[str, int]) -> str:
-    """What a figure averages over, in words; empty where it is nothing.
+    """Say what a figure averages over; empty if nothing.
 
     >>> averaged_words({"game": 4, "memory": 3})
     'averaged over game (4), memory (3)'

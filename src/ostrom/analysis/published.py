@@ -1,4 +1,4 @@
-"""Figures of a paper that stand beside an own one: cells of its reference, their difference, or their slope."""
+"""Published figures next to a run's own: cells of a reference, their difference, or their slope."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -18,8 +18,8 @@ POOLED = "mean of the paper's models"
 """The name of a figure that the paper prints for all of its models together."""
 
 
-class PublishedPick(Declared):
-    """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
+class PublishedCells(Declared):
+    """Selected cells of a reference, scaled to the unit of the measure."""
 
     reference: str
     where: dict[str, str | list[str]] = Field(default_factory=dict)
@@ -40,8 +40,8 @@ class PublishedPick(Declared):
     spread: bool = Field(default=False, description="what is printed after the ± is the figure")
     scale: float = Field(default=1.0, allow_inf_nan=False)
 
-    def between(self, first: str, second: str) -> "PublishedPick | None":
-        """The difference of two levels of an order; None where one of them is not printed."""
+    def between(self, first: str, second: str) -> "PublishedCells | None":
+        """Return the difference of two levels of an order; None if one of them is not printed."""
         if not {first, second} <= {*self.levels}:
             return None
         where = {**self.where, **self.levels[first]}
@@ -50,7 +50,7 @@ class PublishedPick(Declared):
 
 @dataclass(frozen=True)
 class Other:
-    """One figure of another model, or of people."""
+    """A figure of another model, or of people."""
 
     name: str
     value: float
@@ -61,14 +61,14 @@ class Other:
 
 
 def published_beside(
-    pick: PublishedPick,
+    pick: PublishedCells,
     groups: Sequence[Mapping[str, str]],
     levels: Collection[float] | None = None,
     *,
     doubted: bool = False,
     pooled: bool = False,
 ) -> list[Other]:
-    """The published figures of every group; one in doubt is left out, or marked with ``doubted``.
+    """Return the published figures of every group; doubtful ones are left out, or marked with ``doubted``.
 
     The paper's mean over its own models is none of them: it stands alone where the paper prints nothing else, and where
     it is what is compared (``pooled``).
@@ -105,7 +105,7 @@ def published_beside(
 
 
 def _once(figures: Sequence[Published]) -> list[Published]:
-    """Every cell of a model once: what several tables print would count several times."""
+    """Return each cell of a model once: a value printed in several tables must not count several times."""
     cells = grouped(((one.model, one.cell), one) for one in figures)
     return [
         replace(of[0], value=fmean({one.value for one in of}), doubts=tuple(d for one in of for d in one.doubts))
@@ -114,7 +114,7 @@ def _once(figures: Sequence[Published]) -> list[Published]:
 
 
 def _value(
-    pick: PublishedPick,
+    pick: PublishedCells,
     columns: Sequence[str],
     cells: Sequence[Published],
     conditions: Mapping[str, str | list[str]],
@@ -135,14 +135,14 @@ def _value(
     if not pick.minus:
         return value
     second = _picked(columns, cells, {**conditions, **pick.minus})
-    # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
+    # A difference pairs cells that differ only in the columns of ``minus``.
     left, right = (_by_rest(pick, columns, side) for side in (first, second))
     both = [left[key] - right[key] for key in left if key in right]
     return math.fsum(both) / len(both) if both else None
 
 
-def _by_rest(pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
-    """The mean by what a cell has in the columns that ``minus`` does not name."""
+def _by_rest(pick: PublishedCells, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
+    """Return the mean of cells, grouped by the columns that ``minus`` does not name."""
     by_rest: dict[tuple[str, ...], list[float]] = {}
     for one in cells:
         rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
@@ -153,7 +153,7 @@ def _by_rest(pick: PublishedPick, columns: Sequence[str], cells: Sequence[Publis
 def _picked(
     columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
 ) -> list[Published]:
-    """The cells that have these texts."""
+    """Return the cells with these texts."""
     return [
         one
         for one in cells
@@ -180,7 +180,7 @@ def _is_number(text: str) -> bool:
 
 
 def _slope(lines: Sequence[Sequence[tuple[float, float]]], log: object) -> float | None:
-    """The least-squares slope within lines, as ``trend`` takes it of a design in which every game has every level.
+    """Return the least-squares slope within lines, as ``trend`` computes it for a balanced design.
 
     Where a paper prints some games at some levels only, differences between games are no slope.
 

@@ -1,4 +1,4 @@
-"""The questions that a study asks (``answers`` of a study file), and what a run says to them.
+"""The questions of a study (``answers`` in a study file), and a run's answers.
 
 A question is a ``Query`` as gates state it, with what counts as which answer: a level, a difference or a slope above,
 below or near a value, the range over the levels of factors, or an order of levels. ``d`` is the smallest effect that
@@ -28,18 +28,18 @@ from ostrom.ground.validation import validate
 from ostrom.ground.values import grouped
 
 MARGIN = 0.05
-"""Shares that surely differ by less do not differ in any way that matters."""
+"""The default margin: smaller differences of shares do not matter."""
 MOST = 20
-"""Questions of a study."""
+"""The most questions of a study."""
 MOST_LEVELS = 30
-"""Combinations of levels in a range; each pair of them is compared."""
+"""The most combinations of levels in a range; all pairs are compared."""
 YES, NO, OPEN, EVEN = "YES", "NO", "NOT DECIDED", "NEITHER"
 SMALL = "smaller than matters"
 BOUNDS = ("above", "below", "near")
 
 
 class StudyQuestion(Query):
-    """One question of ``answers``: what is asked of a run, and which values mean yes."""
+    """One question of ``answers``: a query to a run, and the values that mean yes."""
 
     name: str = Field(min_length=1, max_length=200, description="the question in words")
     above: float | None = Field(default=None, allow_inf_nan=False, description="yes where the value is larger")
@@ -77,43 +77,43 @@ class StudyQuestion(Query):
 
     @property
     def margin(self) -> float:
-        """The smallest effect that matters; 0 where none is declared and the measure is no share."""
-        return self.d or (MARGIN if self.part.scale == "share" else 0.0)
+        """Return the smallest effect that matters; 0 if none is declared and the measure is no share."""
+        return self.d or (MARGIN if self.measure_object.scale == "share" else 0.0)
 
     @property
     def compares(self) -> str:
-        """The column whose levels it compares: that of its contrast, slope, range or order; ``level`` of none."""
+        """Return the column whose levels are compared: of the contrast, slope, range or order; else ``level``."""
         return (self.contrast or self.over or ", ".join(self.range) or self.order or "level").partition("=")[0].strip()
 
     @property
     def reference(self) -> float:
-        """What the value is held against."""
+        """Return the value that the estimate is compared with."""
         return next((bound for name in BOUNDS if (bound := getattr(self, name)) is not None), 0.0)
 
     @property
     def judged(self) -> bool:
-        """Whether it has a yes and a no; a level without a bound and an order without levels are shown only."""
+        """Return whether the question has a yes and a no; a level without a bound is only shown."""
         if self.order:
             return "=" in self.order
         return bool(self.contrast or self.over or self.range) or any(getattr(self, name) is not None for name in BOUNDS)
 
     @property
     def ordered(self) -> tuple[str, tuple[str, ...]]:
-        """The factor of an order, and its levels from the largest to the smallest."""
+        """Return the factor of an order, and its levels from the largest to the smallest."""
         factor, _, levels = self.order.partition("=")
         return factor.strip(), tuple(level.strip() for level in levels.split(">") if level.strip())
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The columns that the question keeps apart or names."""
+        """Return the columns that the question separates or names."""
         fixed = () if isinstance(self.where, str) else tuple(self.where)
         factors = (self.pair[0] if self.contrast else "", self.over, self.ordered[0])
         return tuple(filter(None, (*fixed, *factors, *self.range, *self.by, *self.balance, *self.pools)))
 
     @property
     def how(self) -> str:
-        """What is asked, in words: ``Cooperation, talk: talk - silence, above 0; game trust``."""
-        what = f"{self.part.title}{self.words.removeprefix(self.part.name)}"
+        """Describe the question: ``Cooperation, talk: talk - silence, above 0; game trust``."""
+        what = f"{self.measure_object.title}{self.words.removeprefix(self.measure_object.name)}"
         if self.range:
             what += f", largest - smallest, at most {self.margin:g}"
         elif self.order:
@@ -134,20 +134,20 @@ def questions_of(study: Mapping[str, Any], file: str) -> list[StudyQuestion]:
 
 @dataclass(frozen=True)
 class QuestionFigure:
-    """What a run says to a question about one agent: the figure that is shown, and the comparisons behind it."""
+    """A run's answer to a question about one agent: the figure, and the comparisons behind it."""
 
     question: StudyQuestion
     agent: str
-    """Empty where the question itself compares agents."""
+    """The agent's name; empty if the question compares agents."""
     estimate: Estimate
     parts: tuple[Estimate, ...] = ()
-    """Of a range: all pairs of levels; of an order: all neighbours."""
+    """For a range: all pairs of levels; for an order: all neighbours."""
     levels: tuple[str, ...] = ()
-    """Of an order: its levels."""
+    """For an order: its levels."""
 
     @property
     def text(self) -> str:
-        """An order in words, where two levels that cannot be told apart are joined by ≈; else empty."""
+        """Return an order in words, with ≈ between levels that do not differ significantly; else empty."""
         if not self.question.order:
             return ""
         adjusted = holm([p_value(one, 0.0) for one in self.parts])
@@ -158,8 +158,8 @@ class QuestionFigure:
         return words
 
     @property
-    def of(self) -> str:
-        """Which group and whom: ``game trust, alpha``."""
+    def group_label(self) -> str:
+        """Return the group and the agent: ``game trust, alpha``."""
         question = self.question
         plain = {*question.by} | ({question.pair[0]} if "*" in question.contrast else set())
         groups = [
@@ -171,19 +171,19 @@ class QuestionFigure:
 
     @property
     def how(self) -> str:
-        """What is asked, and what is averaged over."""
+        """Describe the question and what is averaged over."""
         over = averaged_words(self.estimate.averaged_over)
         largest = f"largest: {self.estimate.key['range']}" if self.question.range else ""
         return "; ".join(filter(None, (self.question.how, largest, over)))
 
 
 def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
-    """What a run says to a question: one figure for each agent that it is about and each group.
+    """Return a run's answers to a question: one figure for each agent and group.
 
     A value of a match counts for every agent that has a seat in it.
     """
     if MODEL in question.contrast or MODEL in str(question.where):
-        return [figure for name in studied_agents(data) for figure in _of_model(question.of(name), data)]
+        return [figure for name in studied_agents(data) for figure in _of_model(question.for_model(name), data)]
     values = _values(question, data)
     if question.mean_over_agents or names_agents(question.where, *question.named):
         return _figures(question, values, "")
@@ -197,12 +197,12 @@ def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
 
 
 def _seated(row: Observation) -> Sequence[str]:
-    """Whom a value is about: a player, or all players of a match."""
+    """Return the agents behind a value: one player, or all players of a match."""
     return str(row["agent"]).split(" + ") if row.whole else [str(row["agent"])]
 
 
 def _of_model(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
-    """The figures of a question that names the levels of a model; none where the model has no such level."""
+    """Return the figures of a question with levels of a model; empty if the model has no such level."""
     try:
         return _figures(question, _values(question, data), "")
     except NoSuchLevel:
@@ -228,7 +228,7 @@ def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[
 
 
 def _labelled(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
-    """A figure with the agent that it is about, and what it averages over."""
+    """Return a figure with its agent, and what it averages over."""
     apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
     rows = _behind(question, values, figure.estimate)
     over = values.averaged(rows, [name for name in apart if name])
@@ -241,7 +241,7 @@ def _labelled(question: StudyQuestion, values: Observations, agent: str, figure:
 
 
 def _behind(question: StudyQuestion, values: Observations, one: Estimate) -> list[Observation]:
-    """The values that an estimate is made of."""
+    """Return the values behind an estimate."""
     factor, levels = question.pair
     rows = [row for row in values.rows if all(row[name] == one.key[name] for name in question.by)]
     pairs = level_pairs(values, factor, levels) if factor else []
@@ -250,18 +250,18 @@ def _behind(question: StudyQuestion, values: Observations, one: Estimate) -> lis
 
 
 def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> bool:
-    """Whether every match was played several times, could not differ (temperature 0, nothing drawn) and did not.
+    """Return whether all matches were repeated, could not differ (temperature 0, no draws) and did not.
 
     Two matches never decide.
     """
-    if question.part.unit not in ("match", "decision"):
+    if question.measure_object.unit not in ("match", "decision"):
         return False
     played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
     return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
 
 
 def _exact(one: Estimate) -> Estimate:
-    """A figure of matches that repeat themselves: it has no sampling error."""
+    """Return the figure of identical repeated matches: without sampling error."""
     exact = estimated(one.key, exactly(one.value), one.n, one.unit, compares=one.p_value is not None)
     return replace(
         exact, note="exact at temperature 0, in these words alone", rows=one.rows, averaged_over=one.averaged_over
@@ -269,7 +269,7 @@ def _exact(one: Estimate) -> Estimate:
 
 
 def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
-    """The largest difference between two combinations of levels, with all of them behind it."""
+    """Return the largest difference between two combinations of levels, with all pairs behind it."""
     factors = [name for name in question.range if name in values.columns]
     cells = values.groups(factors)
     if not 1 < len(cells) <= MOST_LEVELS:
@@ -285,7 +285,7 @@ def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
 
 
 def _turned(pair: Estimate) -> Estimate:
-    """A difference with its sides exchanged."""
+    """Return a difference with its sides exchanged."""
     assert pair.inference is not None
     first, _, second = str(pair.key["range"]).partition(" - ")
     key = {**pair.key, "range": f"{second} - {first}"}
@@ -297,9 +297,9 @@ def _joined(levels: Sequence[Any]) -> str:
 
 
 def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]) -> QuestionFigure | None:
-    """The neighbours of an order: as it is stated, or as the means have it."""
+    """Return the differences of neighbours in an order: the stated one, or that of the means."""
     factor, stated = question.ordered
-    means = {as_text(one.key[factor]): one for one in estimate(values, question.part, [factor])}
+    means = {as_text(one.key[factor]): one for one in estimate(values, question.measure_object, [factor])}
     for level in stated:
         if level not in means:
             raise NoSuchLevel(f"order: {factor} has no level {level!r} (levels: {', '.join(means)})")
@@ -307,7 +307,9 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     neighbours = [
         one
         for first, second in pairwise(levels)
-        for one in contrast(values, question.part, factor, (means[first].key[factor], means[second].key[factor]))
+        for one in contrast(
+            values, question.measure_object, factor, (means[first].key[factor], means[second].key[factor])
+        )
     ]
     if not neighbours:
         return None
@@ -321,17 +323,17 @@ class QuestionVerdict:
     """The answer to a question about one agent."""
 
     word: str
-    """YES, NO, NEITHER, NOT DECIDED, or nothing where the question has no such answer."""
+    """YES, NO, NEITHER, NOT DECIDED, or empty if the question has no such answer."""
     meaning: str
     """What the word means, as the study declares it."""
     adjusted: float
     """The p-value, corrected for all questions of the run by Holm's method."""
     guaranteed: bool = False
-    """Whether bounds that hold for every distribution say the same."""
+    """Whether guaranteed bounds give the same answer."""
 
 
 def verdicts(answered: Sequence[QuestionFigure], alpha: float = 0.05) -> list[QuestionVerdict]:
-    """An answer for each figure, so that the chance of any wrong word is at most ``alpha``."""
+    """Judge all figures so that the chance of any wrong word is at most ``alpha``."""
     tested = [i for i, one in enumerate(answered) if one.question.judged]
     adjusted = dict(zip(tested, holm([_p_value(answered[i]) for i in tested]), strict=True)) if tested else {}
     return [
@@ -341,7 +343,7 @@ def verdicts(answered: Sequence[QuestionFigure], alpha: float = 0.05) -> list[Qu
 
 
 def _p_value(one: QuestionFigure) -> float:
-    """Of the hypothesis that the value is the one on the border between yes and no."""
+    """Return the p-value of the hypothesis that the value lies on the border between yes and no."""
     question, value = one.question, one.estimate.value
     if question.order:
         ps = [p_value(part, 0.0) for part in one.parts if (part.value <= 0) == (value <= 0)]
@@ -396,7 +398,7 @@ def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guar
 
 
 def _surely(one: Estimate, low: float, high: float, level: float) -> bool:
-    """Whether a value surely lies between two others: by its bounds, or by its interval where it has none.
+    """Return whether a value lies between two others: by guaranteed bounds, or by its interval without them.
 
     An interval is asked at a level at which each of its ends is as sure as the bounds are.
     """

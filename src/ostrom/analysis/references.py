@@ -1,4 +1,4 @@
-"""What is compared: a published figure, an own figure, and the reference that knows both."""
+"""References: published figures, and the run's figures to compare with them."""
 
 import csv
 from abc import ABC, abstractmethod
@@ -16,18 +16,18 @@ from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
 
 Cell = tuple[str, ...]
-"""Which figure it is: one text for each of the reference's columns, empty where a column does not apply."""
+"""The identity of a figure: one text for each column of the reference, empty if a column does not apply."""
 POLICY_DOUBT = 0.05
-"""From this share on, actions that the study's policy gave are said to a reader."""
+"""The share of actions by the study's policy from which a doubt is noted."""
 
 
 AGAINST = " against "
-"""Between the names of two agents, or of two published models, whose difference is the figure."""
+"""The separator between two agents or published models whose difference is the figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One printed number. ``model`` is None where it speaks of all the paper's models together."""
+    """One printed number. ``model`` is None if it covers all of the paper's models."""
 
     cell: Cell
     model: str | None
@@ -36,20 +36,20 @@ class Published:
     """Standard deviation or standard error as printed; the reference says which."""
     source: str
     status: str
-    """What is known about the row's label: verified, relabelled, uncertain, ..."""
+    """The status of the row's label: verified, relabelled, uncertain, ..."""
     doubts: tuple[str, ...] = ()
-    """Why the value cannot be taken at face value; empty where it can."""
+    """Reasons to doubt the value; empty if there are none."""
     word: str = ""
-    """What the paper prints where it prints a word; the value is its code."""
+    """The printed word, if the paper prints a word; the value is its code."""
     count: str = ""
     """The counts behind a share, as printed: 205/265."""
     digits: int | None = None
-    """Decimals that are printed, zeros at the end among them; None where it is not known."""
+    """The number of printed decimals, trailing zeros included; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """One figure of a run, in the unit of the paper. ``agent`` is None where all agents are pooled."""
+class RunFigure:
+    """One figure of a run, in the unit of the paper. ``agent`` is None if all agents are pooled."""
 
     cell: Cell
     agent: str | None
@@ -59,67 +59,67 @@ class Own:
     spread: float | None
     matches: int
     doubts: tuple[str, ...] = ()
-    """What a reader must know about the own figure, such as answers given by the policy."""
+    """Doubts about the own figure, such as answers by the policy."""
     word: str = ""
-    """The figure where it is a word; the value is its code."""
+    """The figure as a word, if it is one; the value is its code."""
     count: str = ""
     sure: tuple[float, float] | None = None
-    """Bounds that hold for every distribution, where the measure has some; low and high are those of an estimate."""
+    """Guaranteed bounds, if the measure has some; low and high are the ends of an estimate."""
     unit: str = "match"
-    """What is independent of each other."""
+    """The independent unit."""
     se: float | None = None
-    """The standard error; None where there is no spread, or one unit."""
+    """The standard error; None without a spread, or with one unit."""
     df: float = 0.0
     width: float = 0.0
-    """From the smallest to the largest value of a unit."""
+    """The range of a unit's possible values."""
     alike: bool = False
-    """Whether its matches are all alike or one: the value then decides by itself."""
+    """Whether all its matches are alike, or there is one: then the value decides by itself."""
 
 
 @dataclass(frozen=True)
 class Games:
-    """The games of a run: of every match, and all that go by one label in the tables."""
+    """The games of a run by match, and those with the same label in the tables."""
 
     of: Callable[[int], Game]
     labelled: Mapping[str, Sequence[Game]]
 
     def pays_as(self, label: str, other: Game) -> bool:
-        """Whether all games of a label pay as another does, whatever it and its actions are called."""
+        """Return whether all games of a label pay as another game, whatever its names."""
         return all(same_payoffs(game, other) is not None for game in self.labelled[label])
 
 
 class Reference(ABC):
-    """The published figures of one paper and the way to compute the same ones from a run."""
+    """The published figures of one paper, and the computation of the same figures from a run."""
 
     name: ClassVar[str]
     citation: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
-    """What the texts of a cell say; the last column is the measure."""
+    """The meaning of a cell's texts; the last column is the measure."""
     spread: ClassVar[str]
-    """What the printed spread is."""
+    """The kind of the printed spread."""
     protocol: ClassVar[Mapping[str, Any]] = {}
-    """Fields of the study as the paper had them, by path."""
+    """The paper's settings of the study, by path."""
 
     arms: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """The arms that the paper has figures of, each by levels of columns; none: every match is of the paper."""
+    """The experimental arms of the paper, each by levels of columns; empty if every match belongs to the paper."""
     arms_differ_by: ClassVar[Sequence[str]] = ()
-    """Columns without which a run has none of the arms; what else a run does not vary is as in the paper."""
+    """Columns that a run must vary to have the arms; other settings that it does not vary are as in the paper."""
     held: ClassVar[Mapping[str, Any]] = {}
-    """Levels that all arms of the paper have."""
+    """Levels that all arms of the paper share."""
 
     def of_arms(self, data: RunData) -> RunData:
-        """The matches of a run that are of the paper's arms."""
+        """Return the matches of a run that belong to the paper's arms."""
         if not self.arms:
             return data
         columns = data.columns("matches")
         if not set(self.arms_differ_by) <= set(columns):
-            return data.narrowed("false")
+            return data.filtered("false")
         arms = " OR ".join(f"({_condition({**self.held, **arm}, columns)})" for arm in self.arms)
         rows = data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1")
-        return data.narrowed(arms) if rows else data
+        return data.filtered(arms) if rows else data
 
     def left_out(self, data: RunData) -> list[str]:
-        """How many matches of a run are of other arms than the paper's, and in what they differ."""
+        """Return notes on how many matches belong to other arms, and in what they differ."""
         of_arms = self.of_arms(data)
         if of_arms is data:
             return []
@@ -130,7 +130,7 @@ class Reference(ABC):
         rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, columns))} FROM matches")
 
         def weight(names: Sequence[str]) -> tuple[int, int]:
-            """The nearest arm is one with the same levels of what tells arms apart."""
+            """Rank an arm by how many of its levels differ, those that define arms first."""
             return len(set(names) & set(self.arms_differ_by)), len(names)
 
         apart = [
@@ -150,11 +150,11 @@ class Reference(ABC):
         """Every printed number that a run can be compared with."""
 
     @abstractmethod
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The run's own values of the published figures, in the unit of the paper."""
+    def run_figures(self, data: RunData, games: Games) -> Sequence[RunFigure]:
+        """Return the run's values of the published figures, in the unit of the paper."""
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
-        """What else a reader must know before comparing."""
+        """Return further notes for the comparison."""
         return []
 
 
@@ -165,7 +165,7 @@ def _has(level: Any, wanted: Any) -> bool:
 
 
 def _condition(levels: Mapping[str, Any], columns: Sequence[str]) -> str:
-    """The condition in SQL that columns have levels; columns that a run does not have are left out."""
+    """Return the SQL condition that columns have levels; columns that a run lacks are left out."""
     parts = []
     for name, wanted in levels.items():
         if name in columns:
@@ -190,7 +190,7 @@ def doubts_in(note: str) -> tuple[str, ...]:
 
 @cache
 def published_rows(replication: str, file: str = "reference.csv") -> tuple[dict[str, str], ...]:
-    """The rows of a table of a replication as text; what is not known is empty.
+    """Return the rows of a replication's table as text; unknown values are empty.
 
     >>> published_rows("memory_curse")[0]["value"]
     '96.9'

@@ -1,4 +1,4 @@
-"""What a run that is bound to a registration may be called, how it deviates, and what its registered tests say.
+"""Registered runs: their status (confirmatory or exploratory), deviations and registered tests.
 
 Whatever prints figures of a run asks here, so all of it says the same. Deviations are read from the
 run: its manifest, its sealed journal and the record of looks. Nobody is asked.
@@ -29,7 +29,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.results import TextItem, TextTable
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 
 LIMITS = (
     "No tool can see runs and registrations that were thrown away, a clock that was set back, another model behind the "
@@ -38,15 +38,15 @@ LIMITS = (
     "compare it and its date."
 )
 DESIGN = ("study", "prompts", "models")
-"""Deviations after which something else was played than was registered."""
+"""Kinds of deviations by which something else was played than was registered."""
 MOST_LISTED = 5
 MOST_RUNS = 1000
-"""So many folders beside a run are looked into for runs that are bound to the same registration."""
+"""The most sibling folders searched for runs with the same registration."""
 
 
 @dataclass(frozen=True)
 class RunDeviation:
-    """One way in which a run is not what was registered."""
+    """One deviation of a run from its registration."""
 
     kind: str
     text: str
@@ -58,21 +58,21 @@ class RunDeviation:
 
 @dataclass(frozen=True)
 class RegisteredResult:
-    """What the registered test of one contrast says."""
+    """The result of the registered test of one contrast."""
 
     role: str
     contrast: RegisteredContrast
     verdict: str
     """support, absence, contradiction, undecided, or not judged."""
     estimate: Estimate | None
-    """With the interval that support rests on."""
+    """The estimate with the interval for support."""
     within: Estimate | None
-    """With the interval that absence rests on; None where no smallest effect is registered."""
+    """The estimate with the interval for absence; None if no smallest effect is registered."""
     note: str = ""
 
     @property
     def value(self) -> str:
-        """The difference with its interval."""
+        """Return the difference with its interval."""
         if self.estimate is None:
             return ""
         one = self.estimate
@@ -81,7 +81,7 @@ class RegisteredResult:
 
     @property
     def equivalence(self) -> str:
-        """The interval of the equivalence test beside its margin."""
+        """Return the interval of the equivalence test and its margin."""
         margin, one = self.contrast.smallest, self.within
         if margin is None:
             return "no smallest effect was registered, so absence cannot be found"
@@ -102,26 +102,26 @@ class RegisteredResult:
 
 @dataclass(frozen=True)
 class RegisteredRun:
-    """A run and the registration that it is bound to."""
+    """A run and its registration."""
 
     run: str
     registration: Registration
     complete: bool
     reasons: tuple[str, ...]
-    """Why nothing in it is confirmatory; empty where its registered contrasts are."""
+    """The reasons why no result is confirmatory; empty if registered contrasts are."""
     deviations: tuple[RunDeviation, ...]
     results: tuple[RegisteredResult, ...]
     others: tuple[str, ...] = ()
-    """Further runs in the same folder that are bound to the same registration."""
+    """Other runs in the same folder with the same registration."""
 
     @property
     def status(self) -> str:
-        """Confirmatory or exploratory; of a run that is not complete, what its registered contrasts will be."""
+        """Return confirmatory or exploratory; for an incomplete run, what its registered contrasts will be."""
         return "exploratory" if self.reasons else "confirmatory"
 
     @property
     def heading(self) -> str:
-        """Everything in one line."""
+        """Return the status in one line."""
         many = how_many(len(self.deviations), "deviation") if self.deviations else "no deviation found"
         state = "" if self.complete else ", not complete: its registered contrasts are judged when it is"
         head = f"{self.status.capitalize()}{state}, {many}"
@@ -129,12 +129,12 @@ class RegisteredRun:
 
     @property
     def lines(self) -> list[str]:
-        """The heading, why it is exploratory, and every deviation."""
+        """Return the heading, the reasons for exploratory status, and every deviation."""
         return [
             self.heading,
             *(f"Exploratory because {reason}." for reason in self.reasons),
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
-            *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
+            *([f"Bound to the same registration too: {join_words(list(self.others))}."] if self.others else []),
         ]
 
     def text(self) -> Iterator[TextItem]:
@@ -150,7 +150,7 @@ class RegisteredRun:
         yield from self.lines
 
     def label(self, data: RunData, question: AskedContrast) -> str:
-        """Confirmatory where a question is a registered contrast, asked of what was registered at its level."""
+        """Return confirmatory if the query is a registered contrast of the registered data at its level."""
         if self.reasons or not self.complete or any(one.kind == "seeds" for one in self.deviations):
             return "exploratory"
         for one in self.results:
@@ -177,7 +177,7 @@ class RegisteredRun:
 
 
 def registered_run(data: RunData) -> RegisteredRun | None:
-    """What holds for a run that is bound to a registration; None for any other run."""
+    """Return the registration status of a run; None for a run without registration."""
     content = data.manifest.get("registered")
     if content is None:
         return None
@@ -185,7 +185,7 @@ def registered_run(data: RunData) -> RegisteredRun | None:
 
 
 def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
-    """A run beside a registration, which need not be the one that it is bound to."""
+    """Check a run against a registration, which need not be its own."""
     bound = data.manifest.get("registered") or {}
     deviations = tuple(find_deviations(data, registration))
     reasons = []
@@ -198,7 +198,7 @@ def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     elif (first := _begun(data)) < registration.time:
         reasons.append(f"the run began {registration.time - first:,.0f} s before the registration was made")
     if kinds := [kind for kind in DESIGN if any(one.kind == kind for one in deviations)]:
-        reasons.append(f"something else was played than was registered ({listed(kinds)})")
+        reasons.append(f"something else was played than was registered ({join_words(kinds)})")
     complete = not _open_matches(data)
     results = tuple(_results(data, registration, complete))
     others = tuple(_others(data, registration))
@@ -206,7 +206,7 @@ def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
 
 
 def _others(data: RunData, registration: Registration) -> Iterator[str]:
-    """Who plays a registered study several times can keep the run that he likes; those that lie here are named."""
+    """Yield other runs of the same registration in this folder, so that selective reporting is visible."""
     for path in sorted(data.folder.parent.glob(f"*/{MANIFEST}"))[:MOST_RUNS]:
         with suppress(OSError, OstromError):
             if path.parent == data.folder or registration.hash.encode() not in path.read_bytes():
@@ -219,7 +219,7 @@ def _others(data: RunData, registration: Registration) -> Iterator[str]:
 
 
 def _begun(data: RunData) -> float:
-    """When the first call was made, or the run was begun, by the clock of the machine that played it."""
+    """Return the time of the first call, or of the start of the run, by the player's clock."""
     (row,) = data.records('SELECT min("at") AS first FROM calls')
     try:
         begun = seconds(data.manifest["created"])
@@ -234,7 +234,7 @@ def _states(data: RunData) -> dict[str, int]:
 
 
 def _open_matches(data: RunData) -> bool:
-    """Whether matches are still to be played; a match that failed has ended."""
+    """Return whether matches are still to be played; a failed match has ended."""
     if data.manifest.get("shard") or (data.study.get("stop") and goes_on(data.folder)):
         return True
     states = _states(data)
@@ -242,7 +242,7 @@ def _open_matches(data: RunData) -> bool:
 
 
 def find_deviations(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
-    """Everything in which a run is not what was registered."""
+    """Yield every deviation of a run from its registration."""
     yield from _other_design(data, registration)
     yield from _other_versions(data, registration)
     yield from _left_out(data)
@@ -329,22 +329,22 @@ def _results(data: RunData, registration: Registration, complete: bool) -> Itera
 
 
 def _tested(data: RunData, registration: Registration, role: str, one: RegisteredContrast) -> RegisteredResult:
-    """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
+    """Run the registered test: with the registered seeds, level and kind of interval."""
     query, level = one.query, registration.level_of(role)
     rows, sample = query.values(data), registration.sample
-    estimates = contrast(first_seeds(rows, sample.seed, sample.seeds), query.part, *query.pair, level=level)
+    estimates = contrast(first_seeds(rows, sample.seed, sample.seeds), query.measure_object, *query.pair, level=level)
     if len(estimates) != 1:
         return RegisteredResult(role, one, "undecided", None, None, "no finished match has a value at both levels")
     always = sample.interval == "anytime"
-    support = estimates[0].at(level, guaranteed=always)
-    # A registration keeps the rule that it states: those before 2.0 state an interval.
+    support = estimates[0].at_level(level, guaranteed=always)
+    # A registration keeps its own rule: those before 2.0 state an interval.
     bounds = always or "bounds" in registration.decisions.get("absence", "")
-    within = None if one.smallest is None else estimates[0].at(1 - 2 * (1 - level), guaranteed=bounds)
+    within = None if one.smallest is None else estimates[0].at_level(1 - 2 * (1 - level), guaranteed=bounds)
     return RegisteredResult(role, one, verdict(one, support, within), support, within, estimates[0].note)
 
 
 def verdict(one: RegisteredContrast, support: Estimate, within: Estimate | None) -> str:
-    """What the intervals of both tests say; a difference that is surely too small to matter is no support."""
+    """Return the verdict of both tests; a difference that is certainly too small to matter is no support."""
     if within is not None and within.low is not None and within.high is not None and one.smallest is not None:
         edge = one.smallest - ROUNDING * max(1.0, one.smallest)
         if -edge < within.low and within.high < edge:
@@ -360,7 +360,7 @@ def verdict(one: RegisteredContrast, support: Estimate, within: Estimate | None)
 
 @dataclass(frozen=True)
 class AskedContrast:
-    """A difference that was asked for, to be held against the registered ones."""
+    """A requested contrast, to be compared with the registered ones."""
 
     measure: str
     contrast: str
@@ -369,7 +369,7 @@ class AskedContrast:
 
 
 def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:
-    """What an answer about some runs must say of registrations; without a question it is exploratory."""
+    """Return the registration status of a result about some runs; without a query it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
         return RegistrationStatus()
@@ -379,23 +379,23 @@ def standing(runs: Sequence[RunData], question: AskedContrast | None = None) -> 
 
 @dataclass(frozen=True)
 class RegistrationStatus:
-    """What an answer says of the registrations of its runs; nothing where none is bound to one."""
+    """The registration status of a result; empty if no run is bound to a registration."""
 
     bound: tuple[RegisteredRun, ...] = ()
     label: str = "exploratory"
 
     @property
     def document(self) -> dict[str, Any]:
-        """The part of a JSON document."""
+        """Return the status for a JSON document."""
         return {"label": self.label, "registered": [one.as_dict() for one in self.bound]} if self.bound else {}
 
     @property
     def lines(self) -> list[str]:
-        """How the runs are bound and how they deviate, line by line."""
+        """Return the runs' registrations and deviations, line by line."""
         return [line for one in self.bound for line in one.lines]
 
     def text(self) -> Iterator[TextItem]:
-        """The registered contrasts of runs and how they deviate, then what the answer below is."""
+        """Yield the registered contrasts and deviations of the runs, then the label of the result."""
         for one in self.bound:
             yield from one.text()
         if self.bound:
@@ -410,7 +410,7 @@ def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
 
 
 def _names(names: Sequence[str]) -> str:
-    return listed(list(names)) if names else "none"
+    return join_words(list(names)) if names else "none"
 
 
 def _spaceless(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A registration: what will be played and tested, and what will count as which answer, before anything is played.
+"""A registration: what will be played and tested, and how results will be judged, stated before play.
 
 The file is read as YAML and hashed by its content, so that comments and line breaks change nothing and every value
 does. A run that is bound to a registration keeps it whole in its manifest (``registered``), and its journal keeps the
@@ -29,7 +29,7 @@ from ostrom.ground.yaml import in_words, read_yaml
 MOST_BYTES = 4 << 20
 MOST_CONTRASTS = 50
 ELIGIBLE = "{eligible}"
-"""Stands for the model in a study that is registered with a rule in place of a model."""
+"""The placeholder for the model in a study registered with a rule for models."""
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 SIGNS = {"<": "less", ">": "greater", "!=": "different"}
 STATED = re.compile(
@@ -40,7 +40,7 @@ GRAMMAR = '"MEASURE: FACTOR A - B < 0" (or > 0, != 0; then perhaps: where COLUMN
 
 
 class RegisteredContrast(Declared):
-    """A difference between two levels of a factor, and which way it is expected to go."""
+    """A difference between two levels of a factor, with its expected direction."""
 
     measure: str = Field(min_length=1, max_length=200)
     contrast: str = Field(min_length=3, max_length=400)
@@ -57,7 +57,7 @@ class RegisteredContrast(Declared):
 
     @cached_property
     def query(self) -> Query:
-        """The question to a run."""
+        """Return the query to a run."""
         return Query(
             measure=self.measure, contrast=self.contrast, where={**self.where}, agents=("all",), mean_over_agents=True
         )
@@ -71,7 +71,7 @@ class RegisteredContrast(Declared):
 
 
 def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredContrast:
-    """A contrast as the command line states it.
+    """Parse a contrast of the command line.
 
     >>> read_contrast("cooperation: k 80 - 2 < 0", "--primary", 0.05).contrast
     'k=80 - 2'
@@ -97,7 +97,7 @@ def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredC
 
 
 class StudyStatement(Declared):
-    """How the study was stated; `ostrom run --registered` states it the same way."""
+    """How the study was named on the command line; `ostrom run --registered` uses the same."""
 
     study: str
     preset: str | None
@@ -107,20 +107,20 @@ class StudyStatement(Declared):
 
 
 class SampleSize(Declared):
-    """How much is played, and what that can find."""
+    """The sample size, and its power."""
 
     seed: int = Field(ge=0)
-    """The first one."""
+    """The first seed."""
     seeds: int = Field(ge=1)
-    """With a stopping rule: at most."""
+    """The number of seeds; with a stopping rule the largest."""
     stop: str | None
     """The stopping rule in words; the study has it in full."""
     interval: Literal["fixed", "anytime"]
-    """``anytime``: bounds that hold however often is looked, which a stopping rule needs."""
+    """``anytime``: bounds valid under repeated looks, which a stopping rule needs."""
     power: tuple[dict[str, Any], ...]
-    """For every primary contrast what `ostrom power` says, with what it assumed."""
+    """The result of `ostrom power` for every primary contrast, with its assumptions."""
     note: str
-    """Why there is no power, where there is none."""
+    """The reason why there is no power analysis, if so."""
 
 
 class Versions(Declared):
@@ -149,9 +149,9 @@ class Registration(Declared):
     prompts: dict[str, str]
     study: dict[str, Any]
     earlier: tuple[str, ...]
-    """Runs of this study that lay in the folder of runs when it was registered."""
+    """Runs of this study that were in the folder of runs at registration."""
     played: dict[str, Any] | None
-    """The run that an exploratory registration was made for."""
+    """The run for which an exploratory registration was made."""
     hash: str = Field(pattern=r"^[0-9a-f]{64}$")
 
     @property
@@ -169,11 +169,11 @@ class Registration(Declared):
 
     @property
     def time(self) -> float:
-        """When it was made, by the clock of the machine that made it, in seconds since 1970."""
+        """Return the registration time by the clock of its machine, in seconds since 1970."""
         return seconds(self.created)
 
     def level_of(self, role: str) -> float:
-        """The level of each interval: that of all primary contrasts together is the registered one."""
+        """Return the level of each interval, so that all primary contrasts together have the registered level."""
         return 1 - (1 - self.level) / (len(self.primary) if role == "primary" else 1)
 
 
@@ -183,7 +183,7 @@ def now() -> str:
 
 
 def seconds(time: str) -> float:
-    """A stated time in seconds since 1970.
+    """Parse a time into seconds since 1970.
 
     >>> seconds("1970-01-01T00:01:00Z")
     60.0
@@ -192,7 +192,7 @@ def seconds(time: str) -> float:
 
 
 def registration_of(content: Any, file: str, key: str = "") -> Registration:
-    """A registration from plain data; refused where it does not fit its hash."""
+    """Build a registration from plain data; refused if its hash does not match."""
     if not isinstance(content, dict):
         raise StudyError(f"must be a registration, a mapping (found {in_words(content)})", file=file, key=key or None)
     registration = validate(Registration, content, file, key)
@@ -212,7 +212,7 @@ def registration_of(content: Any, file: str, key: str = "") -> Registration:
 
 
 def read_registration(path: str | Path) -> Registration:
-    """The registration in a file, which may come from anybody."""
+    """Read a registration from a file, which may come from a stranger."""
     try:
         size = Path(path).stat().st_size
     except OSError as error:
@@ -223,7 +223,7 @@ def read_registration(path: str | Path) -> Registration:
 
 
 def check_for_new_run(registration: Registration, file: str) -> None:
-    """Refuse to bind a run to a registration that was made for a played one, or that is dated later than now."""
+    """Refuse to bind a run to a registration of a played run, or dated in the future."""
     if registration.kind != "confirmatory":
         run = (registration.played or {}).get("run")
         raise UsageError(f"{file}: is exploratory: it was made for the run {run}, which had been played")
@@ -235,15 +235,15 @@ def check_for_new_run(registration: Registration, file: str) -> None:
 
 
 def same_but_model(study: dict[str, Any], models: tuple[str, ...]) -> dict[str, Any]:
-    """A study with ``{eligible}`` in the place of its only model; as it is where it has several."""
+    """Return a study with its only model replaced by ``{eligible}``; unchanged with several models."""
     return without_model(study, models[0]) if len(models) == 1 else study
 
 
 def changed_prompts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """The prompt files that are others than they were, one line each."""
+    """Return the prompt files that changed, one line each."""
     return [f"{line.partition(':')[0]} is another text" for line in differences(dict(old), dict(new))]
 
 
 def without_model(study: Any, model: str) -> Any:
-    """Plain data with ``{eligible}`` for the name of a model, in keys and texts."""
+    """Return plain data with a model's name replaced by ``{eligible}``, in keys and texts."""
     return renamed(study, {model: ELIGIBLE})

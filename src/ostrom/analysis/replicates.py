@@ -1,4 +1,4 @@
-"""Replicates that are not: matches that went the same way because nothing in them could differ.
+"""Identical replicates: matches that went the same way because nothing in them could differ.
 
 At temperature 0 (or with a fixed seed of the call), where nothing else is drawn, matches of a cell with the same
 decisions are one match. So are matches whose replies of 20 tokens and more are the same letter by letter. Equal short
@@ -14,18 +14,18 @@ from ostrom.engine.plan import Unit
 from ostrom.ground.errors import OstromError
 
 LONG = 20
-"""Replies of so many tokens are not the same by chance."""
+"""The number of tokens from which equal replies are no coincidence."""
 
 
 def repeats_itself(unit: Unit) -> bool:
-    """Whether a match with models would go the same way with any seed, as far as its settings say."""
+    """Return whether a match with models would be the same with any seed, by its settings."""
     models = [player.config for player in unit.players if player.config.model is not None]
     fixed = all(config.params.get("temperature") == 0 or "seed" in config.params for config in models)
     return bool(models) and fixed and not draws_anything(unit)
 
 
 def planned_repeats(units: Iterable[Unit], seeds: int) -> str:
-    """A warning on cells whose seeds would repeat one match; empty where there are none."""
+    """Return a warning on cells whose seeds would repeat one match; empty if there are none."""
     keys = {unit.key: unit for unit in units if unit.kind == "match"}
     many = sum(map(repeats_itself, keys.values())) if seeds > 1 else 0
     return (
@@ -36,7 +36,7 @@ def planned_repeats(units: Iterable[Unit], seeds: int) -> str:
 
 
 def twins(unit_of: Callable[[int], Unit], moves: Mapping[int, Any], replies: Mapping[int, Any]) -> dict[int, int]:
-    """For every match of a group that went one way: the first of them. Single matches are left out."""
+    """Map every match of a group that went the same way to the first of them; single matches are left out."""
     fixed: dict[str, bool] = {}
     groups: dict[tuple[Any, ...], list[int]] = {}
     for match in sorted(moves):
@@ -53,7 +53,7 @@ def twins(unit_of: Callable[[int], Unit], moves: Mapping[int, Any], replies: Map
 
 
 def twins_in(run: RunData) -> dict[int, int]:
-    """The matches of a run that are no replicates of their own, each with the first like it."""
+    """Map the matches of a run that are no independent replicates to the first like them."""
     if run.twins is None:
         run.twins = _twins_in(run)
     return run.twins
@@ -86,7 +86,7 @@ def _twins_in(run: RunData) -> dict[int, int]:
 
 
 def distinct_words(matches: Iterable[int], same: Mapping[int, int]) -> str:
-    """How many of some matches are distinct, in words; empty where all are."""
+    """Say how many of some matches are distinct; empty if all are."""
     every = list(matches)
     distinct = len({same.get(match, match) for match in every})
     return f"{len(every)} matches, {distinct} distinct" if distinct < len(every) else ""

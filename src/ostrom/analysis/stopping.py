@@ -1,4 +1,4 @@
-"""Sequential designs: when to stop adding seeds. One rule for real runs and for simulated ones.
+"""Sequential designs: when to stop adding seeds, for real and simulated runs.
 
 A rule looks at the declared contrast after some seeds and stops where its interval is narrow enough, or where the JZS
 Bayes factor (Rouder et al. 2009) is large enough for either hypothesis. The interval of a look has bounds that hold for
@@ -22,7 +22,7 @@ from ostrom.ground.files import read_plain
 
 FILE = "looks.json"
 VERSION = 2
-"""Of the rules by which looks are taken: 2 since 2.0, whose bounds are other ones."""
+"""The version of the rules for looks: 2 since 2.0, which has different bounds."""
 MET = "the criterion is met"
 LAST = "the largest number of seeds is reached"
 MOST_LOOKS = 1000
@@ -30,7 +30,7 @@ SAME = 1e-9
 
 
 class StopRule(Query):
-    """``stop`` of a study: a contrast, a criterion, and how many seeds at least and at most."""
+    """A study's ``stop``: a contrast, a criterion, and the least and most seeds."""
 
     width: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="of the interval, at most")
     bayes_factor: float | None = Field(
@@ -58,7 +58,7 @@ class StopRule(Query):
 
     @property
     def looks(self) -> list[int]:
-        """The numbers of seeds after which is looked."""
+        """Return the numbers of seeds at which to look."""
         return [*range(self.at_least, self.at_most, self.every), self.at_most]
 
     @property
@@ -71,29 +71,29 @@ class StopRule(Query):
 
 @dataclass(frozen=True)
 class Look:
-    """What one look saw and decided."""
+    """The result of one look."""
 
     seeds: int
     n: int
     value: float | None
-    """The difference; None as long as a level has no value."""
+    """The difference; None while a level has no value."""
     low: float | None
     high: float | None
     criterion: float | None
-    """The width, or the Bayes factor for a difference; None where there is none yet."""
+    """The width, or the Bayes factor of a difference; None before it exists."""
     stop: bool
     why: str
     method: str = ""
-    """Of the interval; empty in a look on record that was taken before looks had guaranteed bounds."""
+    """The interval's method; empty in looks recorded before guaranteed bounds existed."""
     version: int = VERSION
-    """Of the rules by which the look was taken; a look on record that has none is of 1.0 or earlier."""
+    """The version of the rules of the look; a record without one is of 1.0 or earlier."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
 
     def same(self, other: Look) -> bool:
-        """Whether two looks say the same, up to rounding."""
+        """Return whether two looks agree up to rounding."""
         names = [field.name for field in fields(Look)]
         if self.version != other.version:
             names = ["seeds", "value"]  # its interval had another rule
@@ -107,7 +107,7 @@ class Look:
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
-    """Look at both sides (a ``UnitFigure``) after so many seeds."""
+    """Judge both sides (a ``UnitFigure``) after this many seeds."""
     from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 
@@ -127,7 +127,7 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
         try:
             criterion = test(first, second, unit=sides.unit).bf10
         except StatisticsError:
-            criterion = None  # all differences are alike: there is no factor yet
+            criterion = None  # all differences are equal: there is no Bayes factor yet
         if criterion is not None:
             factor = rule.bayes_factor or 1.0
             met = criterion >= factor * (1 - SAME) or criterion <= (1 + SAME) / factor
@@ -139,7 +139,7 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
 
 
 def blind(rule: StopRule, seeds: int) -> Look:
-    """A look that sees nothing: no match so far has a value at one of the levels."""
+    """Return an empty look: no match so far has a value at one of the levels."""
     last = seeds >= rule.at_most
     return Look(seeds, 0, None, None, None, None, last, LAST if last else "", "none")
 
@@ -150,7 +150,7 @@ def first_seeds(measured: Any, first: int, seeds: int) -> Any:
 
 
 def read_looks(folder: Path) -> list[Look]:
-    """The looks on record; none where no look was taken yet."""
+    """Return the recorded looks; empty before the first."""
     path = folder / FILE
     try:
         rows = orjson.loads(read_plain(path))
@@ -163,7 +163,7 @@ def read_looks(folder: Path) -> list[Look]:
 
 
 def stopping(study: Mapping[str, Any], folder: Path) -> str:
-    """The rule of a sequential run and where it stopped, in words; empty for any other run."""
+    """Describe the rule of a sequential run and where it stopped; empty for other runs."""
     if not study.get("stop"):
         return ""
     rule = StopRule.model_validate(study["stop"])

@@ -1,4 +1,4 @@
-"""The first answer of a run: cooperation by cell, with an interval over matches."""
+"""The summary of a run: cooperation by cell, with an interval over matches."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,13 +23,13 @@ class CellSummary:
     high: float | None
     score: float | None
     exact: bool = False
-    """Whether no player of its matches draws anything, so that there is no sampling error."""
+    """Whether no player draws anything, so that there is no sampling error."""
     distinct: int | None = None
-    """How many of the matches are distinct, where some repeat others because nothing in them could differ."""
+    """The number of distinct matches, if some repeat others because nothing could differ."""
 
     @property
     def interval_text(self) -> str | None:
-        """The interval as text; one match has none."""
+        """Return the interval as text; None for a single match."""
         if self.low is None or self.high is None:
             return None
         return "exact" if self.exact else f"{self.low:.3f} to {self.high:.3f}"
@@ -63,7 +63,7 @@ def summarise(rows: Rows) -> list[CellSummary]:
 
 
 def repeated_matches(rows: Rows) -> dict[int, int]:
-    """The matches that repeat another because nothing in them could differ, each with the first like it."""
+    """Map the matches that repeat another because nothing could differ to the first like them."""
     plan, fixed = rows.plan, dict[str, bool]()
     moves: dict[int, list[Any]] = {}
     done = {row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}
@@ -83,7 +83,7 @@ def _cell(
     exact: Determinism,
     same: Mapping[int, int],
 ) -> CellSummary:
-    """A match weighs by the seats that the agent holds in it, as in `ostrom estimate`."""
+    """Summarise one cell; a match is weighted by the agent's seats, as in `ostrom estimate`."""
     cooperation = {m: _mean([row[0] for row in players]) for m, players in matches.items()}
     seats = {m: float(sum(row[0] is not None for row in players)) for m, players in matches.items()}
     scores = _mean([row[1] for players in matches.values() for row in players])

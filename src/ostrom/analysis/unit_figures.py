@@ -1,4 +1,4 @@
-"""Units of analysis that are averaged or compared: sides, their weights, and what is inferred from them."""
+"""Weighted means and comparisons of units: sides, weights, and their inference."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class _HasColumns(Protocol):
 
 @dataclass(frozen=True)
 class UnitSide:
-    """Units that are averaged: their values, what is independent, and the conditions that the design fixes."""
+    """The units of a mean: values, independent labels, and conditions fixed by the design."""
 
     values: Sequence[float]
     labels: Sequence[Any]
@@ -26,15 +26,10 @@ class UnitSide:
     exact: Sequence[bool]
     units: Sequence[UnitValue] = ()
 
-    def first(self, seeds: int, of: int) -> "UnitSide":
-        """What the first so many of ``of`` seeds gave."""
-        n = len(self.values) * seeds // of
-        return UnitSide(*(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact")))
-
 
 @dataclass(frozen=True)
 class UnitFigure:
-    """How means of sides become one figure: their coefficients, and what every value has in common."""
+    """How the means of sides combine to one figure: coefficients, and shared facts of the values."""
 
     sides: tuple[tuple[float, UnitSide], ...]
     bounds: Bounds

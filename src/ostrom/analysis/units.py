@@ -1,4 +1,4 @@
-"""The values of a measure, one per match and player, beside the columns of the match; and one per unit.
+"""The values of a measure: one per match and player with the match's columns, and one per unit.
 
 What is independent is decided here: a match, unless seeds share something between cells, or the measure is about
 scenarios or people. Two sides of a comparison pair wherever they have such units in common.
@@ -32,17 +32,17 @@ from ostrom.ground.values import grouped
 
 Runs: TypeAlias = RunData | Sequence[RunData]
 Where: TypeAlias = str | Mapping[str, Any] | None
-"""A condition in SQL on the table of matches, or columns with the value (or the list of values) they must have."""
+"""A condition: SQL on the matches table, or columns with their value (or list of values)."""
 
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
 LEFT_OUT = frozenset("state unit reason facts score expected_score cooperation complaints policies".split())
 SETTING = ("game", "mechanism", "opponents")
-"""Columns that the design fixes beside its factors."""
+"""Columns that the design fixes besides its factors."""
 
 
 class NoSuchLevel(UsageError):
-    """A condition or a contrast names a level that no value has."""
+    """Raised when a condition or a contrast names a level that no value has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Observation:
     exact: bool
     columns: Mapping[str, Any]
     history: tuple[str, int] | None = None
-    """The run and first match of the population whose generation this is; None where matches are independent."""
+    """The run and first match of the population of this generation; None for independent matches."""
     twin: int | None = None
-    """The first match of its cell that went the same way where nothing could differ; None where there is none."""
+    """The first match of its cell that went the same way where nothing could differ; None if there is none."""
     whole: bool = False
-    """Whether it is a value of the match, which has no agent."""
+    """Whether it is a value of the whole match, which has no agent."""
     most_weight: float | None = None
 
     def __getitem__(self, column: str) -> Any:
@@ -76,20 +76,20 @@ class Observations:
     levels: Mapping[str, Sequence[Any]]
     columns: frozenset[str]
     shared: bool = False
-    """Whether a seed fixes something that two cells share: then the seed is the unit."""
+    """Whether a seed fixes draws shared by two cells: then the seed is the unit."""
     runs: tuple[RunData, ...] = ()
     failed: tuple[Mapping[str, Any], ...] = ()
     """The rows of matches that meet the condition and failed, or were skipped."""
     studied: bool = False
-    """Whether nobody said whose values they are: those of the studied agents."""
+    """Whether the values are those of the studied agents by default."""
 
     @cached_property
     def paired_runs(self) -> bool:
-        """Whether the same cell and seed of several runs have draws in common."""
+        """Return whether the same cell and seed of several runs share random draws."""
         return bool(self.runs) and all(map(draws_in_common, self.runs))
 
     def label(self, unit: "UnitValue", *, runs: bool = False) -> tuple[Any, ...]:
-        """The independent unit of a value; ``runs``: two runs are compared, so what they share pairs."""
+        """Return the independent unit of a value; with ``runs``, units shared by two runs are paired."""
         row = unit.rows[0]
         if self.measure.unit not in ("match", "decision"):
             return independent(self.measure, unit)
@@ -104,14 +104,14 @@ class Observations:
     def averaged(
         self, rows: Iterable[Observation], displayed: Sequence[str], named: Sequence[str] = ()
     ) -> dict[str, int]:
-        """The varied factors, and the agents, that figures of some values average over."""
+        """Return the varied factors, and agents, that figures of some values average over."""
         values = list(rows)
         who = () if all(row.whole for row in values) else ("agent",)
         factors = [name for name in (*self.factors, *who) if name in self.columns]
         return averaged_over(values, factors, [name for name in displayed if name in self.columns], named)
 
     def by_agent(self, by: Sequence[str], *compared: str) -> tuple[str, ...]:
-        """Columns that split these values into one row per agent, beside others and the column that is compared.
+        """Return the columns that split these values by agent, besides others and the compared column.
 
         Nothing is added where these tell the agents apart, where values belong to matches, or where an agent was named;
         the only studied agent is named where others play too.
@@ -124,7 +124,7 @@ class Observations:
             names = {row["agent"] for row in self.rows if not row.whole}
             company = any(len(kinds_of(run)) > 1 for run in self.runs)
             return split if self.studied and len(names) == 1 and company else tuple(by)
-        # Where no agent has two levels of what is compared, the comparison is one of agents.
+        # If no agent has two levels of the compared column, agents are what is compared.
         return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
     def need(self, names: Iterable[str]) -> None:
@@ -142,12 +142,12 @@ class Observations:
         return {key: by_key[key] for key in ranked}
 
     def _order(self, column: str) -> dict[Any, int]:
-        """The rank of each value of a column: levels in the order of the study, then others as met."""
+        """Return the rank of each value of a column: levels in the order of the study, then others as met."""
         met = dict.fromkeys((*self.levels.get(column, ()), *(row[column] for row in self.rows)))
         return {value: place for place, value in enumerate(met)}
 
     def cell(self, row: Observation, without: Iterable[str]) -> tuple[Any, ...]:
-        """The conditions that the design fixes for a value, less some columns."""
+        """Return the conditions that the design fixes for a value, without some columns."""
         left = set(without)
         names = dict.fromkeys((*self.factors, *SETTING))
         return tuple(row[name] for name in names if name in self.columns and name not in left)
@@ -155,13 +155,13 @@ class Observations:
 
 @dataclass(slots=True)
 class UnitValue:
-    """What one match (or scenario, or person) contributes to a group: the mean of its values."""
+    """The contribution of one match (or scenario, or person) to a group: the mean of its values."""
 
     rows: list[Observation] = field(default_factory=list)
 
     @property
     def weight(self) -> float:
-        """The weight of the unit: that of the measure, else the number of seats that its values are of."""
+        """Return the weight of the unit: that of the measure, else its number of seats."""
         weights = [row.weight for row in self.rows]
         if None in weights:
             return float(len({row.columns.get("player") for row in self.rows}))
@@ -169,7 +169,7 @@ class UnitValue:
 
     @property
     def value(self) -> float:
-        """The mean over the values, which are those of the players of a match."""
+        """Return the mean over the players' values."""
         if any(row.weight is None for row in self.rows):
             return math.fsum(row.value for row in self.rows) / len(self.rows)
         return math.fsum(row.value * (row.weight or 0.0) for row in self.rows) / self.weight
@@ -181,7 +181,7 @@ class UnitValue:
 
 
 def per_match(rows: Iterable[Observation], *, apart: bool = False) -> dict[tuple[Any, ...], UnitValue]:
-    """One value per match; matches are told apart by run and number.
+    """Return one value per match, identified by run and number.
 
     The generations of one population depend on each other and make one value, unless they are kept ``apart``.
     """
@@ -193,12 +193,12 @@ def per_match(rows: Iterable[Observation], *, apart: bool = False) -> dict[tuple
 
 
 def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
-    """What the unit of analysis of a value is: its match, its scenario, or its player."""
+    """Return the label of a value's independent unit: its match, scenario or player."""
     return tuple(unit.rows[0][name] for name in INDEPENDENT[measure.unit])
 
 
 class Bounded(Protocol):
-    """Something whose value has bounds."""
+    """An object whose value has bounds."""
 
     @property
     def bounds(self) -> Bounds:
@@ -207,7 +207,7 @@ class Bounded(Protocol):
 
 
 def bounds_of(rows: Iterable[Bounded]) -> Bounds:
-    """The widest bounds of some values; None where one of them has none."""
+    """Return the widest bounds of some values; None if one has none."""
     lows, highs = zip(*(row.bounds for row in rows), strict=True)
     return None if None in lows else min(lows), None if None in highs else max(highs)
 
@@ -215,7 +215,7 @@ def bounds_of(rows: Iterable[Bounded]) -> Bounds:
 def observations(
     data: Runs | Observations, measure: Measure, where: Where = None, agents: Agents = None
 ) -> Observations:
-    """The values of a measure in all finished matches that meet a condition; values at hand stay as they are.
+    """Return the values of a measure in all finished matches that meet a condition.
 
     They are those of the studied agents (``ostrom.analysis.population``), unless ``agents`` says ``all`` or names some.
     """
@@ -268,7 +268,7 @@ def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
         run.failed = run.records(f"SELECT * FROM matches WHERE {lost} ORDER BY match, player")
     rows = run.failed
     if rows and isinstance(where, str) and where.strip():
-        rows = run.picked(f"({where}) AND {lost}")
+        rows = run.matching_rows(f"({where}) AND {lost}")
     if isinstance(where, Mapping):
         condition = {name: _allowed(name, level, measure) for name, level in where.items() if rows and name in rows[0]}
         rows = [row for row in rows if _meets(row, condition)]
@@ -276,13 +276,13 @@ def _failed(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
 
 
 def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[Observation]:
-    """The values of one run. Those that were read last are kept: several questions are often asked of one measure."""
+    """Return the values of one run; the last ones are cached, because one measure often serves several queries."""
     if isinstance(where, Mapping):
         run, where = counting(run, measure, where)
     query = where.strip() if isinstance(where, str) else ""
     key = (measure, query, mark)
     if run.last_read is None or run.last_read[0] != key:
-        run.last_read = None  # one measure at a time is in memory
+        run.last_read = None  # only one measure is in memory at a time
         run.last_read = (key, list(_read(run, measure, query, mark)))
     cached: list[Observation] = run.last_read[1]
     if not isinstance(where, Mapping):
@@ -292,7 +292,7 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
 
 
 def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
-    """The levels of a column that a condition names, each under its present word."""
+    """Return the levels of a column that a condition names, under their present names."""
     present = {old: new for column, old, new in measure.former if column == name}
     levels = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
     return [present.get(level, level) if isinstance(level, str) else level for level in levels]
@@ -300,10 +300,10 @@ def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
 
 def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
     if where:
-        rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
+        rows = [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
     else:
         rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
-    # People whom a declared rule excludes (people.exclude) enter no result.
+    # People excluded by a declared rule (people.exclude) enter no result.
     rows = [row for row in rows if not row.get("excluded")]
     played: dict[int, list[dict[str, Any]]] = {}
     for player in rows:
@@ -337,7 +337,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
 
 
 def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The columns of a value: those of its player, or of all players where it belongs to the match."""
+    """Return the columns of a value: those of its player, or of all players for a value of the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:
         for player in players:
@@ -350,7 +350,7 @@ def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -
 
 
 def _shared(values: Sequence[Any]) -> Any:
-    """What all players have in common, or what each has, joined."""
+    """Return the value that all players share, or their values joined."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else " + ".join(str(v) for v in different)
 
@@ -365,7 +365,7 @@ def _meets(columns: Mapping[str, Any], where: Mapping[str, list[Any]]) -> bool:
 
 
 def histories(data: RunData) -> dict[int, int]:
-    """For every match that is a generation: the first match of its population, which stands for all of it.
+    """Map every match that is a generation to the first match of its population.
 
     Generations of one population have the factors, the seed, the game and the agents in their places in common. A
     generation that occurs again (replicates of a branch) begins another population.
@@ -393,7 +393,7 @@ EQUAL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=(?![=~])\s*([^=<>!'\"()]+?)\s*")
 
 
 def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Sequence[str]) -> Where:
-    """The condition that some texts state together: all ``column=value``, or all SQL.
+    """Return the condition that texts state together: all ``column=value``, or all SQL.
 
     A value is a level of the column as tables print it; several are separated by commas.
     """
@@ -420,7 +420,7 @@ def select(
     *,
     commas: bool = False,
 ) -> Where:
-    """The condition that a file states: SQL, or columns with a level or a list of levels.
+    """Return the condition of a file: SQL, or columns with a level or a list of levels.
 
     ``commas``: a text that is no level itself lists several.
     """
@@ -438,16 +438,16 @@ def select(
         )
         if commas and stated not in allowed:
             parts = [part.strip() for part in stated.split(",") if part.strip()]
-        wanted[column] = [_level(allowed, column, as_text(part)) for part in parts]
+        wanted[column] = [_level_named(allowed, column, as_text(part)) for part in parts]
     return wanted
 
 
 def _levels_by_text(sample: Observations, column: str) -> dict[str, Any]:
-    """The levels of a column by the text that tables print."""
+    """Return the levels of a column by their printed text."""
     return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 
 
-def _level(levels: Mapping[str, Any], column: str, text: str) -> Any:
+def _level_named(levels: Mapping[str, Any], column: str, text: str) -> Any:
     if text not in levels:
         near = nearest(text, levels)
         hint = f", did you mean {near!r}?" if near else ""
@@ -457,5 +457,5 @@ def _level(levels: Mapping[str, Any], column: str, text: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A level as tables print it and as people write it."""
+    """Return a level as tables print it."""
     return "none" if value is None else str(value)

@@ -13,11 +13,11 @@ from ostrom.ground.terminal import escaped
 
 Answer = Literal["pass", "fail", "undecided"]
 CODES = {"pass": 0, "fail": 1, "undecided": 3}
-"""Exit codes of commands that judge."""
+"""Exit codes of commands with a verdict."""
 
 
 def joint_answer(answers: Sequence[Answer]) -> Answer:
-    """Fail where one fails, else undecided where one is undecided or there is none, else pass."""
+    """Return fail if one fails, else undecided if one is undecided or there is none, else pass."""
     return "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
 
 
@@ -28,7 +28,7 @@ class VerdictLine:
     name: str
     statement: str
     matches: str
-    """Which matches it is about; empty: all."""
+    """The matches that it covers; empty for all."""
     answer: Answer
     verdict: str
     estimate: str
@@ -40,9 +40,9 @@ class VerdictFile:
     """All verdicts of one command."""
 
     command: str
-    """Its name, which is the class of every test case."""
+    """The command's name, which is the class of every test case."""
     what: str
-    """What is judged, in one word."""
+    """A noun for what is judged."""
     run: str
     heading: str
     decision: str
@@ -51,7 +51,7 @@ class VerdictFile:
     registered: RegistrationStatus
 
     def markdown(self) -> bytes:
-        """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
+        """Return a Markdown table for a pull request; foreign names are code, so that they are no links or mentions."""
         rows = [f"| {self.what} | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
         for one in self.lines:
             texts = (one.name, one.statement, one.matches or "all matches", one.estimate, one.reason)
@@ -64,7 +64,7 @@ class VerdictFile:
         return "\n\n".join([head, *bound, "\n".join(rows), f"{self.control}.\n"]).encode()
 
     def junit(self) -> bytes:
-        """JUnit XML: a failure fails, what is undecided is an error, so that no reader takes it for passed."""
+        """Return JUnit XML: a fail is a failure, undecided is an error, so that no reader takes it for passed."""
         answers = [one.answer for one in self.lines]
         counts = {
             "name": escaped(f"ostrom {self.command} {self.run}"),
@@ -102,14 +102,14 @@ class VerdictFile:
 
 
 def check_folders(*paths: Path | None) -> None:
-    """Refuse files whose folder is not there, before anything is computed."""
+    """Refuse files whose folder does not exist, before anything is computed."""
     for path in filter(None, paths):
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}")
 
 
 def as_code(text: str) -> str:
-    """A text in one line of code that no text can end; empty where there is none.
+    """Return a text as inline code that it cannot end; empty if there is none.
 
     >>> print(as_code("a|b `x`\\n@someone"))
     `a\\|b 'x' @someone`

@@ -1,4 +1,4 @@
-"""Yes, no, or undecided at this size: what estimates say about a claim, with the error control named.
+"""Yes, no or undecided: verdicts on estimates, with error control.
 
 A verdict rests on the p-value that inverts the classical interval. Where several comparisons are made at once they
 are corrected by Holm's method, so that the chance of any wrong yes or no stays at most 1 - level. Two units never
@@ -19,16 +19,16 @@ HOLM = "family-wise error controlled by Holm's method"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to one question about one estimate."""
+    """The verdict on one estimate."""
 
     answer: Answer
     estimate: Estimate
     p: float
-    """Of the hypothesis that the true value is the threshold; 1 where there is no interval."""
+    """The p-value of the hypothesis that the true value is the threshold; 1 without an interval."""
     adjusted: float
-    """After correction for the number of comparisons."""
+    """The p-value corrected for the number of comparisons."""
     guaranteed: bool = False
-    """Whether the bounds leave the threshold out too, all comparisons together."""
+    """Whether guaranteed bounds exclude the threshold as well, jointly for all comparisons."""
 
     def __str__(self) -> str:
         return "undecided at this size" if self.answer == "undecided" else self.answer
@@ -43,12 +43,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Whether several estimates are above a threshold, in their order."""
+    """Verdicts on whether estimates are above a threshold, in order."""
 
     threshold: float
     verdicts: tuple[Verdict, ...]
     control: str
-    """The error control in words, with the number of comparisons, to be printed beside the answers."""
+    """The error control in words, with the number of comparisons."""
 
     def __iter__(self) -> Any:
         return iter(self.verdicts)
@@ -58,7 +58,7 @@ class Verdicts:
 
 
 def above(estimates: Sequence[Estimate], threshold: float = 0.0, *, level: float = 0.95) -> Verdicts:
-    """Is the true value above a threshold? No means that it is below."""
+    """Judge whether true values are above a threshold; no means below."""
     many = len(estimates)
     ps = [p_value(estimate, threshold) for estimate in estimates]
     adjusted = holm(ps) if ps else ()
@@ -76,7 +76,7 @@ def above(estimates: Sequence[Estimate], threshold: float = 0.0, *, level: float
 
 
 def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
-    """Whether the answer is yes for every estimate ("survives all framings").
+    """Return whether the answer is yes for every estimate ("survives all framings").
 
     All must be yes at the plain level, which needs no correction (an intersection-union test: Berger 1982);
     one no after correction settles the opposite.
@@ -91,7 +91,7 @@ def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
 
 
 def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[Answer, str]:
-    """Whether one estimate is truly the largest, with the error control in words.
+    """Return whether one estimate is truly the largest, and the error control in words.
 
     Yes where its differences to all others are above 0, no where one of them is below. The one may have been picked
     by the data, so every difference counts as a comparison. The estimates must rest on different units.
@@ -102,7 +102,7 @@ def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[
 
 
 def p_value(estimate: Estimate, threshold: float) -> float:
-    """The p-value against a threshold, 1 if there is none; of an estimate from a file, a bound from its interval."""
+    """Return the p-value against a threshold, 1 without one; for an estimate from a file, a bound by its interval."""
     if estimate.inference is not None:
         p = estimate.inference.p_value(threshold)
         return 1.0 if p is None else p

@@ -2,8 +2,8 @@
 
 ``exact``: the last line that says anything is one label alone, in any of its marks (brackets, quotes,
 emphasis, a final stop). ``loose``: the last sentence of that line names exactly one option, undoubtedly
-(see ``naming`` and ``doubt``). Labels are case-sensitive when two of them differ by case alone, otherwise
-any case will do for a label alone or in marks. Anything before the last line, a bracket included, is
+(see ``naming.reason_not_settled``). Labels are case-sensitive when two of them differ by case alone,
+otherwise any case will do for a label alone or in marks. Anything before the last line, a bracket included, is
 reasoning and no answer. Labels of the table: A0, A1.
 
     reply                                         | reading | label
@@ -49,7 +49,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ostrom.answers.labels import LONGEST, Labels, normal, prepared
-from ostrom.answers.naming import doubt, mentions, unknown, without_marks
+from ostrom.answers.naming import mentions, reason_not_settled, unknown, without_marks
 from ostrom.answers.reading import SENTENCE, Answer, Invalid, clipped, final_part, last_lines, last_sentence
 
 _LONGEST_LINE = LONGEST + 64
@@ -100,7 +100,7 @@ def _read(text: str, labels: Mapping[str, str], strict: bool, cut: bool) -> Answ
     if key is not None:
         return Answer(key, "exact")
     if strict:
-        return Invalid(f"the last line must be {ready.listed()} alone, found {clipped(lines[0])}")
+        return Invalid(f"the last line must be {ready.bracketed()} alone, found {clipped(lines[0])}")
     return _loose(last_sentence(lines[0], speaks), ready)
 
 
@@ -124,17 +124,17 @@ def _item(line: str) -> str:
 
 def _loose(sentence: str, labels: Labels) -> Answer | Invalid:
     if len(sentence) > SENTENCE:
-        return Invalid(f"the last sentence is longer than {SENTENCE} characters; end with {labels.listed()} alone")
+        return Invalid(f"the last sentence is longer than {SENTENCE} characters; end with {labels.bracketed()} alone")
     sentence = normal(sentence)
     mentioned = mentions(sentence, labels)
     if (stranger := unknown(sentence, labels, mentioned)) is not None:
-        return Invalid(f"{clipped(stranger)} is not one of the options {labels.listed()}")
+        return Invalid(f"{clipped(stranger)} is not one of the options {labels.bracketed()}")
     keys = list(dict.fromkeys(m.key for m in mentioned))
     if len(keys) > 1:
         return Invalid(f"the last sentence names more than one option: {_two(keys[0], keys[1], labels.shown)}")
     if not any(m.named for m in mentioned):
-        return Invalid(f"the last sentence names none of the options {labels.listed()}: {clipped(sentence)}")
-    why = doubt(sentence, mentioned)
+        return Invalid(f"the last sentence names none of the options {labels.bracketed()}: {clipped(sentence)}")
+    why = reason_not_settled(sentence, mentioned)
     return Answer(keys[0], "loose") if why is None else Invalid(f"{why}: {clipped(sentence)}")
 
 

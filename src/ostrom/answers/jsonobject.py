@@ -41,7 +41,7 @@ class JsonObject:
     last: bool
 
 
-class _Refused(ValueError):
+class _AmbiguousJson(ValueError):
     """Well-formed JSON that has no single plain meaning."""
 
 
@@ -74,7 +74,7 @@ def last_object(text: str) -> JsonObject | Invalid:
         return Invalid(f"the JSON object is nested {depth} deep; at most {DEEPEST} levels are read")
     try:
         value = _parsed(text[start:end])
-    except _Refused as problem:
+    except _AmbiguousJson as problem:
         return Invalid(str(problem))
     return JsonObject(value, start, end, last=not re.search(r"\w", text[end:]))
 
@@ -165,7 +165,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise _Refused("the JSON object contains half of a surrogate pair, which is no character") from None
+        raise _AmbiguousJson("the JSON object contains half of a surrogate pair, which is no character") from None
     return value
 
 
@@ -173,7 +173,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for key, item in pairs:
         if key in value:
-            raise _Refused(f"the JSON object has the key {clipped(key)} twice")
+            raise _AmbiguousJson(f"the JSON object has the key {clipped(key)} twice")
         value[key] = item
     return value
 
@@ -181,11 +181,11 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parse_integer(digits: str) -> int:
     # Length first: turning a million digits into an integer is not linear.
     if len(digits) > 20 or abs(int(digits)) > _LARGEST:
-        raise _Refused(f"the number {clipped(digits, 24)} is too large")
+        raise _AmbiguousJson(f"the number {clipped(digits, 24)} is too large")
     return int(digits)
 
 
 def _finite(digits: str) -> float:
     if len(digits) > 400 or not math.isfinite(number := float(digits)):
-        raise _Refused(f"the number {clipped(digits, 24)} is too large or too long")
+        raise _AmbiguousJson(f"the number {clipped(digits, 24)} is too large or too long")
     return number

@@ -36,7 +36,7 @@ class Labels:
         exact = self.by_label.get(text)
         return exact if exact is not None else self.by_fold.get(text.casefold())
 
-    def listed(self, limit: int = 12) -> str:
+    def bracketed(self, limit: int = 12) -> str:
         """The labels in brackets, for a reason that is shown to a model."""
         names = [f"[{label}]" for label in self.shown.values()]
         if len(names) > limit:

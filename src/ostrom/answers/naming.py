@@ -209,7 +209,7 @@ _ELSEWHERE = re.compile(
 """Negations and suppositions in other languages than English."""
 
 
-def doubt(sentence: str, mentions: list[Mention]) -> str | None:
+def reason_not_settled(sentence: str, mentions: list[Mention]) -> str | None:
     """Why the sentence does not settle on the option that it names, or None.
 
     A sentence may name an option in order to refuse it, to suppose it, or to tell what somebody else does. Reading such
@@ -220,7 +220,7 @@ def doubt(sentence: str, mentions: list[Mention]) -> str | None:
     >>> from ostrom.answers.labels import Labels
     >>> from ostrom.answers.naming import mentions
     >>> labels = Labels({"C": "A0", "D": "A1"})
-    >>> def why(text): return doubt(text, mentions(text, labels))
+    >>> def why(text): return reason_not_settled(text, mentions(text, labels))
     >>> why("I will not choose A1.")
     'the last sentence is negated'
     >>> why("I do not trust them, so my action is [A1].")

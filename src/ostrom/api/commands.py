@@ -17,7 +17,7 @@ from typing import Any
 from ostrom.ground.commands import command_names, every_command, parts_of
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.results import Output
-from ostrom.ground.terminal import one_command, say
+from ostrom.ground.terminal import one_command, print_stderr
 
 NOT_HERE = ("json", "help")
 
@@ -99,7 +99,7 @@ def _result(name: str, parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
     if not isinstance(output, Output):
         return output
     for line in filter(None, output.messages):
-        say(line)
+        print_stderr(line)
     if output.code == 130:
         raise KeyboardInterrupt
     if output.code not in (0, 1, 3) or (output.code and output.document is None):

@@ -48,11 +48,11 @@ def frame_of(
     """
     import polars as pl
 
-    from ostrom.analysis.estimate import some
+    from ostrom.analysis.estimate import require_any
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import averaged_words
 
-    listed = some(estimates, measures.named(measure), [data], compared=compared)
+    listed = require_any(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
     rows = [one.as_dict() | {"averaged_over": averaged_words(one.averaged_over)} | label for one in listed]
     for row in rows if data.so_far else ():

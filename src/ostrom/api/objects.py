@@ -90,15 +90,17 @@ def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]]
     return array, None
 
 
-def plain(value: Any, key: str = "", name: str = "") -> Any:
+def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
     """A study with names in place of objects; ``name`` is that of the type a value stands under."""
     if isinstance(value, Mapping):
         above = {"name": key, "to": value.get("set", "to")}  # {name: ..., k: 3} and {set: agent.memory, to: [...]}
-        fields = {k: plain(v, str(above.get(k, k)), str(k) if key == "types" else name) for k, v in value.items()}
+        fields = {
+            k: names_for_objects(v, str(above.get(k, k)), str(k) if key == "types" else name) for k, v in value.items()
+        }
         named = fields.get("name")
         return {**fields, **named} if isinstance(named, dict) and _is_memory(key) else fields
     if isinstance(value, list | tuple):
-        return [plain(v, key, name) for v in value]
+        return [names_for_objects(v, key, name) for v in value]
     if isinstance(value, Game):
         return game_to_mapping(value) if value.has_table else _rule_game(value)
     if isinstance(value, np.ndarray) or hasattr(value, "payoff_matrices") or hasattr(value, "to_nfg"):

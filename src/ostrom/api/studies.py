@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 
 from ostrom.api.frames import frame_of, values_of
-from ostrom.api.objects import model_name, plain
+from ostrom.api.objects import model_name, names_for_objects
 from ostrom.api.threads import in_a_thread, inside_a_loop
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.measured import measure
@@ -116,9 +116,9 @@ def study(
         "prices": prices, "registered": registered,
     }  # fmt: skip
     resolved = resolve(
-        plain(source) if isinstance(source, Mapping) else source,
+        names_for_objects(source) if isinstance(source, Mapping) else source,
         preset=preset,
-        changes=[*_changes(plain(set)), *_factors(plain(vary or {}))],
+        changes=[*_changes(names_for_objects(set)), *_factors(names_for_objects(vary or {}))],
         models=[model_name(model) for model in models],
         seeds=seeds,
         options=PlayOptions(
@@ -205,7 +205,7 @@ def play(
     else:
         on_main = threading.current_thread() is threading.main_thread()
         result = play_plan(**playing.arguments, watch=watch_with(signals=on_main) if progress else None)
-    return playing.ended(result, report)
+    return playing.finished_run(result, report)
 
 
 @_with_play_options
@@ -221,7 +221,7 @@ async def play_async(
     """Play a study as ``play`` does, on the event loop that is running."""
     playing = _prepared(study, name, runs, options)
     watch = watch_with(signals=False) if progress else None
-    return playing.ended(await play_plan_async(**playing.arguments, watch=watch), report)
+    return playing.finished_run(await play_plan_async(**playing.arguments, watch=watch), report)
 
 
 def _prepared(
@@ -268,7 +268,7 @@ class _Playing:
 
         return {"plan": self.study.plan, "name": self.name, "runs": self.runs, "options": self.options, "begin": begin}
 
-    def ended(self, result: Result, report: bool) -> Run:
+    def finished_run(self, result: Result, report: bool) -> Run:
         """The run that was played; an error where no match was finished."""
         tally = result.tally
         if tally.failures and tally.failed == tally.matches and not result.interrupted:

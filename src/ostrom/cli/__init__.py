@@ -83,6 +83,6 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _complain(text: str) -> None:
-    from ostrom.ground.terminal import one_line, say
+    from ostrom.ground.terminal import one_line, print_stderr
 
-    say(f"ostrom: {one_line(text)}")
+    print_stderr(f"ostrom: {one_line(text)}")

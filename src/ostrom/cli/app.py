@@ -10,10 +10,19 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ostrom.ground.commands import GROUPED, MORE, built, command_names, commands, first_line, group_of, spoken
+from ostrom.ground.commands import (
+    GROUPED,
+    MORE,
+    click_command,
+    command_line_name,
+    command_names,
+    commands,
+    first_line,
+    group_of,
+)
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import Output
-from ostrom.ground.terminal import one_command, one_line, say, write
+from ostrom.ground.terminal import one_command, one_line, print_stderr, write
 from ostrom.ground.version import __version__
 
 VERSION = "2.0"
@@ -40,7 +49,7 @@ def removed(words: Sequence[str]) -> str | None:
     for key, instead in REMOVED.items():
         command, _, option = key.partition(" ")
         if command == words[0] and f" {option} ".lstrip() in options:
-            return f"`ostrom {f'{spoken(command)} {option}'.strip()}` was removed in {VERSION}: {instead}"
+            return f"`ostrom {f'{command_line_name(command)} {option}'.strip()}` was removed in {VERSION}: {instead}"
     return None
 
 
@@ -53,7 +62,7 @@ class _LazyCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self:
             raise KeyError(name)
-        return MORE_GROUP if name == MORE else built(name)
+        return MORE_GROUP if name == MORE else click_command(name)
 
     def __contains__(self, name: object) -> bool:
         if self.level == MORE:
@@ -92,7 +101,7 @@ class CommandGroup(TyperGroup):
 
             raise UsageError(unknown_command(name))
         if name != MORE and not ctx.resilient_parsing and ctx.parent is None and group_of(name) == MORE:
-            say(f"ostrom: `ostrom {name}` is now `ostrom {MORE} {name}`; the old name goes on working")
+            print_stderr(f"ostrom: `ostrom {name}` is now `ostrom {MORE} {name}`; the old name goes on working")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

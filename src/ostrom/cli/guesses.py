@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ostrom.ground.commands import command_names, spoken
+from ostrom.ground.commands import command_line_name, command_names
 from ostrom.ground.errors import nearest
 
 BEGIN = "`ostrom new study NAME` writes a study to begin with; `ostrom list studies` names built-in ones"
@@ -95,7 +95,7 @@ def unknown_command(name: str) -> str:
         if name.endswith((".yaml", ".yml")):
             answer = f"`ostrom run {name}` plays a study file, `ostrom validate {name}` checks any file"
         elif (near := nearest(name, command_names())) is not None:
-            answer = f"did you mean `ostrom {spoken(near)}`?"
+            answer = f"did you mean `ostrom {command_line_name(near)}`?"
         elif (near := nearest(name, GUESSED)) is not None:
             answer = GUESSED[near]
         else:

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from ostrom.ground.errors import UsageError
-from ostrom.ground.terminal import one_line, say
+from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.models.redaction import environment_secrets, redact
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -22,7 +22,7 @@ class _Terminal(logging.Handler):
     """Records on stderr, by the way that all messages take."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(self.format(record))
+        print_stderr(self.format(record))
 
 
 def set_up(verbose: int = 0, file: Path | None = None) -> None:

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ostrom.ground.results import Csv, Output, Remark, TextItem, TextTable
-from ostrom.ground.terminal import ask, console, json_wanted, say, visible, write, write_json
+from ostrom.ground.terminal import ask, console, escape_controls, json_wanted, print_stderr, write, write_json
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -27,7 +27,7 @@ __all__ = [
     "cell",
     "emit",
     "json_wanted",
-    "say",
+    "print_stderr",
     "show",
 ]  # fmt: skip
 """What a command needs: the parts of what it returns, and the writer for what must be seen before its end."""
@@ -40,14 +40,14 @@ def emit(output: Output) -> None:
     elif output.document is not None:
         write_json(output.labelled)
     for message in filter(None, output.messages):
-        say(message)
+        print_stderr(message)
 
 
 def show(*items: TextItem) -> None:
     """Print for a person now, while a command goes on; with ``--json`` nothing is printed."""
     for item in () if json_wanted() else items:
         if isinstance(item, Remark):
-            say(item)
+            print_stderr(item)
         elif isinstance(item, TextTable):
             _print_table(item)
         elif isinstance(item, Csv):
@@ -80,14 +80,14 @@ def _print_table(content: TextTable) -> None:
     On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
     would make the table taller than a list, every row is a list of names and values.
     """
-    full, screen = _Grid.of(content.columns, [list(row) for row in content.rows]), console()
+    full, screen = _Grid.from_lines(content.columns, [list(row) for row in content.rows]), console()
     if not screen.is_terminal:
-        screen = console(width=max(160, full.least))
+        screen = console(width=max(160, full.min_width))
     table, below = full, list[str]()
-    if table.least > screen.width:
+    if table.min_width > screen.width:
         table, below = table.without_constants()
-    if screen.is_terminal and (table.least > screen.width or table.height(screen.width) > table.list_height):
-        below = list(full.listed(content.title, screen.width))
+    if screen.is_terminal and (table.min_width > screen.width or table.height(screen.width) > table.list_height):
+        below = list(full.as_list(content.title, screen.width))
     else:
         screen.print(table.drawn(content.title, screen.width))
     for line in below:
@@ -108,9 +108,13 @@ class _Grid:
     """What each column takes beside its text; lines between columns go first where room is short."""
 
     @classmethod
-    def of(cls, columns: Sequence[str], lines: list[list[Any]]) -> _Grid:
+    def from_lines(cls, columns: Sequence[str], lines: list[list[Any]]) -> _Grid:
         numeric = [bool(lines) and all(_is_number(line[i]) for line in lines) for i in range(len(columns))]
-        return cls([visible(name) for name in columns], [[visible(cell(v)) for v in line] for line in lines], numeric)
+        return cls(
+            [escape_controls(name) for name in columns],
+            [[escape_controls(cell(v)) for v in line] for line in lines],
+            numeric,
+        )
 
     def without_constants(self) -> tuple[_Grid, list[str]]:
         """The columns whose rows differ, and a line for each of the others that says anything."""
@@ -131,7 +135,7 @@ class _Grid:
         return [max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns]
 
     @property
-    def least(self) -> int:
+    def min_width(self) -> int:
         """The width that cuts no word."""
         return sum(self._measured(str.split)) + self.border * len(self.names) + 1
 
@@ -139,7 +143,7 @@ class _Grid:
         """A width for each column: that of its text, or where room is short what makes the fewest lines."""
         full, widths = self._measured(str.splitlines), self._measured(str.split)
         texts = [sum(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(full)
-        for _ in range(room - self.least):
+        for _ in range(room - self.min_width):
             gains = [
                 text / max(width, 1) ** 2 if width < most else -1.0
                 for text, most, width in zip(texts, full, widths, strict=True)
@@ -166,7 +170,7 @@ class _Grid:
 
         framed = self.border == 3
         table = RichTable(
-            title=Text(visible(title)) if title else None,
+            title=Text(escape_controls(title)) if title else None,
             title_justify="left",
             header_style="bold",
             box=box.HEAVY_HEAD if framed else box.SIMPLE_HEAD,
@@ -179,11 +183,11 @@ class _Grid:
             table.add_row(*map(Text, row))
         return table
 
-    def listed(self, title: str, room: int) -> Iterator[str]:
+    def as_list(self, title: str, room: int) -> Iterator[str]:
         """Each row as names and values; what is not known is left out."""
         from rich.cells import cell_len
 
-        yield visible(title)
+        yield escape_controls(title)
         side = max(map(cell_len, self.names), default=0) + 2
         for row in self.rows:
             yield ""

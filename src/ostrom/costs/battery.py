@@ -54,7 +54,7 @@ class StudyPart(Sized):
     study: str
     presets: dict[str, Sized] = Field(default_factory=dict)
 
-    def at(self, preset: str | None) -> Sized:
+    def for_preset(self, preset: str | None) -> Sized:
         """How it is played at a preset of the battery; a part without that preset is played as always."""
         return self.presets.get(preset or "", self)
 
@@ -69,7 +69,7 @@ class StudyPart(Sized):
 
     def resolved(self, models: Models, seeds: int, home: Path, preset: str | None, options: PlayOptions) -> Resolved:
         """The plan of the part for these models."""
-        how = self.at(preset)
+        how = self.for_preset(preset)
         try:
             return resolve(
                 self.source(home), preset=how.preset, changes=how.set, models=list(models), seeds=seeds, options=options
@@ -118,7 +118,7 @@ class SizedPart(Generic[P]):
         return tuple(dict.fromkeys(line for cost in self.costs for line in cost.assumes))
 
 
-def sized(
+def with_sizes(
     parts: Sequence[P],
     groups: Sequence[Models],
     home: Path,
@@ -148,7 +148,7 @@ def sized(
         raise UsageError(
             f"no price is known for {', '.join(unpriced)}: give one with --prices FILE (0 where it is free)"
         )
-    unsized_usd = sum(one.usd(one.part.at(preset).most) for one in unsized)
+    unsized_usd = sum(one.usd(one.part.for_preset(preset).most) for one in unsized)
     if budget is None:
         if unsized_usd > 0 and not dry_run:
             raise UsageError(
@@ -157,7 +157,7 @@ def sized(
         budget = unsized_usd
     left, names = budget, set[str]()
     for one in unsized:
-        least = one.usd(one.part.at(preset).least)
+        least = one.usd(one.part.for_preset(preset).least)
         if least <= left + 1e-9:
             left -= least
             names.add(one.part.name)
@@ -170,7 +170,7 @@ def _grown(parts: Sequence[SizedPart[P]], names: set[str], budget: float, preset
     """The largest size, the same share of ``most`` for every part, that the budget allows."""
 
     def seeds(one: SizedPart[P], share: float) -> int:
-        how = one.part.at(preset)
+        how = one.part.for_preset(preset)
         return max(how.least, int(share * how.most + 1e-9)) if one.part.name in names else 0
 
     def fits(share: float) -> bool:
@@ -222,7 +222,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
     # What a study plays need not be worked out again to add up what it cost.
     with place.open_journal(place.manifest(), checked=False) as journal:
         sums, tally = journal.spent(), Tally()
-        Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch)).recall(journal)
+        Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch)).recount_from_journal(journal)
     return sums["usd"] + tally.assumed_usd, int(sums["calls"])
 
 

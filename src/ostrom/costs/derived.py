@@ -89,7 +89,7 @@ class DerivedPlan(Plan):
         return f"is no run of a study; `{cls.command}` goes on with it"
 
     @abstractmethod
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What is asked of whom, as plain data."""
 
     def resolved(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class DerivedPlan(Plan):
         return {
             "kind": self.kind,
             "name": self.name,
-            **self.about(),
+            **self.description(),
             "invalid": {"retries": self.retries, "policy": self.policy},
             "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
         }

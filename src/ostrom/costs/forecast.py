@@ -179,7 +179,7 @@ def forecast(
     chains = Chains(plan) if plan.models else None
     decisions, varies, chance, tools, words = 0.0, dict[str, None](), False, False, _Words()
     for index in range(len(plan) // plan.study.seeds):
-        if not (seeds := plan.repeats(index)):
+        if not (seeds := plan.replicates_in_shard(index)):
             continue  # it is played by other shards
         unit = plan.unit(index)
         if chains is not None:
@@ -193,7 +193,7 @@ def forecast(
             decisions += seeds * taking_place * most
             continue
         # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
-        wordings = tuple(words.of(seated.config, measured) for seated in unit.players)
+        wordings = tuple(words.length_key(seated.config, measured) for seated in unit.players)
         key = (cell_of(unit), unit.kind, unit.game.name, wordings, unit.seat, most, bool(unit.needs))
         if key not in rehearsals:
             rehearsals[key] = rehearsed(plan, unit, lengths, plan.cells)
@@ -227,7 +227,7 @@ def forecast(
 
 def _usual_replies(plan: StudyPlan) -> str:
     """How long a choice is in every style of a study, in words."""
-    configs = [config for _, configs in plan.asked() for config in configs if asks(config)]
+    configs = [config for _, configs in plan.question_units() for config in configs if asks(config)]
     tokens = {config.style: reply_of(config, Choice(("A", "B")))[0] for config in configs}
     return ", ".join(f"{style} {how_many(of, 'token')} for a choice" for style, of in tokens.items())
 
@@ -238,7 +238,7 @@ class _Words:
     def __init__(self) -> None:
         self._config_keys: dict[int, tuple[AgentConfig, str]] = {}
 
-    def of(self, config: AgentConfig, measured: Measured | None) -> str:
+    def length_key(self, config: AgentConfig, measured: Measured | None) -> str:
         """A key that is equal for configurations with equally long prompts and replies; empty for scripts."""
         if not asks(config):
             return ""
@@ -473,7 +473,7 @@ def missing_adapters(plan: StudyPlan) -> list[str]:
     """The adapters that agents of a study name and that are no file or folder: its first match could not begin."""
     named = dict.fromkeys(
         str(config.settings["adapter"])
-        for _, configs in plan.asked()
+        for _, configs in plan.question_units()
         for config in configs
         if config.settings.get("adapter")
     )

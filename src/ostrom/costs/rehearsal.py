@@ -99,7 +99,7 @@ class _Context:
         self.unit = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        return self._streams.at(self.step if step is None else step, self.player, purpose)
+        return self._streams.generator(self.step if step is None else step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self._streams.chance(self.step, self.player, purpose)
@@ -261,7 +261,7 @@ class RehearsedMatch:
         # The longest prompt may be one of any rehearsal; what is likely needs one sample alone.
         self._from = Counter({key: len(of) for key, of in self.samples.items()} if self.longest else {})
         self.asked.append(questions)
-        play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
+        play, self._rng = self.rules.play(unit.game, streams), streams.generator(0, 0, "rehearsal")
         try:
             due = next(play)
             for step in range(self.most_steps):

@@ -49,7 +49,7 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
             raise UsageError(f"--batch: {model} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     chains = Chains(plan)
     for index in range(len(plan) // plan.study.seeds):
-        if plan.repeats(index):
+        if plan.replicates_in_shard(index):
             chains.add(plan.unit(index))
     waves = chains.waves()
     allowed = MOST_WAVES if most is None else most
@@ -71,7 +71,7 @@ class Chains:
     def waves(self, hours: float = HOURS) -> Waves:
         """The waves of the units that were added, for all seeds; each is expected to take so many hours."""
         chains = self._complete_chains.values()
-        calls = sum(chain * self.plan.repeats(index) for index, chain in self._complete_chains.items())
+        calls = sum(chain * self.plan.replicates_in_shard(index) for index, chain in self._complete_chains.items())
         count = max(max(chains, default=0), -(-calls // AT_ONCE))
         return Waves(count, count * hours, count * MOST_HOURS)
 

@@ -16,7 +16,7 @@ import orjson
 from ostrom.engine.folder import Folder
 from ostrom.engine.rows import Rows
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 
 FILE = "early_looks.jsonl"
 DECIDED = "looks.json"
@@ -57,7 +57,7 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
     path = folder / FILE
     try:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-        with os.fdopen(os.open(plain(path), flags, 0o644), "ab") as file:
+        with os.fdopen(os.open(require_regular_file(path), flags, 0o644), "ab") as file:
             file.write(line + b"\n")
     except OSError as error:
         raise RunError(

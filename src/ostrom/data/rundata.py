@@ -38,7 +38,7 @@ from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import plain, read_plain, write_atomically
+from ostrom.ground.files import read_plain, require_regular_file, write_atomically
 from ostrom.ground.version import __version__
 
 HEAD = "run match unit seed game mechanism"
@@ -201,7 +201,7 @@ class RunData:
             raise UsageError(f"{self.name}: its matches are not at hand, only its tables")
         return self._units(match)
 
-    def narrowed(self, only: str) -> RunData:
+    def filtered(self, only: str) -> RunData:
         """The part of a run with the matches that meet a condition in SQL on the table of matches.
 
         The part is closed together with this run.
@@ -325,7 +325,7 @@ class RunData:
         finally:
             cursor.close()
 
-    def picked(self, condition: str) -> list[dict[str, Any]]:
+    def matching_rows(self, condition: str) -> list[dict[str, Any]]:
         """The rows of matches that meet a condition in SQL, in order.
 
         A study file that somebody sent may hold the condition: it is asked in a database that can read the table
@@ -421,7 +421,7 @@ def run_data(
         states = {row["match"]: row["state"] for row in shared.records("SELECT DISTINCT match, state FROM matches")}
         shared.so_far = plan.so_far(states, playing=False)
         return shared
-    rows.journal.hold()
+    rows.journal.begin_snapshot()
     if look:
         record_early_look(folder, rows, manifest)
     state: dict[str, Any] = {
@@ -429,7 +429,7 @@ def run_data(
         "ostrom": __version__,
         "columns": {name: list(columns(name, types, more)) for name in tables},
     }
-    if rows.ruled:
+    if rows.has_rule_games:
         state["columns"]["decisions"] += list(RULE_COLUMNS)
     recorded = _recorded(folder)
     if stale and type(recorded.get("entries")) is int:
@@ -495,7 +495,7 @@ class RowCounts(Mapping[str, int]):
 
 def _is_there(folder: Path, table: str) -> bool:
     try:
-        return plain(folder / f"{table}.parquet").exists()
+        return require_regular_file(folder / f"{table}.parquet").exists()
     except RunError:  # a link is replaced by the table
         return False
 

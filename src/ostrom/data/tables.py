@@ -219,7 +219,7 @@ def _blocks(
     count = 0
     for table in rows.tables(rounds=not decisions):
         if decisions or table.rows.rounds_kept is not None:
-            units.append(rows.complete(table) if decisions else table)
+            units.append(rows.with_answers(table) if decisions else table)
             count += len(table.rows.steps) or (not decisions)
         if count >= BLOCK:
             yield block(rows, units, types)
@@ -232,7 +232,7 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
     polars = import_polars()
     import numpy as np
 
-    every = [rows.settled(table) for table in units]
+    every = [rows.weighted_rounds(table) for table in units]
     entries = [rows.settled_entries(table, one) for table, (one, _) in zip(units, every, strict=True)]
     heads = [rows.decision_head(table) for table in units]
     sizes = [len(one.codes) for one, _ in every]
@@ -259,7 +259,7 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     columns = _take_columns(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
     columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
     columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
-    parts = [rows.expanded(table) for table in units]
+    parts = [rows.decoded(table) for table in units]
     answers: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]

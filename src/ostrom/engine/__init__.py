@@ -1,1 +1,1 @@
-"""The engine: plays units of work with any model, and journals them so that no reply is lost."""
+"""The engine: plays units of work with any model and journals every call, so that no reply is lost."""

@@ -1,4 +1,4 @@
-"""Scripted matches by the thousand: units that finite-state strategies play alone are played as arrays.
+"""Scripted matches as arrays: units in which only finite-state strategies play are computed with numpy.
 
 What comes out is exactly what playing them one by one would give, because chance is keyed by the match and
 not by the order of play. So the journal keeps only the moves, and replaying them gives all the rest.
@@ -34,17 +34,17 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """Several automata in one table: states are numbered through."""
+    """Several automata in one table; states are numbered consecutively."""
 
     cooperate: NDArray[np.float64]
     transitions: NDArray[np.int32]
-    """Next state by state and what both did: CC, CD, DC, DD, own move first."""
+    """The next state by state and outcome (CC, CD, DC, DD, own move first)."""
     initial: NDArray[np.int32]
     """The first state of each automaton."""
 
     @property
     def random(self) -> bool:
-        """Whether some state leaves the move to chance."""
+        """Return whether some state plays a random move."""
         return bool(((self.cooperate > 0) & (self.cooperate < 1)).any())
 
 
@@ -65,7 +65,7 @@ def machines(automata: Sequence[Automaton]) -> Machines:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What happened: True for cooperation, by round, seat and match. Beyond ``lengths`` nothing counts."""
+    """Moves of all matches: True for cooperation, by round, seat and match; entries beyond ``lengths`` are unused."""
 
     intended: Bools
     played: Bools
@@ -95,14 +95,14 @@ def play_arrays(
 
 
 def _pair_transitions(table: Machines) -> NDArray[np.int64]:
-    """The next pair of states by pair (state 1 x states + state 2) and what both did, seat 1 first."""
+    """Return the next pair of states by pair (state 1 x states + state 2) and outcome, seat 1 first."""
     size = len(table.cooperate)
     mirrored = table.transitions[:, [0, 2, 1, 3]].astype(np.int64)
     return (table.transitions[:, None, :].astype(np.int64) * size + mirrored[None, :, :]).reshape(size * size, 4)
 
 
 def _without_chance(table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int) -> Bools:
-    """Each pair of states has one successor: a single look-up per round and match."""
+    """Play without random moves: each pair of states has one successor, one look-up per round and match."""
     size = len(table.cooperate)
     cooperates = table.cooperate > 0.5
     one, two = np.repeat(cooperates, size), np.tile(cooperates, size)
@@ -148,11 +148,11 @@ def _with_chance(
 
 
 def _roots(streams: Sequence[Streams], purpose: str) -> NDArray[np.uint64]:
-    return np.array([s.root(purpose) for s in streams], dtype=np.uint64)
+    return np.array([s.base_key(purpose) for s in streams], dtype=np.uint64)
 
 
 def _lengths(rules: ArrayRules, streams: Sequence[Streams], count: int) -> NDArray[np.int64]:
-    """How many rounds each match has: all, or until chance ends it."""
+    """Return the number of rounds of each match: all, or until a random end."""
     lengths = np.full(count, rules.rounds, dtype=np.int64)
     if rules.continuation is None:
         return lengths
@@ -166,14 +166,14 @@ def _lengths(rules: ArrayRules, streams: Sequence[Streams], count: int) -> NDArr
 
 
 MOST_STATES = 512
-"""Tables grow with the square of the number of states; a set of larger machines is played one by one."""
+"""The largest table: tables grow with the square of the states, so larger sets are played one by one."""
 MOST_MOVES = 8_000_000
-"""Rounds times matches of one batch, which bounds memory."""
+"""The most moves (rounds times matches) of one batch, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayMatch:
-    """One match as it came out of a batch."""
+    """One match of a batch."""
 
     unit: Unit
     rounds: int
@@ -182,14 +182,14 @@ class ArrayMatch:
 
 
 class ArrayPlayer:
-    """Tells which units can be played as arrays, and plays them."""
+    """Decides which units can be played as arrays, and plays them."""
 
     def __init__(self) -> None:
         self._automata: dict[tuple[bytes, int, int], Automaton | None] = {}
-        self._games: dict[int, Game] = {}  # keeps games alive, so that their ids stay theirs
+        self._games: dict[int, Game] = {}  # keeps games alive, so that their ids stay unique
 
-    def takes(self, unit: Unit) -> bool:
-        """Whether every seat is a finite-state strategy and the rules are plain repetition."""
+    def can_play(self, unit: Unit) -> bool:
+        """Return whether every seat is a finite-state strategy and the rules are plain repetition."""
         if unit.kind != "match" or unit.needs or len(unit.players) != 2 or unit.streams.origin is not None:
             return False
         if unit.mechanism.array_rules(unit.game) is None or len(unit.game.actions) != 2:
@@ -197,7 +197,7 @@ class ArrayPlayer:
         return all(self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players))
 
     def automaton(self, config: AgentConfig, game: Game, seat: int) -> Automaton | None:
-        """The machine of a strategy at a seat of a game, made once."""
+        """Return the automaton of a strategy at a seat of a game (cached); None if it has none."""
         if config.strategy is None or config.memory != "full":
             return None
         key = (orjson.dumps(config.strategy, option=orjson.OPT_SORT_KEYS), id(game), seat)
@@ -208,7 +208,7 @@ class ArrayPlayer:
         return self._automata[key]
 
     def play(self, units: Sequence[Unit]) -> Iterator[ArrayMatch]:
-        """Play units that were taken, game by game and rule by rule."""
+        """Play units that ``can_play`` accepted, grouped by game and rules."""
         groups: dict[tuple[int, ArrayRules], list[Unit]] = {}
         for unit in units:
             rules = unit.mechanism.array_rules(unit.game)
@@ -245,7 +245,7 @@ class ArrayPlayer:
             yield ArrayMatch(unit, length, packed, (scores[0][m], scores[1][m]))
 
     def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
-        """The answers behind packed moves, as the journal of a match played by itself would hold them."""
+        """Return the answers behind packed moves, as the journal of a match played step by step would hold them."""
         if rounds < 0 or len(intended) != -(-2 * rounds // 8):
             raise ReplayDiffers(f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds")
         moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
@@ -274,11 +274,11 @@ class ArrayPlayer:
         return found
 
     def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
-        """The rows behind packed moves and the scores, as a replay would give them, without an object per decision."""
+        """Return rows and scores from packed moves, equal to those of a replay, without an object for each decision."""
         rules = unit.mechanism.array_rules(unit.game)
         machines = [self.automaton(p.config, unit.game, seat) for seat, p in enumerate(unit.players)]
         if rules is None or None in machines or rounds < 1 or len(intended) != -(-2 * rounds // 8):
-            self.answers(unit, rounds, intended)  # says what is wrong
+            self.answers(unit, rounds, intended)  # raises the error with its reason
             raise ReplayDiffers(f"match {unit.index}: {rounds} rounds are none that its rules play")
         if _length(unit, rules) != rounds:
             raise ReplayDiffers(
@@ -288,7 +288,7 @@ class ArrayPlayer:
         moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
         played = moves.copy()
         if rules.noise:
-            root, numbers = unit.streams.root("tremble"), np.arange(1, rounds + 1)
+            root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
             for seat in (0, 1):
                 played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
         answers: list[tuple[Any, ...]] = []
@@ -298,7 +298,7 @@ class ArrayPlayer:
             states = _states(machine, played[:, seat], played[:, 1 - seat])
             odds = np.array(machine.cooperate)[states]
             if (odds == 1.0 - moves[:, seat]).any():
-                self.answers(unit, rounds, intended)  # says where the strategy decides otherwise
+                self.answers(unit, rounds, intended)  # raises the error at the move that differs
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
             answer_codes[:, seat] = codes + len(answers)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
@@ -325,22 +325,22 @@ class ArrayPlayer:
 
 
 def _answer(game: Game, seat: int, cooperates: int, p: float) -> Answer:
-    """What a finite-state strategy answers that cooperates with a chance."""
+    """Return the answer of a finite-state strategy that cooperates with probability ``p``."""
     options, c = game.actions[seat], game.cooperative[seat]
     assert c is not None
     return Answer(options[c if cooperates else 1 - c], "scripted", {options[c]: p, options[1 - c]: 1.0 - p})
 
 
 def _length(unit: Unit, rules: ArrayRules) -> int:
-    """How many rounds a match has: all, or until chance ends it."""
+    """Return the number of rounds of a match: all, or until a random end."""
     if rules.continuation is None:
         return rules.rounds
-    ends = chances_along(unit.streams.root("continue"), np.arange(1, rules.rounds), 0) >= rules.continuation
+    ends = chances_along(unit.streams.base_key("continue"), np.arange(1, rules.rounds), 0) >= rules.continuation
     return int(ends.argmax()) + 1 if ends.any() else rules.rounds
 
 
 def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The states of a machine before each round, by what was done."""
+    """Return the states of an automaton before each round, from the moves."""
     states, state = [], machine.initial
     for outcome in (3 - 2 * own.astype(np.int64) - other).tolist():
         states.append(state)
@@ -349,7 +349,7 @@ def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]
 
 
 def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.uint8]) -> list[float]:
-    """The chance of cooperating that the machine stated before each round; slips are drawn again."""
+    """Return the stated chance of cooperation before each round; random slips are drawn again."""
     rules = unit.mechanism.array_rules(unit.game)
     assert rules is not None
     streams, state, odds = unit.streams, machine.initial, []
@@ -364,7 +364,7 @@ def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.
 
 
 def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[float], list[float]]:
-    """The scores of both seats, to the last bit those of ``match_score``."""
+    """Return the scores of both seats, bit for bit equal to those of ``match_score``."""
     c = game.cooperative
     assert c[0] is not None and c[1] is not None
     # Action index by cooperation: index 1 where the machine cooperates.

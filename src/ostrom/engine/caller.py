@@ -1,4 +1,4 @@
-"""Every model call of a run goes through here: journal, cache, the gate, retries.
+"""All model calls of a run: journal, cache, gate and retries.
 
 The cache keeps replies across runs, for those who ask for it; never errors and cut replies.
 """
@@ -24,7 +24,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
-from ostrom.ground.files import plain
+from ostrom.ground.files import require_regular_file
 from ostrom.ground.streams import key_of
 from ostrom.ground.values import Derived
 from ostrom.models.base import Model, Reply, Request, Usage
@@ -35,7 +35,7 @@ from ostrom.models.prices import price_of
 _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
-def settled(description: Mapping[str, Any]) -> bytes:
+def model_key_part(description: Mapping[str, Any]) -> bytes:
     """The part of a model's description that enters every call key, serialized once.
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
@@ -58,7 +58,7 @@ def call_key(model: bytes, prompt: bytes, request: Request, replicate: tuple[int
     if constraint is not None or request.top_logprobs:
         bound = None if constraint is None else [constraint.choices, constraint.schema]
         limits = _canonical([bound, request.top_logprobs])[1:-1]
-    if request.tools:  # requests without any keep the keys of earlier versions
+    if request.tools:  # requests without tools keep the keys of earlier versions
         tools = b"," + _canonical([[tool.name, tool.description, tool.schema] for tool in request.tools])
     seed, match, step, player, part = replicate
     place = b'["%d","%d","%d","%d",%b]' % (seed, match, step, player, orjson.dumps(part))
@@ -74,13 +74,13 @@ _params_text = Derived(_canonical)
 
 
 class Cache:
-    """Replies by key in one SQLite file that many runs share; those that arrived before ``since`` are not given."""
+    """Replies by key in one SQLite file shared by runs; replies older than ``since`` are ignored."""
 
     def __init__(self, path: Path, since: float = 0.0) -> None:
         self.path, self.since = path, since
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            plain(path.resolve())  # the session of a run that somebody sent may name it
+            require_regular_file(path.resolve())  # the path may come from a stranger's run
             self._db = sqlite3.connect(path, timeout=30)
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
@@ -122,7 +122,7 @@ class Cache:
             "model": reply.model,
             "at": time.time(),
         }
-        way = "REPLACE" if self.since else "IGNORE"  # what was there and too old was not given
+        way = "REPLACE" if self.since else "IGNORE"  # an existing reply was too old to be used
         with self._db:
             self._db.execute(f"INSERT OR {way} INTO replies VALUES (?,?)", (key, dump(data)))
 
@@ -132,15 +132,15 @@ class Cache:
 
 
 logger = logging.getLogger("ostrom.calls")
-# Applications choose where the log goes; without any handler Python would print warnings on stderr.
+# Applications choose where the log goes; without a handler Python would print warnings on stderr.
 logging.getLogger("ostrom").addHandler(logging.NullHandler())
 
 
 class CallLog(Protocol):
-    """Where tries at calls are written down."""
+    """The interface to record calls (the journal, or a worker's outbox)."""
 
     def call(self, record: CallRecord) -> None:
-        """Queue a try at a call."""
+        """Queue the record of a call."""
 
 
 class ReplyCache(Protocol):
@@ -157,7 +157,7 @@ class Caller:
     """Makes calls for all matches that are played in this process."""
 
     source = "live"
-    """What the journal says about where replies come from."""
+    """The source of replies, as recorded in the journal."""
 
     def __init__(
         self,
@@ -173,21 +173,21 @@ class Caller:
         self.retry, self.cache, self.prices = retry, cache, prices
         self._settled: dict[str, bytes] = {}
         self._prepare: dict[str, list[Prepare]] = {}
-        """For each model one function per server of it."""
+        """For each model one prepare function per server."""
         self._longest: dict[str, Derived[Mapping[str, Any], int]] = {}
-        """For each model the most tokens of a reply to a call with these parameters."""
+        """For each model the longest reply in tokens, by call parameters."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
         description = model.describe()
-        self._settled[model.name] = settled(description)
+        self._settled[model.name] = model_key_part(description)
         sampling = description.get("sampling_if_unset") or {}
         unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
         self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))
         self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """One call, retried as the retry policy allows; every try is journaled."""
+        """Make one call with retries; every try is journaled."""
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
@@ -205,7 +205,7 @@ class Caller:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()
             except (ContentRefused, ContextExceeded) as error:
-                # The server works and would decline this prompt again: a success for the limiter, and no retry.
+                # The server works and would refuse this prompt again: a success for the limiter, and no retry.
                 gate.succeeded(name, Usage(0, 0), 0.0, pending.size)
                 pending.release()
                 declined = isinstance(error, ContentRefused)
@@ -277,16 +277,16 @@ class Caller:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
-        """Prepare one try at a call; it is sent later. A match stays with its server until that fails."""
+        """Prepare one try at a call, to be sent later. A match stays with its server until that fails."""
         servers = self._prepare[model.name]
         return servers[(unit.index + attempt - 1) % len(servers)](request, partial(self.gate.release, model.name))
 
     def _sent(self, pending: PendingCall) -> bool:
-        """Whether a try has left this process; what batches hold is known to their journal."""
+        """Return whether a try has left this process; calls in batches are recorded in the journal."""
         return pending.begun > 0
 
     def _price(self, model: str, usage: Usage) -> float | None:
-        """What a call costs."""
+        """Return the price of a call; None if unknown."""
         return price_of(model, usage, self.prices)
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
@@ -309,14 +309,14 @@ class Caller:
 
 
 class SeatCalls:
-    """Calls of a run in which agents outside of this process play: what they answer is journaled as replies are."""
+    """Calls to external agents at seats; their answers are journaled like replies."""
 
     def __init__(self, caller: Caller, seats: OutsideSeats, journal: Journal) -> None:
         self.caller, self.seats, self.journal, self.key = caller, seats, journal, caller.key
         caller.open(seats)
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """One call; an answer from a seat is on the disk before the agent there hears that it was taken."""
+        """Make one call; a seat's answer is on disk before its agent gets the acknowledgement."""
         if model is not self.seats:
             return await self.caller.call(unit, step, player, part, model, request)
         begun, clock = time.time(), time.monotonic()
@@ -332,7 +332,7 @@ class SeatCalls:
 
 
 def journaled_params(request: Request) -> Mapping[str, Any]:
-    """The parameters of a call as they are journaled, with what the reply was bound to."""
+    """Return the journaled parameters of a call, with the constraint on the reply."""
     bound = request.constraint
     if bound is None:
         return request.params

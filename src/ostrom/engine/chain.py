@@ -1,4 +1,4 @@
-"""Finished matches followed from what was asked to what was answered, without a call.
+"""Verification of finished matches: they are replayed with the journaled replies, without any call.
 
 A match is played again by agents made from the study: each prompt is written again and held against the one that was
 sent, each journaled reply is read again, and what is read is held against the journaled answer. So a prompt, a reply,
@@ -17,7 +17,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import AgentFactory, Invalidity, styles
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
-from ostrom.engine.caller import call_key, journaled_params, prompt_of, settled
+from ostrom.engine.caller import call_key, journaled_params, model_key_part, prompt_of
 from ostrom.engine.entries import Journaled, JournaledCall, Place
 from ostrom.engine.match import LiveMatch, ReplayDiffers, same
 from ostrom.engine.plan import Plan, Tally, Unit
@@ -30,24 +30,25 @@ from ostrom.memory import memories
 from ostrom.models.base import Abilities, Model, Reply, Request
 
 TOOLS = "tool"
-"""How the names of questions begin whose answers came from tools: these are not called again."""
+"""The prefix of sub-questions answered by tools, which are not called again."""
 
 
 class Chain:
-    """Follows the matches of a run."""
+    """Replays the matches of a run against its journal."""
 
     def __init__(self, plan: Plan, rows: Rows, manifest: Mapping[str, Any]) -> None:
         self.plan, self.rows, self.journal = plan, rows, rows.journal
         self._before: Mapping[str, Any] | None = manifest.get("models_before")
         models = manifest.get("models") or {}
         self._descriptions = {
-            name: [settled(one) for one in (text, *(self._before or {}).get(name, ()))] for name, text in models.items()
+            name: [model_key_part(one) for one in (text, *(self._before or {}).get(name, ()))]
+            for name, text in models.items()
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
         self.unfollowed = self._refusal(manifest)
-        """Why no match with a model can be followed, if none can."""
-        self._loop = asyncio.new_event_loop()  # last, so that nothing is left open where this is refused
+        """The reason why no match with a model can be replayed, if so."""
+        self._loop = asyncio.new_event_loop()  # last, so that a refusal leaves nothing open
 
     def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
         if dict(self.plan.prompts) != manifest["prompts"]:
@@ -60,27 +61,29 @@ class Chain:
         self._loop.close()
 
     def check_models(self) -> None:
-        """Refuse calls of a model, or of a version of one, that the manifest does not name."""
+        """Refuse calls of a model, or of a model version, that the manifest does not name."""
         for model, versions in self.journal.served().items():
             if self._models and model not in self._models and model not in self.plan.models:
                 raise RunError(f"{self.journal.path}: holds calls of {model}, which run.json does not name")
             if self._served is None or not self.journal.was_closed:
-                continue  # a run that was killed had no time to write down its versions
+                continue  # a killed run could not record its versions
             if unknown := sorted(set(versions) - set(self._served.get(model, ()))):
                 raise RunError(
                     f"{self.journal.path}: calls of {model} name the version {unknown[0]!r:.60}, run.json does not"
                 )
 
     def follow(self, unit: Unit) -> bool:
-        """Follow a match that is done; what does not fit is raised. False: nothing of it can be followed."""
-        end = self.journal.ended(unit.index)
+        """Replay a finished match and raise any difference; return False if it cannot be replayed."""
+        end = self.journal.outcome_of(unit.index)
         if end is None or end[0] != "done" or end[2] is None:
             return False
         if self.unfollowed is not None and any(seated.config.client for seated in unit.players):
             return False
         mechanism = unit.mechanism
         if unit.needs:
-            mechanism = mechanism.with_preparations([(self.journal.ended(index) or end)[3] for index in unit.needs])
+            mechanism = mechanism.with_preparations(
+                [(self.journal.outcome_of(index) or end)[3] for index in unit.needs]
+            )
         answers = self.rows.answers(unit)
         journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(
@@ -98,14 +101,14 @@ class Chain:
         return True
 
     def keys(self, model: Model, prompt: bytes, request: Request, place: tuple[int, int, int, int, str]) -> set[bytes]:
-        """The keys that a call may have: one for each way in which its model has described itself."""
+        """Return the possible keys of a call: one for each description of its model."""
         if self._before is None:  # runs of 1.0 kept the last description alone
             return set()
         return {call_key(one, prompt, request, place) for one in self._descriptions[model.name]}
 
 
 class _JournaledModel:
-    """Stands where a model would, described as in the manifest; it is never called."""
+    """A placeholder for a model with the manifest's description; it is never called."""
 
     connections = 1
 
@@ -125,7 +128,7 @@ class _JournaledModel:
 
 
 class _JournaledAgent:
-    """Answers as the journal says: a person, an agent at a seat, a tree, somebody whose moves were imported."""
+    """An agent that answers from the journal: for people, external agents, trees and imported moves."""
 
     instant = True
 
@@ -145,7 +148,7 @@ class _JournaledAgent:
 
 
 class _JournaledFactory(AgentFactory):
-    """Makes the agents of a match that is followed."""
+    """Builds the agents of a replayed match."""
 
     def __init__(self, answers: Mapping[Place, Journaled], *rest: Any) -> None:
         super().__init__(*rest)
@@ -161,7 +164,7 @@ class _JournaledFactory(AgentFactory):
 
 
 def _is_followed(config: AgentConfig) -> bool:
-    """Whether an agent is one that answers again: a script or a model whose parts are all here."""
+    """Return whether an agent is computed again: a script, or a model with all parts installed."""
     if not (config.strategy or config.client):
         return False
     parts = [strategies.build(config.strategy)] if config.strategy else [styles.build(config.style)]
@@ -169,22 +172,22 @@ def _is_followed(config: AgentConfig) -> bool:
 
 
 class _ToolResults(dict[Place, Journaled]):
-    """What a branch copied, and what tools answered: each result is there from when it is asked for."""
+    """Journaled answers that are not computed again: those a branch copied, and results of tools."""
 
     def __init__(self, answers: Mapping[Place, Journaled]) -> None:
-        # A branch begins with answers of other players, which nobody gives again.
+        # A branch begins with answers of other players, which are not computed again.
         super().__init__({at: one for at, one in answers.items() if (one[0].facts or {}).get("copied")})
         self._answers = answers
 
     def get(self, place: Place, default: Any = None) -> Any:
-        """The result at a place, where the journal has one."""
+        """Return the journaled result at a place, or the default."""
         if place[2].startswith(TOOLS) and place in self._answers:
             self[place] = self._answers[place]
         return super().get(place, default)
 
 
 class _JournaledAnswers:
-    """Holds the answers of a match that is played again against those of the journal."""
+    """Compares the answers of a replayed match with those of the journal."""
 
     def __init__(self, unit: Unit, answers: Mapping[Place, Journaled]) -> None:
         self._unit, self._answers = unit, answers
@@ -200,7 +203,7 @@ class _JournaledAnswers:
         complaints: int,
         question: str | None = None,  # noqa: ARG002
     ) -> None:
-        """Refuse an answer that is not the one of the journal."""
+        """Refuse an answer that differs from the journal's."""
         journaled = self._answers.get((step, player, part))
         where = f"match {unit}, step {step}, player {player + 1}{part and f', {part}'}"
         if journaled is None:
@@ -222,7 +225,7 @@ class _JournaledAnswers:
 
 
 def _plain(value: Any) -> Any:
-    """A value as the journal gives it back."""
+    """Return a value as the journal would return it."""
     return (
         orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
         if isinstance(value, Mapping | list | tuple)
@@ -231,7 +234,7 @@ def _plain(value: Any) -> Any:
 
 
 class _JournaledCalls:
-    """Answers calls with the replies of the journal, once their prompts are the ones that were sent."""
+    """Answers calls with journaled replies, after checking that the prompts are the ones that were sent."""
 
     def __init__(self, chain: Chain, unit: Unit) -> None:
         self._chain, self._unit = chain, unit
@@ -240,11 +243,11 @@ class _JournaledCalls:
         )
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
-        """Never asked for: no reply is handed to the match."""
+        """Not supported: no reply is passed on to the match."""
         raise NotImplementedError
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """The journaled reply to a request; refused where the journal holds another request at this place."""
+        """Return the journaled reply to a request; a different request at this place is refused."""
         where = f"match {unit.index}, step {step}, player {player + 1}{part and f', {part}'}"
         prompt, params = prompt_of(request), _plain(journaled_params(request))
         messages, reply = orjson.loads(prompt), None

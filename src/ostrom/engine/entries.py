@@ -1,4 +1,4 @@
-"""The entries of a journal: what is written down, the statements that write it, and the thread that does.
+"""The entries of a journal: their records, the SQL statements that write them, and the writer thread.
 
 Whatever piled up while the last transaction was on its way to the disk becomes the next one, so the cost of
 durability is shared by all matches that wait for it.
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, sealed
+from ostrom.engine.integrity import SEALS, explain, with_checksum
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -41,24 +41,24 @@ UNIT = (
 _NO_USAGE = Usage()
 ROWS = "INSERT INTO unit_rows VALUES (?,?,?,?,?)"
 TOGETHER = 256
-"""Most prompts in one package; reading one of them decompresses the package."""
+"""The most prompts in one package; reading one of them decompresses the package."""
 MOST_TOGETHER, MOST_PACKAGE, MOST_VALUES = 8 << 20, 64 << 20, 4 << 20
 """Bytes of prompts that are put into one package (a longer one is alone in its own), that a package may have,
 and values that it may hold."""
 MOST_QUEUED = 1024
-"""Entries that wait for a turn of the loop at most: scripts play long matches in one turn."""
+"""The most queued entries before the writer is woken: scripts play long matches in one turn of the loop."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
-"""What a prompt raises that is not written as it should be."""
+"""Exceptions of a malformed prompt."""
 
 Row = tuple[Any, ...]
 Place = tuple[int, int, str]
-"""Step, player, part."""
+"""The place of an answer: step, player, part."""
 Journaled = tuple[Answer, int, str | None]
-"""An answer, the complaints before it, and what was asked where that is known (see ``questions``)."""
+"""An answer, the number of complaints before it, and the question if known (see ``questions``)."""
 
 
 class JournaledCall(NamedTuple):
-    """One try at a call, as the journal holds it."""
+    """One try at a call, as read from the journal."""
 
     place: Place
     model: str
@@ -70,7 +70,7 @@ class JournaledCall(NamedTuple):
 
 @value
 class CallRecord:
-    """One try at a call, as it is journaled."""
+    """One try at a call, as written to the journal."""
 
     unit: int
     step: int
@@ -92,7 +92,7 @@ class CallRecord:
 
 
 def answer_columns(answer: Answer) -> Row:
-    """The columns of an answer, apart from where it was given."""
+    """Return the columns of an answer, without its place."""
     return (
         dump(answer.value),
         answer.reading,
@@ -113,12 +113,12 @@ def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -
         prompts = [
             chains.written(record.unit, record.player, record.prompt, number, nth) for nth, record in enumerate(some)
         ]
-        yield PROMPTS, [sealed((number, packed(prompts)))]
-        yield CALL, [sealed(_call_row(record, number, nth)) for nth, record in enumerate(some)]
+        yield PROMPTS, [with_checksum((number, packed(prompts)))]
+        yield CALL, [with_checksum(_call_row(record, number, nth)) for nth, record in enumerate(some)]
 
 
 def _together(records: Sequence[CallRecord]) -> Iterator[list[CallRecord]]:
-    """Records whose prompts go into one package: few enough of them, and small enough to be read at once."""
+    """Yield groups of records whose prompts fit into one package."""
     some: list[CallRecord] = []
     size = 0
     for record in records:
@@ -175,12 +175,12 @@ def packed(prompts: Sequence[bytes]) -> bytes:
 
 
 def unpacked(package: bytes) -> list[Any]:
-    """The prompts of a package as they are written: [role, content] pairs, or see ``PromptChains``."""
+    """Return the stored prompts of a package: [role, content] pairs, or references (see ``PromptChains``)."""
     return _prompts(_inflated(package))
 
 
 def _inflated(package: bytes) -> bytes:
-    """A package decompressed, but never more of it than a package may have: a few bytes can stand for gigabytes."""
+    """Decompress a package up to the size limit: a few bytes can expand to gigabytes."""
     reader = zlib.decompressobj()
     raw = reader.decompress(package, MOST_PACKAGE)
     if not reader.eof:
@@ -189,7 +189,7 @@ def _inflated(package: bytes) -> bytes:
 
 
 def _prompts(raw: bytes) -> list[Any]:
-    """The prompts of a package; each empty list of three bytes would take twenty times as many in memory."""
+    """Parse the prompts of a package; the number of values is limited, because parsed lists need much memory."""
     if sum(raw.count(mark) for mark in (b"[", b"{", b",")) > MOST_VALUES:
         raise ValueError(f"its package has more than {MOST_VALUES:,} values")
     prompts = orjson.loads(raw)
@@ -199,14 +199,14 @@ def _prompts(raw: bytes) -> list[Any]:
 
 
 class Packages:
-    """Packages of prompts by number; those read last are kept, as far as they are small enough together."""
+    """A cache of prompt packages by number, limited in total size."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read, self._size = read, 0
         self._read_packages: dict[int, list[Any]] = {}
 
     def __call__(self, package: int) -> list[Any]:
-        """The prompts of a package as they are written."""
+        """Return the stored prompts of a package."""
         if package not in self._read_packages:
             raw = _inflated(self._read(package))
             if self._size + len(raw) > MOST_PACKAGE:
@@ -235,12 +235,12 @@ def load(text: str | None) -> Any:
 
 _params_text = Derived(dump)
 MOST_STEPS = 64
-"""A prompt that takes more steps to read is no work of ours: chains of 2**64 prompts do not exist."""
+"""The most references followed to read a prompt: longer chains are not written by this package."""
 _ASSISTANT = b'["assistant",'
 
 
 class PromptChains:
-    """Writes prompts that go on from earlier ones as what is new in them.
+    """Stores a prompt that extends an earlier one as a reference and the new messages.
 
     A dialogue is sent as a whole with every call, so written down as a whole it would grow with the square of its
     turns. A prompt that begins with an earlier one of the same player is written as ``{"from": [package, nth],
@@ -253,7 +253,7 @@ class PromptChains:
         self._chains: dict[tuple[int, int], tuple[list[Any], list[tuple[int, int, int]]]] = {}
 
     def written(self, unit: int, player: int, prompt: bytes, package: int, nth: int) -> bytes:
-        """A prompt (a JSON list of messages) as it is written at a place of a package."""
+        """Return the stored form of a prompt (a JSON list of messages) at a place of a package."""
         if _ASSISTANT not in prompt:
             return prompt
         messages = orjson.loads(prompt)
@@ -262,31 +262,31 @@ class PromptChains:
         places = [place for place in places if place[2] <= same]
         content = prompt
         if places:
-            # As in skip lists: its number in the chain, without the lowest bit, is the one to go on from.
+            # As in skip lists: the reference goes to the chain number with the lowest bit cleared.
             *place, keep = places[len(places) & (len(places) - 1)]
             content = orjson.dumps({"from": place, "keep": keep, "then": messages[keep:]})
         self._chains[unit, player] = (messages, [*places, (package, nth, len(messages))])
         return content
 
     def forget(self, unit: int) -> None:
-        """Drop what is kept of a unit that has ended."""
+        """Drop the cached prompts of an ended unit."""
         for key in [key for key in self._chains if key[0] == unit]:
             del self._chains[key]
 
 
 def _alike(one: list[Any], other: list[Any]) -> int:
-    """How many messages two prompts begin with in common."""
+    """Return the number of leading messages that two prompts share."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return place
     return min(len(one), len(other))
 
 
-def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
-    """The messages of a prompt; ``read`` gives the prompts of a package as they are written.
+def resolve_prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
+    """Return the messages of a prompt; ``read`` returns the stored prompts of a package.
 
     >>> packages = {1: [[["user", "a"], ["assistant", "b"]]], 2: [{"from": [1, 0], "keep": 2, "then": [["user", "c"]]}]}
-    >>> whole(2, 0, packages.__getitem__)
+    >>> resolve_prompt(2, 0, packages.__getitem__)
     [['user', 'a'], ['assistant', 'b'], ['user', 'c']]
     """
     after: list[list[str]] = []
@@ -308,7 +308,7 @@ def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list
 
 
 class Writer:
-    """Takes entries from the event loop in which it is made and writes them down in a thread of its own."""
+    """Takes entries from its event loop and writes them in a separate thread."""
 
     def __init__(
         self, path: Path, tally: Path, entries: int, connect: Callable[[], sqlite3.Connection], calls_before: int = 0
@@ -317,13 +317,13 @@ class Writer:
         self._call = CALL.replace("NULL", number) if calls_before else CALL
         self._path, self._tally_path, self._connect = path, tally, connect
         self.entries = entries
-        """How many entries are on the disk."""
+        """The number of entries on disk."""
         # Both are filled by the loop and emptied by the thread; a deque needs no lock for that.
         self._pending: deque[tuple[str, Any]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._wake = threading.Event()
         self._waking = False
-        """Whether the thread is woken in a turn of the loop that comes soon."""
+        """Whether a wake-up of the thread is scheduled."""
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
@@ -345,7 +345,7 @@ class Writer:
             self._wake.set()
 
     def _wake_soon(self) -> None:
-        """Wake the thread in the turn after the next: what all matches queue until then is one transaction."""
+        """Wake the thread in the turn after the next, so that all entries until then form one transaction."""
         self._waking = True
         self._loop.call_soon(self._loop.call_soon, self._wake_now)
 
@@ -366,7 +366,7 @@ class Writer:
         self._waiting.append(done)
         if not self._waking:
             self._wake_soon()
-        if self._failed is not None:  # the thread has gone in between, and will not answer
+        if self._failed is not None:  # the thread has ended meanwhile and will not answer
             done.cancel()
             raise self._failed
         await done
@@ -399,7 +399,7 @@ class Writer:
             connection.close()
 
     def _write_some(self, connection: sqlite3.Connection, tally: int) -> bool:
-        """Write what is there by now, and tell those who wait; False in the end."""
+        """Write the queued entries and notify waiters; return False at the end."""
         self._wake.wait()
         self._wake.clear()
         # Count the waiters first: their entries were queued before.
@@ -410,14 +410,14 @@ class Writer:
                 self._commit(connection, entries)
                 os.pwrite(tally, b"%020d\n" % self.entries, 0)
                 self.check_place()
-        except Exception as error:  # whatever it is: those who wait must hear of it
+        except Exception as error:  # any error must reach the waiters
             failure = error if isinstance(error, RunError) else RunError(explain(self._path, error))
             self._fail(failure, waiting)
             return False
         if waiting:
             self._loop.call_soon_threadsafe(_release, waiting, None)
         if self._stop and not self._pending:
-            with suppress(sqlite3.Error):  # then it counts as not closed, which is all that is lost
+            with suppress(sqlite3.Error):  # on failure it counts as not closed, nothing more
                 self._mark(connection, closed=True)
             return False
         return True
@@ -428,7 +428,7 @@ class Writer:
         ended = [entry for statement, entry in entries if statement is UNIT]
         for statement, entry in entries:
             if statement is not CALL:
-                groups.setdefault(statement, []).append(sealed(entry[0] if statement is UNIT else entry))
+                groups.setdefault(statement, []).append(with_checksum(entry[0] if statement is UNIT else entry))
         packages = self._packages
         for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
@@ -449,7 +449,7 @@ class Writer:
         return self._failed is not None
 
     def check_place(self) -> None:
-        """Refuse to go on where the journal is no longer at its path: what is written would be lost."""
+        """Refuse to continue if the journal file is no longer at its path: new entries would be lost."""
         try:
             status = self._path.stat()
         except OSError:
@@ -466,18 +466,18 @@ class Writer:
         self._loop.call_soon_threadsafe(self._tell, waiting, error)
 
     def _tell(self, waiting: list[asyncio.Future[None]], error: RunError) -> None:
-        """Runs in the loop, so no waiter can be added while the waiters are checked."""
+        """Notify waiters; runs in the loop, so that none is added meanwhile."""
         _release([*waiting, *self._waiting], error)
         self._waiting.clear()
 
 
 def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes | None, str | None]]) -> None:
-    """Keep the rows of units (unit, rows, calls that were declined) in place of those that they had, sealed."""
+    """Replace the stored rows of units (unit, rows, declined calls), with checksums."""
     connection.executemany("DELETE FROM unit_rows WHERE unit=?", [(unit,) for unit, *_ in units])
     for unit, content, refused in units:
         if content is not None:
             (of,) = connection.execute(f"SELECT {SEALS.format(unit='?1')}", (unit,)).fetchone()
-            connection.execute(ROWS, sealed((unit, content, refused, of)))
+            connection.execute(ROWS, with_checksum((unit, content, refused, of)))
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:
@@ -491,16 +491,16 @@ def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> Non
 
 
 class Unreported(NamedTuple):
-    """A try at a call, as far as it decides what the budget counts for it."""
+    """The facts of a try at a call that the budget depends on."""
 
     model: str
     params: Mapping[str, Any]
     prompt: int
-    """Bytes of its prompt."""
+    """The length of the prompt, in bytes."""
     usage: Usage
     usd: float | None
     written: int
-    """Bytes of its reply."""
+    """The length of the reply, in bytes."""
     cut: bool
     error: str | None
     status: int | None
@@ -514,23 +514,23 @@ CALL_NAMES = (
 
 
 class UnitRecord(NamedTuple):
-    """How a unit ended, and its rows as they are kept."""
+    """The end of a unit, and its stored rows."""
 
     unit: int
     state: str
     reason: str | None = None
     scores: list[float] | None = None
     facts: str | None = None
-    """JSON object."""
+    """Facts of the unit, as a JSON object."""
     rows: bytes | None = None
     refused: Mapping[str, int] = MappingProxyType({})
-    """Calls that were declined, by player."""
+    """The number of declined calls, by player."""
     play: tuple[int, bytes] | None = None
-    """Rounds and packed moves of a match that was played as arrays."""
+    """The number of rounds and the packed moves of a match played as arrays."""
 
 
 def reply_of(row: tuple[Any, ...]) -> Reply:
-    """The reply in a row of calls."""
+    """Return the reply in a row of the calls table."""
     return Reply(
         row[11],
         row[12],
@@ -544,7 +544,7 @@ def reply_of(row: tuple[Any, ...]) -> Reply:
 
 
 def shaped(text: str | None, kind: type) -> Any:
-    """Plain data from JSON text that is of one kind."""
+    """Parse JSON text that must be of one type; None stays None."""
     value = load(text)
     if value is not None and not isinstance(value, kind):
         raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
@@ -552,24 +552,24 @@ def shaped(text: str | None, kind: type) -> Any:
 
 
 _RANDOM = SystemRandom()
-"""Nobody who alters rows can know which matches are drawn."""
+"""A secure random source: whoever alters rows cannot predict which matches are checked."""
 
 
 def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
-    """Some units whose rows are kept, drawn at random."""
+    """Return random units with stored rows."""
     low, high = next(query("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
     if high - low < 16 * count:
         units = [unit for (unit,) in query("SELECT unit FROM unit_rows")]
         return _RANDOM.sample(units, min(count, len(units)))
     drawn: dict[int, None] = {}
-    for _ in range(4 * count):  # asks for nothing else: there may be a million
+    for _ in range(4 * count):  # point queries only: there may be a million units
         place = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
         drawn.update(dict.fromkeys(next(query(place, _RANDOM.randint(low, high)))))
     return list(drawn)[:count]
 
 
 def read_package(packages: Packages, number: int, path: Path) -> None:
-    """Read a package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+    """Read a package of prompts; an unreadable or oversized one is refused."""
     try:
         packages(number)
     except UNREADABLE as error:

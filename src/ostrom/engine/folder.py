@@ -1,4 +1,4 @@
-"""A run on disk: its folder, its manifest and the lock that keeps a second process out.
+"""A run on disk: its folder, its manifest and its lock.
 
 The manifest (``run.json``) binds a journal to the identity of a study. A run may go on with a higher budget, more
 seeds, another title or another version of the package; none of this is part of the identity. Everything else of the
@@ -30,36 +30,36 @@ from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain, read_plain, refuse_link, write_atomically
+from ostrom.ground.files import read_plain, refuse_link, require_regular_file, write_atomically
 from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
 
 FREE_TO_CHANGE = ("budget", "report", "answers", "title", "about", "citation")
-"""Parts of a study that may change between sessions of one run: they change nothing that is played."""
+"""Keys of a study that may change between sessions: they do not affect play."""
 MAY_GROW = ("seeds", "samples")
-"""Numbers that may grow between sessions: more of them only append matches."""
+"""Keys of numbers that may grow between sessions: larger ones only append matches."""
 MAY_BE_DECIDED = ("refused",)
-"""Policies that may change from ``fail`` to another one: ``fail`` puts no answer in place of a missing one."""
+"""Policies that may change from ``fail`` to another one: under ``fail`` no answer was substituted."""
 
 _CHECKSUM = re.compile(rb',\n  "checksum": "([0-9a-f]{32})"\n}\n\Z')
 
 
 class ImportedPart(BaseModel, extra="allow", strict=True):
-    """What a manifest says about imported matches; only the digest decides anything."""
+    """The manifest's facts about imported matches; only the hash is checked."""
 
     digest: str
 
 
 class ShardPart(BaseModel, extra="forbid", strict=True):
-    """What the manifest of a shard says of it."""
+    """The manifest's facts about a shard."""
 
     number: int = Field(ge=1, le=MOST_SHARDS)
     of: int = Field(ge=1, le=MOST_SHARDS)
     playing: str
-    """Drawn when the shard was begun: two playings of one shard are told apart by it."""
+    """A random identifier of this play of the shard, which distinguishes repeated plays."""
     trees: str | None
-    """A hash of the precomputed answers that it is played with."""
+    """A hash of the precomputed answers in use."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -72,14 +72,14 @@ class JoinedPart(BaseModel, extra="forbid", strict=True):
     """A shard that a joined run lists."""
 
     path: str
-    """The name of a folder beside the joined run, or a whole path."""
+    """The name of a sibling folder, or an absolute path."""
     identity: str
     entries: int
-    """How many entries its journal had at least."""
+    """The least number of entries of its journal."""
 
 
 class RegisteredPart(BaseModel, extra="allow", strict=True):
-    """The registration that a run is bound to; here only its hash decides anything."""
+    """The registration of a run; only its hash is checked here."""
 
     hash: str
     created: str
@@ -99,19 +99,19 @@ class SharedTable(BaseModel, extra="forbid", strict=True):
 
 
 class SharedPart(BaseModel, extra="forbid", strict=True):
-    """What the manifest of a shared run says of it."""
+    """The manifest's facts about a shared run."""
 
     of: str
     """The identity of the run that was shared."""
     tables: dict[Literal["matches", "rounds", "decisions", "calls"], SharedTable]
     versions: list[str] | None = None
-    """Of a registered run: the versions of the package that played it."""
+    """For a registered run: the versions of the package that played it."""
     looks: list[dict[str, str | int]] | None = None
-    """Of a registered run: the looks at it before it was complete."""
+    """For a registered run: the looks at its results before it was complete."""
 
 
 class Manifest(BaseModel, extra="forbid", strict=True):
-    """The shape of ``run.json``."""
+    """The schema of ``run.json``."""
 
     kind: str
     study: dict[str, Any]
@@ -124,20 +124,20 @@ class Manifest(BaseModel, extra="forbid", strict=True):
     code_home: str | None = None
     """The folder of the Python files that the study names."""
     parts: dict[str, str] | None = None
-    """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
+    """Parts of other packages in the study (``ostrom.games.NAME``), each with package and version."""
     code: dict[str, str] | None = None
-    """A hash of the Python files of the package of each of these parts."""
+    """A hash of the Python files of each part's package."""
     shapes: list[GameShape] | None = None
-    """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
+    """The games among these parts without payoffs and rules, to read rows if a package is missing."""
     rules: list[RulesShape] | None = None
-    """The mechanisms among them, as far as plans and tables depend on them."""
+    """The mechanisms among these parts, as far as plans and tables depend on them."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
     models_before: dict[str, list[dict[str, Any]]] | None = None
-    """How models described themselves in earlier sessions, where that was otherwise."""
+    """Models' descriptions of earlier sessions, where they differed."""
     served: dict[str, list[str]] | None = None
-    """The versions that the servers of each model named, up to the end of the last session."""
+    """The versions that each model's servers reported, up to the end of the last session."""
     loop: str | None = None
     registered: RegisteredPart | None = None
     shard: ShardPart | None = None
@@ -152,7 +152,7 @@ def manifest_bytes(data: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
-    """The manifest in a file; one that was changed in any byte or has a wrong shape is refused."""
+    """Parse the manifest of a file; a changed byte or a wrong shape is refused."""
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -180,7 +180,7 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def kind_of(manifest: Mapping[str, Any]) -> str:
-    """The kind of plan that a run was played by. The manifest of what a fork began with does not name it.
+    """Return the kind of plan of a run; the manifest of a fork's parent may lack it.
 
     >>> kind_of({"study": {"game": "chicken"}}), kind_of({"study": {"kind": "tree"}})
     ('study', 'tree')
@@ -198,7 +198,7 @@ def kind_of(manifest: Mapping[str, Any]) -> str:
 
 
 def identity(manifest: Mapping[str, Any]) -> str:
-    """A hash of everything in a manifest that decides what is played, in its order: matches are numbered by it.
+    """Return a hash of everything in a manifest that affects play; the order of keys matters for match numbers.
 
     >>> study = {"game": "chicken", "seeds": 2, "budget": {"calls": 5}}
     >>> one, other = {"study": study, "prompts": "p"}, {"study": {**study, "seeds": 3}, "prompts": "p"}
@@ -218,8 +218,8 @@ def identity(manifest: Mapping[str, Any]) -> str:
     return _digest(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
 
 
-def undivided(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest without what it says of shards: that of the study which is played as a whole."""
+def without_shards(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest without its shard entries, as if the study were played in one run."""
     return {key: value for key, value in manifest.items() if key not in ("shard", "joined")}
 
 
@@ -235,11 +235,11 @@ def _digest(data: bytes) -> str:
 JOURNAL = "journal.db"
 MANIFEST = "run.json"
 MOST_LOCK = 64
-"""Bytes that a lock may have."""
+"""The largest lock file, in bytes."""
 
 
 class Folder:
-    """Where a run lies: locks the folder, reads and writes the manifest, and is the only way to the journal."""
+    """The folder of a run: its lock, its manifest, and access to its journal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -247,21 +247,21 @@ class Folder:
 
     @property
     def journal(self) -> Path:
-        """Where the journal lies."""
+        """Return the path of the journal."""
         return self.path / JOURNAL
 
     @property
     def exists(self) -> bool:
-        """Whether a run lives here."""
+        """Return whether the folder holds a run."""
         return (self.path / MANIFEST).exists()
 
     def lock(self) -> None:
-        """Take the run for this process, or say who has it."""
+        """Lock the run for this process; raise an error that names the holder otherwise."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            # Do not follow a symbolic link nor wait for a pipe: the folder may come from somebody else.
+            # Do not follow a symbolic link nor wait for a pipe: the folder may come from a stranger.
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            handle = os.open(plain(self.path / "lock"), flags, 0o644)
+            handle = os.open(require_regular_file(self.path / "lock"), flags, 0o644)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
         try:
@@ -271,21 +271,21 @@ class Folder:
             os.close(handle)
             raise RunError(f"{self.path}: another process (pid {holder}) is playing this run") from None
         self._lock = handle
-        with suppress(OSError):  # who holds the lock is a courtesy; on a full disk it stays untold
+        with suppress(OSError):  # writing the process id is optional: it may fail on a full disk
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
 
     @property
     def being_played(self) -> bool:
-        """Whether a process plays the run, or one of the shards that it was joined from."""
+        """Return whether a process plays the run, or one of its shards."""
         try:
             return any(part.is_locked for part in self.parts)
-        except RunError:  # whoever opens the run hears of it
+        except RunError:  # opening the run reports this error
             return self.is_locked
 
     @property
     def is_locked(self) -> bool:
-        """Whether a process holds the lock of the folder; asking never takes it, which would keep a player out."""
+        """Return whether a process holds the lock, without taking it: that would keep a player out."""
         path = self.path / "lock"
         try:
             there, holder = path.lstat(), read_plain(path, MOST_LOCK).strip()
@@ -293,7 +293,7 @@ class Folder:
             return False
         try:
             locks = Path("/proc/locks").read_text().splitlines()
-        except OSError:  # not on Linux: the process that took the lock last may still be there
+        except OSError:  # not on Linux: the process that locked last may still run
             return holder.isdigit() and len(holder) < 10 and _is_alive(int(holder))
         mark = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
         return any(" FLOCK " in line and mark in line.split() for line in locks)
@@ -302,12 +302,12 @@ class Folder:
         """Release the lock of the run."""
         if self._lock is not None:
             with suppress(OSError):
-                os.ftruncate(self._lock, 0)  # a command that is refused leaves the folder as it was
+                os.ftruncate(self._lock, 0)  # a refused command leaves the folder unchanged
             os.close(self._lock)
             self._lock = None
 
     def manifest(self) -> dict[str, Any]:
-        """The manifest as written."""
+        """Read the manifest."""
         path = self.path / MANIFEST
         try:
             raw = read_plain(path)
@@ -316,17 +316,17 @@ class Folder:
         except OSError as error:
             raise RunError(f"{path}: cannot be read: {error.strerror}") from None
         manifest = read_manifest(raw, path)
-        # A part that is not here is refused by the name of its package.
+        # A missing part is refused with the name of its package.
         NEEDED.update(manifest.get("parts") or {})
         return manifest
 
     @property
     def parts(self) -> list["Folder"]:
-        """The folders whose journals hold the run: this one, or the shards that it was joined from."""
+        """Return the folders whose journals hold the run: this one, or its shards."""
         return self.shards(self.manifest()) or [self]
 
     def shards(self, manifest: Mapping[str, Any]) -> list["Folder"]:
-        """The shards that a joined run lists, in order, each looked at anew; none for any other run."""
+        """Return the checked shards of a joined run in order; empty for other runs."""
         listed = manifest.get("joined") or ()
         shards = [self._listed(part["path"]) for part in listed]
         for number, (part, shard) in enumerate(zip(listed, shards, strict=True), 1):
@@ -340,7 +340,7 @@ class Folder:
         return shards
 
     def _listed(self, listed: str) -> "Folder":
-        """The folder of a shard: one beside this, or a whole path without links and without steps upwards."""
+        """Return the folder of a shard: a sibling, or an absolute path without links and ``..``."""
         path = Path(listed)
         beside = len(path.parts) == 1 and listed == path.name and path.name != ".."
         absolute = path.is_absolute() and os.path.normpath(listed) == listed
@@ -362,7 +362,7 @@ class Folder:
         return Folder(path)
 
     def write_manifest(self, data: Mapping[str, Any]) -> None:
-        """Write the manifest whole or not at all. The order of keys is kept: matches are numbered by it."""
+        """Write the manifest atomically, keeping the order of keys: matches are numbered by it."""
         path = self.path / MANIFEST
         try:
             write_atomically(path, manifest_bytes(data), sync=True)  # a journal without its manifest is refused
@@ -370,19 +370,19 @@ class Folder:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
     def describe_models(self, described: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write into the manifest what the models say about themselves; what they said before is kept beside it."""
+        """Write the models' descriptions into the manifest; earlier ones are kept beside them."""
         manifest, models = self.manifest(), {name: dict(text) for name, text in described.items()}
         before = {name: list(texts) for name, texts in (manifest.get("models_before") or {}).items()}
         for name, text in (manifest.get("models") or {}).items():
             if text != models.get(name):
                 before.setdefault(name, []).append(text)
         if manifest.get("models") != models:
-            # Of a run of 1.0 the earlier descriptions are not known.
+            # A run of 1.0 did not keep earlier descriptions.
             all_recorded = "models" not in manifest or "models_before" in manifest
             self.write_manifest({**manifest, "models": models, **({"models_before": before} if all_recorded else {})})
 
     def record_served(self, journal: Journal) -> None:
-        """Write into the manifest which versions of the models have answered."""
+        """Write into the manifest which versions of the models answered."""
         manifest, served = self.manifest(), journal.served()
         if served and manifest.get("served") != served:
             self.write_manifest({**manifest, "served": served})
@@ -390,7 +390,7 @@ class Folder:
     def open_journal(
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True
     ) -> Journal:
-        """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
+        """Open the journal; checks that it belongs to this manifest."""
         manifest = manifest or self.manifest()
         journal = self._opened(manifest, create, checked)
         journal.changed_packages = changed_packages(manifest.get("parts") or {}, manifest.get("code") or {})
@@ -430,7 +430,7 @@ class Folder:
 
 
 def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> None:
-    """Refuse what a joined run does not allow, ``why`` being what it is or lacks; nothing for any other run."""
+    """Refuse an operation on a joined run with the reason ``why``; do nothing for other runs."""
     if why is not None and manifest.get("joined") is not None:
         raise UsageError(
             f"{path}: is joined from {len(manifest['joined'])} shards and {why}; use the shards, such as "
@@ -439,7 +439,7 @@ def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> N
 
 
 def refuse_apart(path: Path, own: Mapping[str, Any], manifest: Mapping[str, Any], place: Shard) -> None:
-    """Refuse the manifest of a shard that is no part of a whole run, or another part of it than ``place``."""
+    """Refuse the manifest of a shard that does not match the run, or is not number ``place``."""
     shard = Shard.of_manifest(own)
     if shard is None or own.get("joined") is not None:
         raise RunError(f"{path}: is no shard: it was played without --shard")
@@ -459,7 +459,7 @@ def refuse_apart(path: Path, own: Mapping[str, Any], manifest: Mapping[str, Any]
 
 
 def refuse_versions(journals: Sequence[Journal]) -> None:
-    """Refuse shards that were played, or last gone on with, by different versions of the package."""
+    """Refuse shards that were played or resumed by different versions of the package."""
     first = journals[0]
     for journal in journals:
         if journal.versions[-1:] != first.versions[-1:]:
@@ -479,7 +479,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def new_manifest(kind: str, study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    """What a run records about itself before it starts. No secrets, ever."""
+    """Return the initial manifest of a run. It holds no secrets."""
     return {
         "kind": kind,
         "study": study,
@@ -496,7 +496,7 @@ def new_manifest(kind: str, study: Mapping[str, Any], prompts: Mapping[str, str]
 
 
 def _commit() -> str | None:
-    """The commit of the working directory, if it is a checkout: studies are usually versioned."""
+    """Return the git commit of the working directory; None if it is no checkout."""
     try:
         done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -505,7 +505,7 @@ def _commit() -> str | None:
 
 
 def differences(old: Any, new: Any, path: str = "") -> list[str]:
-    """What changed between two studies, one line each.
+    """Return the differences between two studies, one line each.
 
     >>> differences({"rounds": 5, "seeds": 1}, {"rounds": 6, "seeds": 1})
     ['rounds: 5 -> 6']
@@ -534,7 +534,7 @@ def _short(value: Any) -> str:
 
 
 def check_name(name: str) -> str:
-    """A run's name is a plain folder name."""
+    """Return a run's name; anything but a plain folder name is refused."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise UsageError(f"run name {name!r}: use letters, digits, '.', '_' and '-' (at most 100)")
     return name

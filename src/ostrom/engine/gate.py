@@ -1,4 +1,4 @@
-"""Admission of calls: a slot of the model's limiter, the budget, and whether the run is being stopped.
+"""Admission of calls: the model's limiter, the budget, and the stop of a run.
 
 A run has one gate: in this process, or in an actor that all workers of a cluster ask. How many calls may be in flight
 is adapted by one limiter per model: additive increase, multiplicative decrease.
@@ -33,15 +33,15 @@ logger = logging.getLogger("ostrom.limits")
 
 ROUNDING = 1e-9
 BYTES_PER_TOKEN = 100
-"""No text has fewer tokens than one for so many bytes; a report of fewer is not believed."""
+"""The most bytes per token of any text; a report of fewer tokens is not trusted."""
 UNCLEAR = ("TimedOut", "ConnectionFailed", "MalformedReply", "Abandoned")
-"""Failures after which a server may have made, and billed, a reply."""
+"""Errors after which a server may have produced and billed a reply."""
 REFUSED_UNTRIED = (501, 503, 529)
-"""Failures of a server by which it says that it did not begin: it is overloaded, or cannot do this at all."""
+"""Statuses of a server that did not start the call: overloaded, or unable to do it."""
 
 
 def plausible_usage(usage: Usage, prompt: int, written: int) -> Usage:
-    """What a server reports, without counts that are too small for so many bytes.
+    """Return the reported usage without counts that are too small for the number of bytes.
 
     >>> plausible_usage(Usage(input=0, output=7), 400, 30)
     Usage(input=None, output=7, cached=None, reasoning=None, kept=None)
@@ -54,14 +54,14 @@ def plausible_usage(usage: Usage, prompt: int, written: int) -> Usage:
 
 
 def may_be_billed(error: str, status: int | None) -> bool:
-    """Whether a try that failed may be on the bill, by its error as the journal has it.
+    """Return whether a failed try may be billed, by its journaled error.
 
     >>> may_be_billed("TimedOut: no reply", None), may_be_billed("ConnectionFailed: cannot reach it", None)
     (True, False)
     >>> may_be_billed("RateLimited: slow down", 429), may_be_billed("ServerFailed: too slow", 504)
     (False, True)
     """
-    # A server, or a proxy before it, can break after the model has written: 500 and 502 say nothing about the bill.
+    # A server or proxy can fail after the model has replied: 500 and 502 say nothing about the bill.
     if status is not None:
         return status < 300 or status == 408 or (status >= 500 and status not in REFUSED_UNTRIED)
     kind, _, message = error.partition(": ")
@@ -69,29 +69,29 @@ def may_be_billed(error: str, status: int | None) -> bool:
 
 
 def schema_bytes(constraint: Constraint | None) -> int:
-    """The bytes of a schema, which servers add to the prompt."""
+    """Return the size of a schema in bytes, which servers add to the prompt."""
     return 0 if constraint is None or constraint.schema is None else len(orjson.dumps(constraint.schema))
 
 
 class Spending:
-    """Compares what was spent and what is under way with the budget of a run."""
+    """Compares money and tokens, spent and reserved, with the budget of a run."""
 
     def __init__(
         self, tally: Tally, budget: Budget, prices: Mapping[str, Any] | None = None, *, batch: bool = False
     ) -> None:
         self.tally, self.budget, self.prices, self.batch = tally, budget, prices, batch
         self.may_delay = budget.tokens is not None or budget.usd is not None
-        """Whether a call can have to wait for what others have reserved."""
+        """Whether a call may have to wait for the reservations of others."""
         self.reserved = 0
-        """Calls under way."""
+        """The number of calls in flight."""
         self._tokens, self._usd = 0, 0.0
         self._per_byte_in = self._per_byte_out = 0.0
         """The highest reported tokens per byte; 0 before the first report."""
         self._beyond = 1.0
-        """The highest ratio of what a call took to what it was expected to take at most."""
+        """The highest ratio of a call's actual to its expected size."""
 
     def reserve(self, model: str, size: CallSize) -> bool:
-        """Reserve a call; False: it may fit when calls under way have ended. BudgetSpent: it does not."""
+        """Reserve a call; False if it may fit after calls in flight end. Raises BudgetSpent if it never fits."""
         budget, tally = self.budget, self.tally
         if budget.calls is not None and tally.calls + self.reserved >= budget.calls:
             raise BudgetSpent(
@@ -126,15 +126,15 @@ class Spending:
             f"{size.most:,} tokens); raise it and run again to go on"
         )
 
-    def hold(self, model: str, size: CallSize) -> None:
-        """Reserve a call that an earlier session has sent: covered or not, it will be paid for."""
+    def reserve_sent(self, model: str, size: CallSize) -> None:
+        """Reserve a call that an earlier session sent: it is billed whether the budget covers it or not."""
         if not self.may_delay:
             self.reserved += 1
             return
         self._add(1, size.prompt + size.most, self._most_usd(model, size))
 
     def free(self, model: str, size: CallSize) -> None:
-        """A call is no longer under way; what it took is counted apart."""
+        """Release a reservation; actual use is counted separately."""
         if not self.may_delay:
             self.reserved -= 1
             return
@@ -146,7 +146,7 @@ class Spending:
         self._usd = self._usd + usd if self.reserved else 0.0
 
     def _most_usd(self, model: str, size: CallSize) -> float:
-        """The highest price of a call: its prompt may be written into a cache, which some servers charge more for."""
+        """Return the highest price of a call, including the surcharge for writing its prompt to a cache."""
         if self.budget.usd is None:
             return 0.0
         prices = [self._price(model, Usage(size.prompt, size.most, kept=cached)) for cached in (None, size.prompt)]
@@ -162,7 +162,7 @@ class Spending:
     def count(
         self, model: str, size: CallSize, usage: Usage, usd: float | None, written: int, cut: bool = False
     ) -> None:
-        """Count a reply of so many bytes; what its server did not report is estimated.
+        """Count a reply of ``written`` bytes; use that the server did not report is estimated.
 
         ``cut``: it has as many tokens as were allowed.
         """
@@ -192,7 +192,7 @@ class Spending:
         return math.ceil(size.prompt * (self._per_byte_in or 1.0))
 
     def count_possibly_billed(self, model: str, size: CallSize) -> None:
-        """Count a call without a reply that may have been billed, at what it may have taken at most."""
+        """Count a call without a reply that may have been billed, at its maximum."""
         self._assume(model, self._prompt_tokens(size) + size.most, self._most_usd(model, size))
 
     def _assume(self, model: str, tokens: int, usd: float) -> None:
@@ -206,8 +206,8 @@ class Spending:
         tally.assumed_tokens += tokens
         tally.assumed_usd += usd
 
-    def recall(self, journal: Journal) -> None:
-        """Estimate what earlier sessions spent without a report; what was reported is in the tally already."""
+    def recount_from_journal(self, journal: Journal) -> None:
+        """Estimate unreported spending of earlier sessions; reported spending is in the tally already."""
         if self.budget.tokens is None and self.budget.usd is None:
             return
         for row in journal.unreported():
@@ -226,15 +226,15 @@ class SlotRequest(Protocol):
     dropped: bool
     """Whether the slot is no longer wanted."""
     rank: int
-    """Of the requests that wait, the lowest is granted first; equal ones in order of request."""
+    """The priority: the lowest rank is granted first, equal ranks in order of request."""
     size: CallSize
-    """What the budget reserves for it."""
+    """The size that the budget reserves."""
 
     def start(self, era: int) -> None:
-        """A slot is granted; pass the era on to ``failed`` if the call fails."""
+        """Start the call; pass ``era`` on to ``failed`` if it fails."""
 
     def refuse(self, error: OstromError) -> None:
-        """No slot will be granted."""
+        """Refuse the slot."""
 
 
 class Limiter:
@@ -267,21 +267,21 @@ class Limiter:
         self.grant_free_slots()
 
     def try_acquire(self, size: CallSize = NO_SIZE) -> int | None:
-        """Take a slot if one is free now; gives its era, else None."""
+        """Take a slot if one is free; return its era, else None."""
         if self._waiting or self.in_flight >= int(self.limit) or self._is_paused() or not self._admit(size):
             return None
         self.in_flight += 1
         return self._era
 
     def succeeded(self) -> None:
-        """A call succeeded; its slot may have been released before."""
+        """Record a success; the slot may have been released before."""
         before = int(self.limit)
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
         if int(self.limit) > before:
             self.grant_free_slots()
 
     def failed(self, era: int, retry_after: float | None = None) -> None:
-        """A call met a rate limit, a failure or a timeout. Call this before ``release``."""
+        """Record a rate limit, a failure or a timeout. Call this before ``release``."""
         if era == self._era:
             self._era += 1
             self.limit = max(1.0, self.limit / 2)
@@ -328,7 +328,7 @@ class Limiter:
         if self._alarm is None or self._alarm_at < self._pause_until:
             if self._alarm is not None:
                 self._alarm.cancel()
-            # Stored here: not every event loop's timer handle has when().
+            # Stored here, because not every event loop's timer handle has when().
             self._alarm_at = self._pause_until
             self._alarm = loop.call_at(self._alarm_at, self._end_pause)
         return True
@@ -339,15 +339,15 @@ class Limiter:
 
 
 BREAKER = 20
-"""A model is given up after so many failed calls in a row, each with all its tries."""
+"""The number of consecutive failed calls, each with all its tries, after which a model is given up."""
 
 
 class Stopped(OstromError):
-    """The run is being stopped. The unit ends here and continues when the run is resumed."""
+    """Raised when the run is being stopped; the unit continues when the run is resumed."""
 
 
 class Gate(Protocol):
-    """What a caller needs of a gate.
+    """The gate as a caller needs it.
 
     For every granted slot call ``release`` exactly once and one outcome method exactly once (``succeeded``, ``failed``,
     ``refused``, ``abandoned``), in either order. Call ``failed`` before ``release``: the slot must not be granted
@@ -356,7 +356,7 @@ class Gate(Protocol):
     """
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
-        """Queue a request for a slot: it is started, or refused with Stopped, BudgetSpent or ModelGivenUp."""
+        """Queue a request for a slot; it is started, or refused with Stopped, BudgetSpent or ModelGivenUp."""
 
     def release(self, model: str) -> None:
         """Free the slot for the next call."""
@@ -364,7 +364,7 @@ class Gate(Protocol):
     def succeeded(
         self, model: str, usage: Usage, usd: float | None, size: CallSize = NO_SIZE, written: int = 0, cut: bool = False
     ) -> None:
-        """The call returned a reply that used so many tokens and cost so much, of so many bytes, ``cut`` or whole."""
+        """Record a reply with its tokens, price and length in bytes; ``cut`` if it was truncated."""
 
     def failed(
         self,
@@ -375,13 +375,13 @@ class Gate(Protocol):
         size: CallSize = NO_SIZE,
         billed: bool = False,
     ) -> None:
-        """The call met a rate limit, a failure or a timeout; ``last``: it is not tried again."""
+        """Record a rate limit, a failure or a timeout; ``last`` if it is not retried."""
 
     def refused(self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False) -> None:
-        """The server declined the call; ``for_good``: it will decline every other call too."""
+        """Record a refusal by the server; ``for_good`` if it will refuse every other call too."""
 
     def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
-        """The call was cancelled on our side. It is not counted unless it may be billed."""
+        """Record a call cancelled by this process; it is counted only if it may be billed."""
 
 
 @dataclass(slots=True)
@@ -390,15 +390,15 @@ class _ModelState:
     successes: int = 0
     failures_in_a_row: int = 0
     exhausted: bool = False
-    """Whether some call to it ended without a reply."""
+    """Whether some call to the model ended without a reply."""
     closed: ModelGivenUp | None = None
-    """Set when no more calls are made to this model."""
+    """The error for further calls, once the model is given up."""
     useless: bool = False
-    """Whether the server rejects every call: a wrong key, an empty account."""
+    """Whether the server rejects every call, as with a wrong key or an empty account."""
 
     @property
     def lost(self) -> bool:
-        """Whether the model has shown that it cannot be used."""
+        """Return whether the model is unusable."""
         return self.closed is not None or self.useless or (self.exhausted and not self.successes)
 
 
@@ -421,12 +421,12 @@ class RunGate:
 
     @property
     def most(self) -> int:
-        """The most calls in flight to all models together."""
+        """Return the most calls in flight to all models together."""
         return sum(state.limiter.most for state in self._models.values())
 
     @property
     def places(self) -> int:
-        """The calls that may be in flight to all models together at present."""
+        """Return how many calls may be in flight now, to all models together."""
         return sum(int(state.limiter.limit) for state in self._models.values())
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
@@ -450,7 +450,7 @@ class RunGate:
         return True
 
     def _settled(self, model: str, size: CallSize, billed: bool) -> None:
-        """Count a call that got no reply, and let calls go that waited for what it had reserved."""
+        """Count a call without a reply, and admit calls that waited for its reservation."""
         if billed:
             self.spending.count_possibly_billed(model, size)
         self._free(model, size)

@@ -23,48 +23,48 @@ from typing import Any
 from zlib import crc32
 
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 
 MOST_CELL = 128 << 20
-"""Bytes of one value; the largest are packages of prompts and replies."""
+"""The largest value in bytes; packages of prompts and replies are the largest."""
 EVERY = 100_000
-"""Steps of SQLite's machine between two looks at what is left."""
+"""Steps of SQLite's virtual machine between two checks of the limits."""
 STEPS, STEPS_PER_BYTE = 20_000_000, 40
-"""Steps that a query may take, whatever the size of the file, and for each of its bytes."""
+"""The most steps of a query: a base, and an amount for each byte of the file."""
 BYTES, COPIES = 1 << 20, 4
-"""Bytes that a query may return whatever the size of the file, and how often it may return all of it."""
+"""The most bytes that a query may return: a base, and a multiple of the size of the file."""
 
 _COMMENT = re.compile(r"--[^\n]*")
 Schema = tuple[tuple[str, str, str], ...]
 
 
 def require_plain(path: Path) -> None:
-    """Refuse a database that is no plain file, or that has a rollback journal beside it: ours never have one.
+    """Refuse a database that is no regular file, or that has a rollback journal beside it.
 
     SQLite would play it back into the database, and delete the file that it names.
     """
     for suffix in ("", "-wal", "-shm", ".tally"):
-        plain(path.with_name(path.name + suffix))
+        require_regular_file(path.with_name(path.name + suffix))
     other = path.with_name(path.name + "-journal")
     if other.is_symlink() or other.exists():
         raise RunError(f"{other}: is a rollback journal, which no database of a run has (remove it)")
 
 
 class Guard:
-    """Bounds what the queries of one connection take together, until it is renewed."""
+    """Limits the total work of one connection's queries, until it is reset."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         files = (path, path.with_name(path.name + "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
         self._most = ((STEPS + STEPS_PER_BYTE * size) // EVERY, BYTES + COPIES * size)
         self._path = path
-        self.renew()
+        self.reset_limits()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.set_progress_handler(self._step, EVERY)
         connection.row_factory = self._row
 
-    def renew(self) -> None:
-        """Allow as much again, for the next query."""
+    def reset_limits(self) -> None:
+        """Reset the limits for the next query."""
         self._steps, self._bytes = self._most
 
     def _step(self) -> bool:
@@ -79,16 +79,16 @@ class Guard:
 
 
 def guard(connection: sqlite3.Connection, path: Path, *, reading: bool = True) -> Guard:
-    """Guard a connection that has not been used yet; one for reading cannot write."""
+    """Set limits on an unused connection; with ``reading`` it cannot write."""
     guarded = Guard(connection, path)
-    # Neither statement reads the file: a hostile schema is first looked at with all bounds set.
+    # Neither statement reads the file: a hostile schema is read only with all limits set.
     connection.execute("PRAGMA trusted_schema=OFF")
     if reading:
         connection.execute("PRAGMA query_only=ON")
     return guarded
 
 
-def lift(connection: sqlite3.Connection) -> None:
+def remove_limits(connection: sqlite3.Connection) -> None:
     """Bound the size of a value alone: tables of a sound structure take steps and bytes in proportion to their size."""
     connection.set_progress_handler(None, EVERY)
     connection.row_factory = None
@@ -106,7 +106,7 @@ def schema_of(statements: str) -> Schema:
 
 
 def require_schema(connection: sqlite3.Connection, path: Path, allowed: Iterable[Schema]) -> None:
-    """Refuse a database with other tables, columns or indexes than ours, or with views, triggers or virtual tables."""
+    """Refuse a database whose tables, columns or indexes are not ours, or that has views or triggers."""
     if _schema(connection) not in tuple(allowed):
         raise RunError(f"{path}: the database is not one of ours: its tables are not those of its format")
 
@@ -121,12 +121,12 @@ def _schema(connection: sqlite3.Connection) -> Schema:
 
 
 FORMATS = {6: ("schema.sql", "rows.sql"), 7: ("schema.sql", "rows.sql", "batches.sql")}
-"""The tables of each format that is read; kept in the database itself."""
+"""The schema files of each supported format number."""
 FORMAT = 6
-"""The format of a new journal; one that gets the table of batches has the next."""
+"""The format of a new journal; with the table of batches it is one higher."""
 
 MOST_TALLY = 64
-"""Bytes of a tally."""
+"""The largest tally file, in bytes."""
 
 # A damaged table name gives an error message that is not valid UTF-8.
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
@@ -144,7 +144,7 @@ COLUMNS = {
     "batches": "batch, at, event, told, keys",
     "unit_rows": "unit, made, refused, of",
 }
-"""What the seal of a row covers, by table, in the order of the table."""
+"""The columns that the checksum of a row covers, by table, in order."""
 
 _NUMBERS = {
     "unit", "step", "player", "complaints", "question", "id", "try", "prompt", "nth", "tokens_in", "tokens_out",
@@ -156,13 +156,13 @@ _MAY_MISS = {
     "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency", "error", "status",
     "reason", "scores", "refused",
 }  # fmt: skip
-"""SQLite keeps a value of any type in any column; these are the types that ours have."""
+"""Columns that may be NULL. SQLite stores any type in any column, so types are checked."""
 
 
 SEALS = " + ".join(
     f"(SELECT coalesce(sum(seal), 0) FROM {table} WHERE unit={{unit}})" for table in ("answers", "plays", "units")
 )
-"""What the rows of a unit were made from, as one number."""
+"""The sum of the checksums of the entries from which a unit's rows were made, in SQL."""
 
 
 def seal(row: tuple[Any, ...]) -> int:
@@ -170,22 +170,22 @@ def seal(row: tuple[Any, ...]) -> int:
     return crc32(repr(row).encode("utf-8", "surrogatepass"))
 
 
-def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row with its seal behind it.
+def with_checksum(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Append the checksum to a row.
 
-    >>> sealed((1, 6, b"moves"))
+    >>> with_checksum((1, 6, b"moves"))
     (1, 6, b'moves', 3080996579)
     """
     return (*row, seal(row))
 
 
 def check(connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None) -> tuple[int, bool]:
-    """The number of entries of an intact journal, and whether all seals were checked; else what is wrong is raised.
+    """Check a journal; return its number of entries and whether all checksums were verified.
 
     Of a journal with more than ``most`` entries, structure, counts and the origin of rows are checked: whoever reads an
     entry checks its seal then (``require_sealed``).
     """
-    # Read the tally before the journal: a process that plays this run may add entries in between.
+    # Read the tally before the journal: a playing process may add entries in between.
     acknowledged = _acknowledged(tally)
     connection.execute("BEGIN")
     try:
@@ -201,7 +201,7 @@ def _check(
     stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
     every = most is None or stated is None or type(stated[0]) is not int or stated[0] <= most
     check_structure(connection, path, "integrity_check" if every else "quick_check")
-    lift(connection)
+    remove_limits(connection)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
@@ -218,14 +218,14 @@ def _check(
 
 
 def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
-    """Refuse a journal in which a page belongs to two tables or rows: its tables might never end."""
+    """Refuse a journal in which a page belongs to two tables or rows: reading might never end."""
     problem = connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]
     if problem != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
 
 
 class OldRun(RunError):
-    """The run was played by a version whose runs are no longer read."""
+    """Raised for a run of a version that is no longer supported."""
 
     exit_code = 2
 
@@ -247,7 +247,7 @@ def require_format(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def statements_of(name: str) -> str:
-    """The statements that make some tables of a journal."""
+    """Return the SQL statements that create some tables of a journal."""
     return files("ostrom.engine").joinpath(name).read_text()
 
 
@@ -262,7 +262,7 @@ def has_batches(connection: sqlite3.Connection) -> bool:
 
 
 def _acknowledged(tally: Path) -> int | None:
-    """How many entries were acknowledged; None where the tally does not say."""
+    """Return how many entries were acknowledged; None if the tally does not say."""
     try:
         text = read_plain(tally, MOST_TALLY).strip()
     except FileNotFoundError:
@@ -287,19 +287,19 @@ def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | No
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
-    """The tables of entries that a journal has, and that of its rows."""
+    """Return the tables of entries that a journal has, and the table of rows."""
     return [table for table in COLUMNS if table != "batches" or has_batches(connection)]
 
 
 def _count_entries(connection: sqlite3.Connection) -> int:
-    """How many entries the tables hold; rows are derived from entries."""
+    """Return the number of entries; derived rows do not count."""
     counts = (f"(SELECT count(*) FROM {table})" for table in _tables(connection) if table != "unit_rows")
     again = "(SELECT coalesce(sum(times - 1), 0) FROM units)"
     return int(connection.execute(f"SELECT {' + '.join(counts)} + {again}").fetchone()[0])
 
 
 def _check_rows(connection: sqlite3.Connection, path: Path) -> None:
-    """Check the seal of every row; the first that is broken is named."""
+    """Verify the checksum of every row; the error names the first broken one."""
     broken, first = 0, ""
     for table in _tables(connection):
         intact = Seals(table)
@@ -312,31 +312,31 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> None:
 
 
 class Seals:
-    """Whether rows of one table are as this package wrote them: their seal comes behind their columns."""
+    """Checks rows of one table: their checksum and the types of their values."""
 
     def __init__(self, table: str) -> None:
         self.table, self._names = table, COLUMNS[table].split(", ")
         self._row_types: set[tuple[type, ...]] = set()
 
     def __call__(self, row: tuple[Any, ...]) -> bool:
-        """Whether the seal of a row and the types of its values are ours."""
+        """Return whether a row's checksum and types are valid."""
         if (kinds := tuple(map(type, row))) not in self._row_types and _are_ours(self._names, kinds):
             self._row_types.add(kinds)
         return seal(row[:-1]) == row[-1] and kinds in self._row_types
 
     def place(self, row: tuple[Any, ...]) -> str:
-        """Which row it is."""
+        """Describe which row it is."""
         names = self._names[: 3 if self.table in ("answers", "calls") else 1]
         return ", ".join(f"{name} {value!r:.20}" for name, value in zip(names, row, strict=False))
 
     def require(self, row: tuple[Any, ...], path: Path) -> None:
-        """Refuse a row that is not as it was written."""
+        """Refuse an altered row."""
         if not self(row):
             raise RunError(f"{path}: the journal is damaged: entries changed, first {self.table}: {self.place(row)}")
 
 
 def check_origin(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse rows that were not made from the entries that the journal holds."""
+    """Refuse rows that were not derived from the entries of the journal."""
     query = f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
     for (unit,) in connection.execute(query):
         raise RunError(
@@ -346,7 +346,7 @@ def check_origin(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:
-    """Whether the values of a row have the types that this package writes; the seal comes last."""
+    """Return whether the values of a row have the expected types; the checksum comes last."""
     for name, kind in zip([*names, "unit"], kinds, strict=True):
         number = float if kind is float and name.startswith("tokens") else int
         own = number if name in _NUMBERS else float if name in _REALS else bytes if name in _BYTES else str
@@ -366,11 +366,11 @@ _CAUSES = (
     (("interrupted",), "the journal is damaged: a query takes more steps than its size allows"),
     (("too big",), "the journal is damaged: it holds a value that is larger than any of ours"),
 )
-"""Signs in what SQLite or the system says, and what that means for a journal."""
+"""Phrases in errors of SQLite or the system, and their meaning for a journal."""
 
 
 def explain(path: Path, error: Exception) -> str:
-    """One line about what the disk or the database refused, and what to do."""
+    """Explain in one line what the disk or the database refused, and what to do."""
     text = " ".join(str(error).split())
     for signs, meaning in _CAUSES:
         if any(sign in text.lower() for sign in signs):
@@ -379,7 +379,7 @@ def explain(path: Path, error: Exception) -> str:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced.
+    """Open a read-only connection, while another process may write; invalid UTF-8 is replaced.
 
     What its queries take together is bounded by the size of the journal.
     """
@@ -394,7 +394,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Such a connection, closed at the end; damage that is met is named with the file."""
+    """Open a read-only connection for a block; damage is reported with the file."""
     try:
         with closing(connect_read_only(path)) as connection:
             yield connection
@@ -405,7 +405,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
     """Open a database for reading; a WAL that holds entries is left as it is."""
     try:
-        # A connection with mode=ro creates an empty WAL and cannot remove it; query_only keeps both from writing.
+        # A connection with mode=ro creates an empty WAL and cannot remove it; query_only avoids both.
         connection, bounds = _open_uri(path, "mode=ro" if _has_log(path) else "mode=rw")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:

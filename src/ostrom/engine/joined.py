@@ -1,4 +1,4 @@
-"""The journals of several shards read as one: what a joined run has in the place of a journal.
+"""The journals of several shards read as one, for a joined run.
 
 Every unit belongs to one shard, so each question goes to one journal, or to all with the answers put in the order of
 units. Nothing is copied. What a journal says of a unit that is not its own is refused, not read.
@@ -22,11 +22,11 @@ from ostrom.models.base import Reply
 
 T = TypeVar("T")
 FILES_EACH, FILES_BESIDE = 3, 200
-"""Files that an open journal holds (database, log and its index), and those that a process holds beside them."""
+"""Files of an open journal (database, log and its index), and other open files of a process."""
 
 
 def allow_files(journals: int) -> None:
-    """Let this process have so many journals open, as far as the system allows."""
+    """Raise the limit on open files for this many journals, as far as the system allows."""
     wanted = FILES_EACH * journals + FILES_BESIDE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -49,21 +49,21 @@ class JoinedJournal(Journal):
 
     @staticmethod
     def _refuse_numbers(part: Journal, before: int) -> None:
-        """Refuse a journal whose calls have numbers of another shard: a call is looked for by its number alone."""
+        """Refuse a journal whose calls have numbers of another shard: calls are looked up by number alone."""
         for ends in part._rows("SELECT (SELECT min(id) FROM calls), (SELECT max(id) FROM calls)"):
             if ends[0] is not None and not before < ends[0] <= ends[1] <= before + CALLS_APART:
                 own = f"{before + 1} to {before + CALLS_APART}"
                 raise RunError(f"{part.path}: holds calls {ends[0]} to {ends[1]}, its own are {own}")
 
     def assign(self, group: Callable[[int], int]) -> None:
-        """Say which units belong together (``Plan.group``); call it before anything is asked about a unit."""
+        """Set which units belong together (``Plan.group``); call it before any query about a unit."""
         self._group = group
 
     def _part(self, unit: int) -> Journal:
         return self.parts[self._group(unit) % len(self.parts)]
 
     def _own(self, rows: Callable[[Journal], Iterable[T]], unit: Callable[[T], int]) -> list[Iterator[T]]:
-        """The rows of every journal; one about a unit of another shard is refused when it is met."""
+        """Return the rows of every journal; a row about a unit of another shard is refused."""
 
         def own(number: int, part: Journal) -> Iterator[T]:
             for row in rows(part):
@@ -82,20 +82,20 @@ class JoinedJournal(Journal):
         return sum(part.entries for part in self.parts)
 
     def start(self) -> None:
-        """Refused: what is played goes into the journals of the shards."""
+        """Refuse: new entries go into the journals of the shards."""
         raise RunError(f"{self.path.parent}: is joined from shards; these are gone on with")
 
     @property
     def lazily_verified(self) -> bool:  # type: ignore[override]
-        """Whether the seals of some journal are checked only as it is read."""
+        """Return whether checksums of some journal are verified only when read."""
         return any(part.lazily_verified for part in self.parts)
 
     def check_seals(self) -> int:
-        """Check every seal; how many entries all journals hold."""
+        """Verify every checksum; return the number of entries of all journals."""
         return sum(part.check_seals() for part in self.parts)
 
     def sample(self, count: int) -> list[int]:
-        """Units whose rows are kept, about so many, drawn from every journal."""
+        """Return about ``count`` random units with stored rows, from every journal."""
         each = -(-count // len(self.parts))
         drawn = chain(*self._own(lambda part: part.sample(each), int))
         return [unit for _, unit in sorted((token_bytes(4), unit) for unit in drawn)]
@@ -132,10 +132,10 @@ class JoinedJournal(Journal):
             part.close()
         self.closed = True
 
-    def hold(self) -> None:
-        """Read all journals as they are now from here on."""
+    def begin_snapshot(self) -> None:
+        """Start a read transaction on all journals: later reads see this moment."""
         for part in self.parts:
-            part.hold()
+            part.begin_snapshot()
 
     def reopened(self) -> Journal:
         """A second connection for reading to these journals."""
@@ -146,12 +146,12 @@ class JoinedJournal(Journal):
     # -- one unit ------------------------------------------------------------------------------------
 
     def file(self, unit: int) -> Path:
-        """Where the entries of a unit lie."""
+        """Return the journal file of a unit."""
         return self._part(unit).path
 
-    def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
+    def outcome_of(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
-        return self._part(unit).ended(unit)
+        return self._part(unit).outcome_of(unit)
 
     def readings(self, unit: int) -> dict[str, int]:
         """How many answers of a unit have each reading."""
@@ -173,9 +173,9 @@ class JoinedJournal(Journal):
         """Replies that arrived, by place and key."""
         return self._part(unit).replies(unit)
 
-    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
-        """The replies that arrived for one decision."""
-        return self._part(unit).asked(unit, step, player)
+    def replies_to(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+        """Return the replies to one decision."""
+        return self._part(unit).replies_to(unit, step, player)
 
     def refusals(self, unit: int) -> dict[int, int]:
         """How many calls of a unit were declined by a content filter or the model, by player."""
@@ -196,16 +196,16 @@ class JoinedJournal(Journal):
         """Unit, state and reason of every unit that has ended."""
         yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
 
-    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
-        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
-        yield from merge(*self._own(lambda part: part.marks(after), itemgetter(0)), key=itemgetter(0))
+    def end_versions(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Yield unit, state and version of the end for every ended unit above ``after``, in order."""
+        yield from merge(*self._own(lambda part: part.end_versions(after), itemgetter(0)), key=itemgetter(0))
 
-    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
-        """How units ended (or one of them), with their rows, in order."""
+    def unit_records(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """Yield the records of all ended units (or of one), with their rows, in order."""
         if unit is not None:
-            yield from self._part(unit).ends(unit)
+            yield from self._part(unit).unit_records(unit)
             return
-        yield from merge(*self._own(Journal.ends, itemgetter(0)), key=itemgetter(0))
+        yield from merge(*self._own(Journal.unit_records, itemgetter(0)), key=itemgetter(0))
 
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""
@@ -221,16 +221,16 @@ class JoinedJournal(Journal):
         yield from merge(*self._own(lambda part: islice(part.call_columns(), 1, None), match), key=match)
 
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
-        """Unit, step, player and value of every answer that was given by assignment, in order."""
+        """Yield unit, step, player and value of every answer by assignment, in order."""
         yield from merge(*self._own(Journal.assigned, itemgetter(0)), key=itemgetter(0))
 
     @property
     def questions(self) -> list[str]:
-        """What was asked, every question once, as canonical JSON."""
+        """Return every distinct question, as canonical JSON."""
         return list(dict.fromkeys(text for part in self.parts for text in part.questions))
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
-        """Every batch event, shard by shard; batches are numbered so that no two shards have the same."""
+        """Yield every batch event, shard by shard, with batch numbers that are unique over shards."""
         for place, part in enumerate(self.parts):
             for number, *event in part.batches():
                 yield number * len(self.parts) + place, *event  # type: ignore[misc]
@@ -240,7 +240,7 @@ class JoinedJournal(Journal):
         return set[bytes]().union(*(part.answered() for part in self.parts))
 
     def unreported(self) -> Iterator[Unreported]:
-        """All tries at calls of the shards where some have no report of tokens or price."""
+        """Yield all tries of shards in which some lack a report of tokens or price."""
         for part in self.parts:
             yield from part.unreported()
 

@@ -37,8 +37,8 @@ from ostrom.engine.entries import (
     load,
     read_package,
     reply_of,
+    resolve_prompt,
     shaped,
-    whole,
 )
 from ostrom.engine.integrity import (
     COLUMNS,
@@ -52,9 +52,9 @@ from ostrom.engine.integrity import (
     explain,
     guard,
     has_batches,
-    lift,
     open_alone,
     open_read_only,
+    remove_limits,
     require_format,
     require_plain,
     statements_of,
@@ -64,7 +64,7 @@ from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
 MOST_AT_ONCE = 20_000
-"""Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
+"""The most entries for which all checksums are verified on opening; in larger journals, when read."""
 
 
 class Journal:
@@ -88,10 +88,10 @@ class Journal:
         calls_before: int = 0,
     ) -> None:
         self._under_way = 0
-        """Queries whose rows are being read."""
+        """The number of queries whose rows are being read."""
         self.path, self._calls_before = path, calls_before
         self.changed_packages: Sequence[str] = ()
-        """Parts whose package is another one here than when the run was played, in words."""
+        """Parts whose package changed since the run was played, in words."""
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
         if not create and not path.exists():
@@ -106,7 +106,7 @@ class Journal:
             raise RunError(explain(path, error)) from None
         try:
             self.lazily_verified = False
-            """Whether the seals of entries are checked when they are read: all at once would take too long."""
+            """Whether checksums are verified when entries are read, because all at once would take too long."""
             self._entries = self._checked(create, identity) if checked else self._counted(identity)
             self._questions: dict[str, int] = {text: number for number, text, _ in self._entries_of("questions")}
         except BaseException as error:
@@ -116,17 +116,17 @@ class Journal:
             raise
         self._question_texts = {number: text for text, number in self._questions.items()}
         self.closed = False
-        """Whether it keeps the rows of units."""
+        """Whether the journal is closed."""
         self._writer: Writer | None = None
         self._refused: dict[int, dict[str, int]] = {}
-        """Calls that were declined, by unit and player, of units that have not ended."""
+        """Declined calls by unit and player, of units that have not ended."""
         self._texts: dict[int, tuple[Answer, Row]] = {}
         self._package = Packages(self._packed)
 
     def _check_identity(self, identity: str | None) -> None:
         meta = dict(self._read.execute("SELECT key, value FROM meta WHERE key IN ('study', 'ostrom')"))
         self.versions: list[str] = [v for v in str(meta.get("ostrom") or "").split(" ") if v]
-        """The versions of the package that have written to it, oldest first."""
+        """The versions of the package that wrote to the journal, oldest first."""
         if identity is not None and meta.get("study") != identity:
             self._read.close()
             raise RunError(
@@ -140,13 +140,13 @@ class Journal:
         return self._entries if self._writer is None else self._writer.entries
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection that can write."""
+        """Open a connection that can write."""
         return self._opened("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", reading=False)
 
     def _connect_unbounded(self) -> sqlite3.Connection:
-        """One for a journal that has been checked."""
+        """Open a connection without limits, for a checked journal."""
         connection = self._connect()
-        lift(connection)
+        remove_limits(connection)
         return connection
 
     def _connect_to_read(self) -> sqlite3.Connection:
@@ -160,7 +160,7 @@ class Journal:
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=10)
         try:
             guard(connection, self.path, reading=reading)
-            # A new database becomes one with a WAL without a rollback journal, which would be refused after a crash.
+            # A new database switches to WAL without a rollback journal, which would be refused after a crash.
             for statement in (*(["PRAGMA journal_mode=MEMORY"] if new else []), *statements):
                 connection.execute(statement).fetchone()
         except BaseException:
@@ -169,7 +169,7 @@ class Journal:
         return connection
 
     def _counted(self, identity: str | None) -> int:
-        """The number of entries that the journal states; only its format and study are checked."""
+        """Return the stated number of entries; only format and study are checked."""
         require_format(self._read, self.path)
         self._check_identity(identity)
         return self._stated()
@@ -179,7 +179,7 @@ class Journal:
         return entries if type(entries) is int else 0
 
     def _checked(self, create: bool, identity: str | None) -> int:
-        """How many entries a sound journal of this study holds; a new one is given its tables first."""
+        """Check the journal and return its number of entries; a new one gets its tables first."""
         if create and self._is_new():
             # One transaction: a process killed here leaves an empty file, not a partial schema.
             schema = "".join(map(statements_of, FORMATS[FORMAT]))
@@ -197,9 +197,9 @@ class Journal:
         return not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]
 
     def check_structure(self) -> None:
-        """Check the structure of a journal that was opened unchecked; then its queries need no bounds."""
+        """Check the structure of a journal that was opened unchecked, then remove the limits of its queries."""
         check_structure(self._read, self.path)
-        lift(self._read)
+        remove_limits(self._read)
         self._guard = None
 
     # -- writing -------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Journal:
     def answer(
         self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, text: str | None = None
     ) -> None:
-        """Queue an answer and what was asked. It is durable after the next ``flush``."""
+        """Queue an answer and its question. It is durable after the next ``flush``."""
         question = None if text is None else self._questions.get(text) or self._question(text)
         cached = self._texts.get(id(answer))
         columns = cached[1] if cached is not None and cached[0] is answer else self._encoded(answer)
@@ -234,7 +234,7 @@ class Journal:
         return number
 
     def _encoded(self, answer: Answer) -> Row:
-        """The columns of an answer, kept: the same answer object is given again and again."""
+        """Return the columns of an answer, cached by object: the same object is passed again and again."""
         columns = answer_columns(answer)
         if len(self._texts) > 1000:
             self._texts.clear()
@@ -249,7 +249,7 @@ class Journal:
         self._put(CALL, record)
 
     def keep_batches(self) -> None:
-        """Give the journal its table of batches; call before the first ``batch``."""
+        """Create the table of batches; call before the first ``batch``."""
         if not has_batches(self._read):
             number = self._read.execute("PRAGMA user_version").fetchone()[0] + 1
             schema = statements_of("batches.sql")
@@ -259,7 +259,7 @@ class Journal:
         """Queue an event of a batch."""
         self._put(BATCH, (number, float(at), event, dump(facts), keys))
 
-    def moves(self, unit: int, rounds: int, intended: bytes) -> None:
+    def record_array_play(self, unit: int, rounds: int, intended: bytes) -> None:
         """Queue all moves of a match that was played as arrays."""
         self._put(PLAY, (unit, rounds, intended))
 
@@ -273,7 +273,7 @@ class Journal:
         facts: Any = None,
         rows: bytes | None = None,
     ) -> None:
-        """Queue the end of a unit, with its rows if it has any (``UnitRows.kept``)."""
+        """Queue the end of a unit, with its rows if it has any (``UnitRows.to_bytes``)."""
         outcome = (None if scores is None else dump(scores), None if facts is None else dump(facts))
         refused = self._refused.pop(unit, None)
         self._put(UNIT, ((unit, state, reason, steps, *outcome), rows, dump(refused) if refused else None))
@@ -293,7 +293,7 @@ class Journal:
         return self._writer is not None and self._writer.failed
 
     def check_place(self) -> None:
-        """Raise where the file is no longer at its path."""
+        """Raise an error if the file is no longer at its path."""
         if self._writer is not None:
             self._writer.check_place()
 
@@ -311,8 +311,8 @@ class Journal:
         self._read.close()
         self.closed = True
 
-    def hold(self) -> None:
-        """Read the journal as it is now from here on: all tables of a run that is being played tell of one moment."""
+    def begin_snapshot(self) -> None:
+        """Start a read transaction: later reads see this moment, also while the run is being played."""
         if self._writer is None and not self._read.in_transaction:
             self._read.execute("BEGIN")
             self._entries = self._stated()
@@ -331,10 +331,10 @@ class Journal:
 
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         if self._guard is not None and not self._under_way:
-            self._guard.renew()
+            self._guard.reset_limits()
         self._under_way += 1
         try:
-            # Row by row: a reader that gives up must not close the cursor of a journal that is closed already.
+            # Row by row: a reader that stops early must not close the cursor of a closed journal.
             yield from (row for row in self._read.execute(query, values))
         except DAMAGE as error:
             raise RunError(explain(self.path, error)) from None
@@ -342,11 +342,11 @@ class Journal:
             self._under_way -= 1
 
     def file(self, unit: int) -> Path:  # noqa: ARG002
-        """Where the entries of a unit lie."""
+        """Return the journal file of a unit."""
         return self.path
 
     def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Rows of a table: all columns that its seal covers, then the seal, which is checked where need be."""
+        """Yield rows of a table: the columns covered by the checksum, then the checksum, verified if needed."""
         rows = self._rows(f"SELECT {COLUMNS[table]}, seal FROM {table} {rest}", *values)
         return self._sealed(table, rows) if self.lazily_verified else rows
 
@@ -357,7 +357,7 @@ class Journal:
             yield row
 
     def check_seals(self) -> int:
-        """Check every seal; how many entries the journal holds."""
+        """Verify every checksum; return the number of entries."""
         entries, _ = check(self._read, self.path, self.tally_path)
         self.lazily_verified = False
         return entries
@@ -371,8 +371,8 @@ class Journal:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
 
-    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
-        """The records of all ended units, or of one, in order, with their rows where the journal keeps them."""
+    def unit_records(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """Yield the records of all ended units (or of one), with their rows if stored, in order."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
         heads = [next(table, None) for table in tables]
@@ -388,15 +388,15 @@ class Journal:
             )  # fmt: skip
 
     def sample(self, count: int) -> list[int]:
-        """Some units whose rows are kept, drawn at random."""
+        """Return random units with stored rows."""
         return draw_units(self._rows, count)
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
 
-    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
-        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
+    def end_versions(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Yield unit, state and version of the end for every ended unit above ``after``, in order."""
         query = "SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit"
         yield from self._rows(query, after)
 
@@ -404,7 +404,7 @@ class Journal:
         """How many answers of a unit have each reading."""
         return dict(self._rows("SELECT reading, count(*) FROM answers WHERE unit=? GROUP BY reading", unit))
 
-    def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
+    def outcome_of(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
             return state, reason, shaped(scores, list), shaped(facts, dict) or {}
@@ -425,7 +425,7 @@ class Journal:
         return {row[0] for table in ("answers", "calls") for row in self._rows(query.format(table))}
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
-        """All answers of a unit with the number of complaints before each and what was asked."""
+        """Return all answers of a unit, with the number of complaints before each and the question."""
         question_text = self._question_texts.get
         return {
             (step, player, part): (
@@ -440,18 +440,18 @@ class Journal:
 
     @property
     def questions(self) -> list[str]:
-        """What was asked, every question once, as canonical JSON."""
+        """Return every distinct question, as canonical JSON."""
         return list(self._questions)
 
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
-        """Unit, step, player and value of every answer that was given by assignment, in order."""
+        """Yield unit, step, player and value of every answer by assignment, in order."""
         query = "SELECT unit, step, player, value FROM answers WHERE reading='assigned' ORDER BY unit, step, player"
         for unit, step, player, value in self._rows(query):
             yield unit, step, player, load(value)
 
     @property
     def played_by(self) -> str:
-        """The versions involved, in words: those that wrote the journal and the one that reads it."""
+        """Describe the versions that wrote the journal and the one that reads it."""
         wrote = ", ".join(self.versions) or "unknown"
         return "; ".join((f"journaled by ostrom {wrote}, read by ostrom {__version__}", *self.changed_packages))
 
@@ -462,7 +462,7 @@ class Journal:
         return None
 
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
-        """Replies that arrived, by place and key: on resume they are not asked for again."""
+        """Return the replies by place and key: on resume they are not requested again."""
         rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
         return {(row[1], row[2], row[3], row[7]): reply_of(row) for row in rows}
 
@@ -473,7 +473,7 @@ class Journal:
             yield JournaledCall(place, row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
 
     def check_packages(self) -> None:
-        """Read every package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+        """Read every package of prompts; an unreadable or oversized one is refused."""
         for (number,) in self._rows("SELECT id FROM prompts ORDER BY id"):
             read_package(self._package, number, self.path)
 
@@ -527,7 +527,7 @@ class Journal:
 
     def _prompt_at(self, package: int, nth: int) -> list[list[str]]:
         try:
-            return whole(package, nth, self._package)
+            return resolve_prompt(package, nth, self._package)
         except UNREADABLE as error:
             place = f"prompt {nth} of package {package}"
             raise RunError(f"{self.path}: the journal is damaged: {place}: {error}") from None
@@ -537,8 +537,8 @@ class Journal:
             return bytes(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")
 
-    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
-        """The replies that arrived for one decision, in order: id of the call, part, text, reasoning."""
+    def replies_to(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+        """Return the replies to one decision in order: id of the call, part, text, reasoning."""
         query = (
             "SELECT id, part, reply, reasoning FROM calls "
             "WHERE unit=? AND step=? AND player=? AND error IS NULL ORDER BY id"
@@ -551,7 +551,7 @@ class Journal:
         return dict(self._rows(query, unit))
 
     def unreported(self) -> Iterator[Unreported]:
-        """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""
+        """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing."""
         sent = "source NOT IN ('cache', 'seat')"
         without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
         if next(self._rows(f"SELECT 1 FROM calls WHERE {sent} AND {without} LIMIT 1"), None) is None:
@@ -566,7 +566,7 @@ class Journal:
             yield Unreported(model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status)
 
     def spent(self) -> dict[str, float]:
-        """Totals over all calls that no cache and no seat answered: tokens, money, retries, unreadable replies."""
+        """Return totals over calls not answered by a cache or a seat: tokens, money, retries, unreadable replies."""
         row = next(
             self._rows(
                 "SELECT coalesce(sum(asked),0), coalesce(sum(asked*tokens_in),0), coalesce(sum(asked*tokens_out),0), "

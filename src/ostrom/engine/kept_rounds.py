@@ -1,4 +1,4 @@
-"""What is kept of the rounds of a unit: what every player did and was paid in each, asked or not (``settlement``).
+"""The stored rounds of a unit: each player's action and payoff, whether asked or not (``settlement``).
 
 That follows from its act where each has one and chose it freely; then only meetings and tables are kept, which mostly
 are one number each.
@@ -28,24 +28,24 @@ SETTLED: Columns = {
     "player": INTEGERS, "seat": INTEGERS, "agent": INTEGERS, "what": TEXT, "action": TEXTS, "amount": REALS,
     "cooperative": FLAGS, "payoff": REALS, "paid": REALS,
 }  # fmt: skip
-"""What is kept of a player in a round where it does not follow from its act."""
+"""The columns stored of a player in a round, where they do not follow from its act."""
 MOST_PLAYERS = 100_000
-"""Players of a unit whose rows are kept, and rows of each of its tables, which has no more of them than decisions."""
+"""The most players of a unit with stored rows, and the most rows of each of its tables."""
 
 
 class RoundRows(NamedTuple):
-    """What every player did and was paid in every round: one row each, in the order of meetings, rounds and players."""
+    """Each player's action and payoff in every round: one row each, by meeting, round and player."""
 
     meetings: Codes
     numbers: Codes
     tables: Codes
-    """Who met whom; -1 for a player who met nobody, or all of its neighbours."""
+    """The table (group) of each player; -1 for a player who met nobody, or all of its neighbours."""
     settled: list[tuple[Any, ...]]
     codes: Codes
 
 
 class KeptRounds(NamedTuple):
-    """What is kept of the rounds: meetings and tables, and all the rest where it does not follow from the acts."""
+    """The stored rounds: meetings and tables, and other columns where they do not follow from the acts."""
 
     meetings: list[int] | int
     tables: list[int] | int
@@ -54,15 +54,15 @@ class KeptRounds(NamedTuple):
     codes: list[int] | None = None
 
     def dumped(self) -> bytes:
-        """What is kept of the rounds, as JSON."""
+        """Encode the rounds as JSON."""
         if self.settled is None or self.numbers is None:
             return orjson.dumps([self.meetings, self.tables])
-        lists = orjson.dumps([self.meetings, self.tables, steps_of(whole(self.numbers)).tolist(), self.codes])
+        lists = orjson.dumps([self.meetings, self.tables, steps_of(int_array(self.numbers)).tolist(), self.codes])
         return b"[%s,%s]" % (lists[1:-1], as_columns(self.settled))
 
     @classmethod
     def read(cls, data: Any, players: int) -> KeptRounds:
-        """From JSON; ValueError where that holds something else."""
+        """Decode the rounds from JSON; raises ValueError for other content."""
         if not isinstance(data, list) or len(data) not in (2, 5):
             raise ValueError("its rounds are not complete")
         *lists, settled = data if len(data) == 5 else (*data, None)
@@ -84,7 +84,7 @@ class KeptRounds(NamedTuple):
 def rounds_to_keep(
     unit: Unit, rounds: Sequence[Round], questions: Sequence[tuple[Any, ...]], decisions: Sequence[tuple[Any, ...]]
 ) -> KeptRounds:
-    """What is kept of the rounds of a match; ``decisions`` are the rows that its recorder took down."""
+    """Return the rounds of a match to store; ``decisions`` are the rows of its recorder."""
     game = unit.game
     acts = [row for row in decisions if row[4] is not None]
     follows = game.has_table and not unit.earlier
@@ -92,7 +92,7 @@ def rounds_to_keep(
         follows
         and len(acts) == len(rounds) * game.seats
         and not any(r.players or r.what or r.paid or r.missed or not r.actions for r in rounds)
-    ):  # nearly all matches: each at one table, where everybody decides once in a round
+    ):  # nearly all matches: one table, where everybody decides once in a round
         return KeptRounds(0, 0)
     places = list(settled_rounds(game, rounds))
     at = {(one.meeting, one.number, one.player): one for one in places}
@@ -123,14 +123,14 @@ def rounds_to_keep(
 
 
 def steps_of(numbers: Codes) -> Codes:
-    """How much each number is larger than the one before."""
+    """Return the difference of each number to the one before."""
     changes = numbers.copy()
     changes[1:] -= numbers[:-1]
     return changes
 
 
 def as_columns(table: Sequence[tuple[Any, ...]]) -> bytes:
-    """A table as JSON, column by column; of a column of one value that value alone."""
+    """Encode a table as JSON by column; a constant column is one value."""
     return orjson.dumps([len(table), *(c[0] if _constant(c) else c for c in zip(*table, strict=True))])
 
 
@@ -156,12 +156,12 @@ def from_columns(columns: list[Any], names: Columns, most: int) -> list[tuple[An
     return table
 
 
-def whole(numbers: Sequence[int]) -> Codes:
+def int_array(numbers: Sequence[int]) -> Codes:
     return np.array(numbers, dtype=np.int64)
 
 
 def _numbers_or_one(numbers: Iterable[int]) -> list[int] | int:
-    """Numbers, or the one that all of them are."""
+    """Return the numbers as a list, or the one number that all of them are."""
     listed = list(numbers)
     return listed[0] if listed and len(set(listed)) == 1 else listed
 
@@ -171,7 +171,7 @@ def _table(one: SettledRound) -> int:
 
 
 def _done(game: Game, seat: int, one: SettledRound, played: Round) -> tuple[str | None, float | None, bool | None]:
-    """The action of a player's last move in a round, its amount, and whether it is cooperative; None without a move."""
+    """Return a player's last action in a round, its amount, and whether it is cooperative; None without a move."""
     if one.action is None:
         return None, None, None
     cooperative = game.cooperates(seat, one.action)

@@ -1,4 +1,4 @@
-"""One unit of work under way: replay what is journaled, then ask live.
+"""One unit in play: journaled answers are replayed, then agents are asked.
 
 What a decision asks is journaled with its answer; a replay that asks anything else is refused.
 """
@@ -30,16 +30,16 @@ _MOST = 1000
 
 
 class ReplayDiffers(RunError):
-    """The rules, fed with the journaled answers, do not do what they did when the answers were given."""
+    """Raised when the rules, given the journaled answers, behave differently from when they were played."""
 
 
-def asked(decision: Decision) -> str:
+def question_json(decision: Decision) -> str:
     """Kind and form of a decision as canonical JSON.
 
     >>> from ostrom.games import build_game
     >>> from ostrom.mechanisms.base import act
     >>> from ostrom.mechanisms.protocol import View
-    >>> asked(act(View(build_game("prisoners_dilemma"), 0, "none")))
+    >>> question_json(act(View(build_game("prisoners_dilemma"), 0, "none")))
     '["act","Choice",{"options":["cooperate","defect"]}]'
     """
     kind, form = decision.kind, decision.form
@@ -54,11 +54,11 @@ def asked(decision: Decision) -> str:
 
 
 def compare(unit: int, step: int, decision: Decision, journaled: str | None) -> None:
-    """Refuse a decision that is not the one whose answer was journaled."""
-    if journaled is not None and journaled != asked(decision):
+    """Refuse a decision whose question differs from the journaled one."""
+    if journaled is not None and journaled != question_json(decision):
         raise ReplayDiffers(
             f"match {unit}, step {step}, player {decision.player + 1}: the rules ask something else than they did: "
-            f"journaled {_short(journaled)}, rebuilt {_short(asked(decision))}"
+            f"journaled {_short(journaled)}, rebuilt {_short(question_json(decision))}"
         )
 
 
@@ -72,7 +72,7 @@ def compare_count(unit: int, step: int, used: int, count: int) -> None:
 
 
 def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
-    """Refuse an end of a match that is not the one journaled; players are told apart where scores differ."""
+    """Refuse an end of a match that differs from the journaled one; the error names the players."""
     if same(journaled, rebuilt):
         return
     where = f"match {unit}"
@@ -83,7 +83,7 @@ def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether plain data is the same, apart from the last bits of its numbers.
+    """Return whether plain data is equal, apart from the last bits of its numbers.
 
     >>> same([0.1 + 0.2, {"a": 1}], [0.3, {"a": 1.0}]), same([2.1], [2.4])
     (True, False)
@@ -116,16 +116,16 @@ def _short(text: str) -> str:
 
 
 Replies = Mapping[tuple[int, int, str, bytes], Reply]
-"""Replies that have arrived, by step, player, part and the key of the call."""
+"""Replies by step, player, part and key of the call."""
 
 
 class Answers(Protocol):
-    """Where answers become durable: the journal, or the way to it."""
+    """The interface to store answers: the journal, or a worker's outbox."""
 
     def answer(
         self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, question: str | None = None
     ) -> None:
-        """Queue an answer and what was asked."""
+        """Queue an answer and its question."""
 
     async def flush(self) -> None:
         """Wait until everything queued so far is durable."""
@@ -138,11 +138,11 @@ class Calls(Protocol):
         """One call."""
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
-        """The key under which that call is journaled."""
+        """Return the key under which the call is journaled."""
 
 
 class LiveMatch:
-    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal."""
+    """Plays one unit. ``known`` and ``replies`` are the journaled entries of an earlier attempt."""
 
     def __init__(
         self,
@@ -168,9 +168,9 @@ class LiveMatch:
         self.record = RowRecorder(unit)
         self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
         self._complaints: dict[int, int] = {}
-        """Replies to the decisions of this step that could not be read, by player."""
+        """The number of unreadable replies in this step, by player."""
         self.at_end: dict[Callable[[], Awaitable[object]], None] = {}
-        """What agents have to be done at the end, once each."""
+        """Functions that agents registered to be called at the end, each once."""
 
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
@@ -196,11 +196,11 @@ class LiveMatch:
         return outcome
 
     def add_part(self, step: int, player: int, part: str) -> None:
-        """Note that a question within a decision was answered."""
+        """Note an answered sub-question of a decision."""
         self._parts.setdefault((step, player), []).append(part)
 
     def _take_down(self, decisions: Sequence[Decision], answers: Sequence[Answer]) -> None:
-        """Take down a step for the rows of the match: every answer, then those to the questions within it."""
+        """Record a step in the rows of the match: every answer, then those to its sub-questions."""
         record, step, complaints = self.record, self.step, self._complaints
         for decision, answer in zip(decisions, answers, strict=True):
             record.add(step, decision, answer, complaints.get(decision.player, 0))
@@ -211,7 +211,7 @@ class LiveMatch:
         complaints.clear()
 
     def _agent(self, decision: Decision) -> Agent:
-        """Who answers: the player's own agent, or one like that of another player."""
+        """Return the agent that answers: the player's own, or a copy of another player's."""
         if decision.agent is None:
             return self.agents[decision.player]
         config = self.unit.players[decision.agent].config
@@ -222,13 +222,13 @@ class LiveMatch:
         return agent
 
     def _instant(self, decision: Decision) -> Answer:
-        """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
+        """Answer at once: a script's answer depends on past and seed alone, so it need not wait for the disk."""
         try:
             answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
         except StudyError as error:
             name = self.unit.players[decision.player].name
             raise error if error.key else error.moved(f"match {self.unit.index}, {name}") from None
-        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
+        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, question_json(decision))
         return answer
 
     async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
@@ -256,7 +256,7 @@ class LiveMatch:
         return collected
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
-        """Compare what the rules ask now with the journal, before anybody is asked."""
+        """Compare the questions of the rules with the journal, before any agent is asked."""
         unit, used = self.unit.index, 0
         for decision in decisions:
             entry = self.known.get((self.step, decision.player, ""))
@@ -279,7 +279,7 @@ class LiveMatch:
             self.tally.policies += 1
         self._complaints[decision.player] = context.complaints
         self.journal.answer(
-            self.unit.index, self.step, decision.player, "", answer, context.complaints, asked(decision)
+            self.unit.index, self.step, decision.player, "", answer, context.complaints, question_json(decision)
         )
         return answer
 
@@ -296,8 +296,8 @@ class _DecisionContext:
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
         streams = self.match.streams
         if step is None:
-            return streams.at(self.step, self.player, purpose)
-        return streams.about(step, self.player, purpose)
+            return streams.generator(self.step, self.player, purpose)
+        return streams.for_round(step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self.match.streams.chance(self.step, self.player, purpose)
@@ -309,7 +309,7 @@ class _DecisionContext:
         return match.calls.call(match.unit, self.step, self.player, part, model, request)
 
     async def _call_once(self, model: Model, request: Request, part: str) -> Reply:
-        """The reply that an earlier attempt left, or a call."""
+        """Return the reply of an earlier attempt, or make a call."""
         match = self.match
         key = match.calls.key(match.unit, self.step, self.player, part, model, request)
         reply = match.replies.get((self.step, self.player, part, key))
@@ -362,7 +362,7 @@ class _DecisionContext:
 
 
 def _numbered(name: str) -> list[tuple[str, int]]:
-    """A name by which ``try0.10`` comes after ``try0.9``.
+    """Return a sort key by which ``try0.10`` comes after ``try0.9``.
 
     >>> sorted(["tool.try0.10", "tool.try0.9"], key=_numbered)
     ['tool.try0.9', 'tool.try0.10']
@@ -392,7 +392,7 @@ async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
 
 
 def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[list[list[Decision]], Outcome | None]:
-    """Send journaled answers through the rules: the decisions step by step, and the outcome if there is one.
+    """Replay journaled answers through the rules; return the decisions by step, and the outcome if reached.
 
     Rules that ask anything else than was journaled are refused with the first difference.
     """
@@ -426,12 +426,12 @@ def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[
 
 
 def _decided(answers: Mapping[Place, Journaled]) -> int:
-    """How many answers are decisions, and not questions within one."""
+    """Return the number of answers to decisions, without those to sub-questions."""
     return sum(not part for _, _, part in answers)
 
 
 class Turns:
-    """The turns of the dialogues of one match; one that is resumed or forked begins with those of its journal.
+    """The dialogue turns of one match; a resumed or forked match begins with the journaled ones.
 
     A turn is an answer that holds what was asked and what was replied (``agents.turn``).
     """
@@ -446,12 +446,12 @@ class Turns:
                 self.add_within(step, player, answer)
 
     def add(self, step: int, player: int, answer: Answer) -> None:
-        """Take in the answer to a decision, after those to the questions within it."""
+        """Add the answer to a decision, after those to its sub-questions."""
         if turn_of(answer) is not None:
             self._done.setdefault(player, []).extend([*self._questions(step, player), answer])
 
     def add_within(self, step: int, player: int, answer: Answer) -> None:
-        """Take in the answer to a question within a decision."""
+        """Add the answer to a sub-question of a decision."""
         if turn_of(answer) is not None:
             self._within.setdefault((step, player), []).append(answer)
 

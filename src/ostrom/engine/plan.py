@@ -1,4 +1,4 @@
-"""What the engine plays: a plan is a lazy list of units of work that can be asked for by index."""
+"""Plans: a plan is a lazy sequence of units of work, accessed by index."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.models.base import Usage
 
 FEW_UNITS = 24
-"""A plan that does not list its games is asked for those of so many units."""
+"""The number of units searched for games, if a plan does not list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """A player of a unit: its name in tables and how it decides."""
+    """A player of a unit: its name in tables and its configuration."""
 
     name: str
     config: AgentConfig
     observes: bool = False
-    """Asked questions about the match but has no seat in it."""
+    """Whether the player only answers questions about the match, without a seat."""
     type: str | None = None
-    """The type that it is of, where its seat changes how it plays and so gives it a name of its own."""
+    """The agent type, if the seat changes its configuration and so its name."""
 
     @property
     def key(self) -> str:
-        """What identifies it: names of units, and so their chance, depend on the type alone."""
+        """Return the type's name, or the player's own: keys of units, and so their random draws, depend on it."""
         return self.type or self.name
 
 
 class EarlierPlayers(NamedTuple):
-    """Who decided in a match before the step, and the round that it begins, at which a fork of it goes on."""
+    """The players of a forked match before a step, and the round that begins there."""
 
     step: int
     round: int
@@ -57,11 +57,11 @@ class EarlierPlayers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One piece of work: a match, or a preparation that later matches need."""
+    """One piece of work: a match, or a preparation for later matches."""
 
     index: int
     key: str
-    """What the unit is, apart from its seed; randomness depends on this and the seed, never on the index."""
+    """The identity of the unit apart from its seed; random draws depend on both, never on the index."""
     seed: int
     cell: Mapping[str, Any]
     game: Game
@@ -73,26 +73,26 @@ class Unit:
     """The seat of the first player: a preparation is made for one seat."""
 
     first: int = 0
-    """The number of its first step; a fork may begin in the midst of a match."""
+    """The number of its first step; a fork may begin in the middle of a match."""
     origin: Streams | None = None
-    """The streams of the match that it is a fork of."""
+    """The random streams of the match that this one is a fork of."""
     since: int = 0
-    """The first round that is a fork's own."""
+    """The first round that the fork plays itself."""
     earlier: tuple[EarlierPlayers, ...] = ()
-    """Who played what a fork copied, oldest first."""
+    """The players of the copied part of a fork, oldest first."""
 
     @property
     def seated(self) -> tuple[Seated, ...]:
-        """All who have decided in it: its players, then those of each match that it was copied from."""
+        """Return all players that decided in the unit: its own, then those of each copied match."""
         return (*self.players, *(seated for past in self.earlier for seated in past.players))
 
     def before(self, step: int, number: int) -> tuple[EarlierPlayers, ...]:
-        """Who decided before a step, with which a round of this number begins, for a fork of this unit there."""
+        """Return the players before a step and the round that begins there, for a fork at this point."""
         past = (*self.earlier, EarlierPlayers(step, number, self.players))
         return tuple(EarlierPlayers(min(one.step, step), min(one.round, number), one.players) for one in past)
 
     def decides(self, player: int, step: int | None = None, number: int = 0) -> int:
-        """The place in ``seated`` of who decides for a player at a step (or, without one, in a round)."""
+        """Return the index in ``seated`` of who decides for a player at a step (or in a round)."""
         for place, past in enumerate(self.earlier, 1):
             if number < past.round if step is None else step < past.step:
                 return place * len(self.players) + player
@@ -106,36 +106,36 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend in all, over every resume; None: no bound."""
+    """The limits of a run's total spending over all sessions; None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
     usd: float | None = None
 
-    def share(self, shard: Shard) -> Budget:
-        """What one shard may spend: an equal part; all parts together are never more than the whole.
+    def for_shard(self, shard: Shard) -> Budget:
+        """Return the budget of one shard: an equal part, rounded so that the parts never exceed the whole.
 
-        >>> Budget(calls=10, usd=2.0).share(Shard(1, 4))
+        >>> Budget(calls=10, usd=2.0).for_shard(Shard(1, 4))
         Budget(calls=3, tokens=None, usd=0.5)
         """
-        calls, tokens = (None if total is None else shard.part(total) for total in (self.calls, self.tokens))
+        calls, tokens = (None if total is None else shard.portion_of(total) for total in (self.calls, self.tokens))
         return Budget(calls, tokens, None if self.usd is None else self.usd / shard.of)
 
 
 class VariedLevel(Protocol):
-    """One level of a factor, as tables see it."""
+    """One level of a factor, as the tables need it."""
 
     @property
     def label(self) -> str | int | float | bool | None:
-        """The value in the factor's column."""
+        """Return the value in the factor's column."""
 
     @property
     def traits(self) -> Mapping[str, Any]:
-        """The values in the columns that follow from the level."""
+        """Return the values of the columns that depend on the level."""
 
 
 class Varied(Protocol):
-    """A factor, as tables see it: a column with its levels, and the columns that follow from them."""
+    """A factor, as the tables need it: a column with its levels, and the columns that depend on them."""
 
     @property
     def name(self) -> str:
@@ -147,42 +147,42 @@ class Varied(Protocol):
 
     @property
     def traits(self) -> Sequence[str]:
-        """The names of the columns that follow from the levels."""
+        """Return the names of the columns that depend on the levels."""
 
 
 class ReplayedRows(Protocol):
-    """The rows of a run, as far as the columns about people need them."""
+    """The rows of a run, as the columns about people need them."""
 
     journal: Journal
     run: str
 
     def played(self) -> Iterator[tuple[Unit, str, str | None]]:
-        """Every unit that has begun, with its state and the reason of it."""
+        """Yield every unit that has begun, with its state and the reason for it."""
 
     def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
         """The decisions of a unit step by step, its outcome if it has one, and its answers."""
 
 
 class PeopleColumns(Protocol):
-    """What a plan with people adds to the tables."""
+    """The columns that a plan with people adds to the tables."""
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, type]]:
         """Columns by table, with their types."""
 
     def of_match(self, unit: Unit, player: int) -> dict[str, Any]:
-        """Further columns of a player in the table of matches."""
+        """Return further columns of a player in the matches table."""
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Further columns of a decision, from the facts of its answer."""
 
     def visits(self) -> Iterator[dict[str, Any]]:
-        """One row per person who came."""
+        """Yield one row for each person who came."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSource:
-    """What a plan is read from: the folder of a run, its manifest and its journal."""
+    """The source of a plan: the folder of a run, its manifest and its journal."""
 
     folder: Path
     manifest: Mapping[str, Any]
@@ -190,84 +190,84 @@ class PlanSource:
 
     @property
     def file(self) -> str:
-        """What messages call the manifest."""
+        """Return the name of the manifest for messages."""
         return str(self.folder / "run.json")
 
 
 class Plan(ABC):
-    """A resolved study, as the engine sees it: the base of every plan.
+    """A resolved study, as the engine needs it: the base class of all plans.
 
     What most plans lack has a default here (no preparations, no trees, no people), so that nobody has to ask
     whether a plan has it.
     """
 
     kind: ClassVar[str]
-    """What manifests call plans of this class; the registry of plans finds the class by it."""
+    """The kind of plan in manifests; the registry of plans finds the class by it."""
     name: str
     file: str
-    """What messages call the source of the plan."""
+    """The name of the plan's source for messages."""
     library: Library
     retries: int
     policy: str
     refused: str
-    """What happens when a model declines to answer."""
+    """The policy for a refusal by a model."""
     budget: Budget
     models: tuple[str, ...]
 
     shard: Shard | None = None
-    """The part of the units that a run of this plan plays; None: all of them."""
+    """The shard that a run of this plan plays; None means all units."""
     shapes: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    """What the manifest keeps of games (``shapes``) and mechanisms (``rules``) that others wrote."""
+    """Descriptions of games (``shapes``) and mechanisms (``rules``) of other packages, for the manifest."""
     registered: Mapping[str, Any] | None = None
-    """The registration that a run of this plan is bound to, as plain data."""
+    """The registration of the run, as plain data; None if it has none."""
     base: Plan | None = None
-    """The plan that this one wraps: a fork makes its units from one unit of another plan."""
+    """The wrapped plan: a fork makes its units from one unit of another plan."""
     preparations: int = 0
-    """How many units prepare something for others."""
+    """The number of units that are preparations for others."""
     generations: int = 1
     agents: Sequence[AgentConfig] = ()
-    """Every configuration of an agent once."""
+    """All distinct agent configurations."""
     factors: Sequence[Varied] = ()
     trees: Trees = MappingProxyType({})
     """The answers of precomputed types, loaded before the plan is played."""
     outside: OutsideSeats | None = None
-    """The seats of agents outside of this process, while the plan is played."""
+    """The seats of external agents, during play."""
     arrivals: Arrivals | None = None
-    """The participants, while they are hosted."""
+    """The source of units for arriving participants, while they are hosted."""
     round_columns: Mapping[str, type] = MappingProxyType({})
-    """Columns of the decisions table beyond the usual ones, with their types."""
+    """Extra columns of the decisions table, with their types."""
 
     @classmethod
     def read(cls, source: PlanSource) -> Plan:
-        """The plan that a run on disk was played by; refused where runs of this kind are not opened as studies."""
+        """Read the plan of a run on disk; refused for kinds of runs that are not opened as studies."""
         raise UsageError(f"{source.folder}: {cls.resume_hint(source.manifest)}")
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """Why `ostrom resume` does not go on with such a run, and what does; None: it does."""
+        """Return why `ostrom resume` cannot continue such a run, and what can; None if it can."""
         return None
 
     @classmethod
-    def provide(cls, plan: Plan, runs: Path) -> None:  # noqa: ARG003
-        """Give another plan what runs of this kind hold for it, before it is played."""
+    def load_answers_for(cls, plan: Plan, runs: Path) -> None:  # noqa: ARG003
+        """Load the answers that runs of this kind hold for another plan, before it is played."""
         raise UsageError(f"{plan.file}: runs of kind {cls.kind} hold no answers")
 
     counts: ClassVar[str] = "match"
-    """What ``progress`` counts."""
+    """The noun for what ``progress`` counts."""
 
     def played(self, states: Mapping[int, str]) -> Counted:
-        """How many matches and preparations a complete run has, and how many ended, by the states of what ended."""
+        """Return the numbers of matches and preparations, planned and ended, by the states of ended units."""
         ended = Counter(states.values())
         return Counted(self.planned, ended["done"], ended["skipped"], ended["failed"])
 
     def progress(self, states: Mapping[int, str]) -> Counted:
-        """How far a run is: the units, or whatever else it is complete by."""
+        """Return the progress of a run in units, or in whatever completes it."""
         return self.played(states)
 
     def so_far(self, states: Mapping[int, str], *, playing: bool) -> str:
-        """How far a run is that is not at its end, in words; empty for one that is. Preparations are no matches."""
+        """Describe the progress of an unfinished run; empty for a finished one. Preparations are no matches."""
         far = self.progress(states)
-        people = self.counts != "match"  # as long as they are invited, more of them may come
+        people = self.counts != "match"  # more people may come as long as they are invited
         if far.done + far.skipped >= far.planned and not (playing and people):
             return ""
         if self.preparations and not people:
@@ -277,8 +277,8 @@ class Plan(ABC):
         now = ", being played" if playing else ""
         return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
 
-    def adopt(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
-        """Go on in the names in which a journal was begun, where actions have been renamed since."""
+    def use_old_names(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
+        """Use the action names of an older journal, if actions have been renamed since."""
 
     @property
     @abstractmethod
@@ -287,44 +287,44 @@ class Plan(ABC):
 
     @abstractmethod
     def resolved(self) -> dict[str, Any]:
-        """The study as resolved: plain data, complete, no secrets."""
+        """Return the resolved study as complete plain data, without secrets."""
 
     @abstractmethod
     def __len__(self) -> int:
         """How many units there are."""
 
     def sample(self, most: int) -> list[Unit]:
-        """At most so many of its units, spread evenly."""
+        """Return at most ``most`` units, spread evenly."""
         return [self.unit(number) for number in sorted({place * len(self) // most for place in range(most)})]
 
     @property
     def planned(self) -> int:
-        """How many units a complete run has: all of them, or those of its shard."""
+        """Return the number of units of a complete run: all, or those of its shard."""
         return len(self)
 
     def group(self, index: int) -> int:
-        """The number by which a unit belongs to a shard: units that need each other have the same."""
+        """Return the shard group of a unit: units that depend on each other have the same group."""
         return index
 
     def run_name(self, name: str | None) -> str:
-        """The name of the folder that a run of this name (default: that of the study) is played into."""
+        """Return the folder name for a run of this name (default: that of the study)."""
         run = name or self.name
         return run if self.shard is None else self.shard.folder(run)
 
     def divided(self, shard: Shard) -> Self:
-        """The plan of one shard; refused where units cannot be played apart from each other."""
+        """Return the plan of one shard; refused if units cannot be played separately."""
         raise UsageError(f"{self.file}: --shard {shard}: runs of kind {self.kind} are not played in shards")
 
     @abstractmethod
     def unit(self, index: int) -> Unit:
         """One unit by its index."""
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """Units that together ask every kind of question, with the configurations that answer each of them."""
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Yield units that together ask every kind of question, with the configurations that answer them."""
         return ((unit, [seated.config for seated in unit.players]) for unit in self.units())
 
     def units(self) -> Iterator[Unit]:
-        """All units in the order in which they should start."""
+        """Yield all units in starting order."""
         return (self.unit(index) for index in range(len(self)))
 
     @abstractmethod
@@ -333,39 +333,39 @@ class Plan(ABC):
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
-        """Where a fork comes from, as its manifest records it under ``parent``; None: it is no fork."""
+        """Return the origin of a fork for the manifest's key ``parent``; None if it is no fork."""
         return None
 
     @property
     def games(self) -> Iterable[Game]:
-        """The games that are played, or those of the first units."""
+        """Return the games in play, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
 
     def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:
-        """Take in shapes for the manifest."""
+        """Store descriptions of parts for the manifest."""
         self.shapes = {**self.shapes, key: {**self.shapes.get(key, {}), **shapes}}
 
     @property
     def hidden(self) -> Container[int]:
-        """Units that no table shows: those of test visits."""
+        """Return units that no table shows: those of test visits."""
         return ()
 
     def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
-        """What people add to the tables; None for a study without people."""
+        """Return the columns that people add to the tables; None for a study without people."""
         return None
 
 
 class Arrivals(PersonAgentFactory, Protocol):
-    """Units that arise during a run when participants arrive."""
+    """Units created during a run when participants arrive."""
 
     async def begin(self, journal: Journal) -> None:
-        """Called when the journal is open: continue the visits that are under way."""
+        """Continue the visits under way; called when the journal is open."""
 
     async def next(self) -> Unit | None:
-        """The next unit to be played, as soon as there is one; None: there will be no more."""
+        """Wait for the next unit and return it; None when there are no more."""
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
-        """Called when a unit has ended or, with an ``error``, cannot continue."""
+        """Handle the end of a unit; with an ``error`` it cannot continue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ class Counted:
 
 @dataclass(slots=True)
 class Tally:
-    """The numbers a run shows while it goes on. The first four count all units, preparations included."""
+    """Counters of a run in progress. The first four count all units, preparations included."""
 
     matches: int = 0
     done: int = 0
@@ -389,42 +389,42 @@ class Tally:
     resumed: int = 0
     decisions: int = 0
     replayed: int = 0
-    """Of the decisions, those that matches which go on take from the journal."""
+    """The number of decisions that resumed matches take from the journal."""
     calls: int = 0
     in_flight: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
-    """Tokens of prompts that servers had in their caches."""
+    """Prompt tokens that servers had in their caches."""
     usd: float = 0.0
     unpriced: int = 0
-    """Calls whose price is not known; never counted as free."""
+    """Calls of unknown price; they never count as free."""
     invalid: int = 0
     retries: int = 0
     policies: int = 0
     refused: int = 0
     """Calls that a content filter or the model itself declined."""
     assumed: int = 0
-    """Calls whose tokens no server reported believably, and tries without a reply that may have been billed."""
+    """Calls without a plausible report of tokens, and tries without a reply that may have been billed."""
     assumed_tokens: int = 0
-    """What the budget counts for them: an upper estimate."""
+    """The tokens that the budget counts for them: an upper estimate."""
     assumed_usd: float = 0.0
     trouble: str | None = None
-    """What went wrong with the last call, until one succeeds."""
+    """The error of the last call, until one succeeds."""
     wait_until: float = 0.0
-    """Until when (monotonic clock) a server asked to be left alone."""
+    """The time (monotonic clock) until which a server asked not to be called."""
     cached: int = 0
     batches: int = 0
-    """Batches that are waited for."""
+    """The number of pending batches."""
     batches_left: int = 0
-    """Batches that a stopped session leaves to their services."""
+    """The number of batches that a stopped session leaves at their services."""
     lost_workers: int = 0
-    """Workers of a cluster that died; what they had under way was handed to others."""
+    """The number of lost workers of a cluster; their units were given to others."""
     failures: list[str] = field(default_factory=list)
     preparations: int = 0
-    """How many of the units are preparations, such as designs, and no matches."""
+    """The number of units that are preparations, such as designs."""
     prepared: Counter[str] = field(default_factory=Counter)
-    """How preparations ended: done, skipped, failed."""
+    """The number of ended preparations, by state."""
 
     def count_reply(self, usage: Usage, usd: float | None) -> None:
         """Count the tokens and the price of a call that got a reply."""
@@ -435,11 +435,11 @@ class Tally:
         self.usd += usd or 0.0
 
     def of_preparations(self) -> Counted:
-        """The preparations alone."""
+        """Return the counts of preparations."""
         return Counted(self.preparations, *(self.prepared[state] for state in ("done", "skipped", "failed")))
 
     def of_matches(self) -> Counted:
-        """The matches alone."""
+        """Return the counts of matches."""
         other = self.of_preparations()
         return Counted(
             self.matches - other.planned,

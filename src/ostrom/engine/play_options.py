@@ -1,4 +1,4 @@
-"""How a study is played, declared once: the command line, Python, the executors and the record for `resume`.
+"""The options of play, declared once for the command line, Python, the executors and `resume`.
 
 Nothing here changes what is played. An option with a declaration is one of the command line (``--max-connections``) and
 of ``ostrom.play`` (``max_connections=``), with the same default and the same bounds; the others are for Python alone.
@@ -23,19 +23,19 @@ EXECUTORS = ("local", "ray")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What the command line, Python and the record know of an option beside its name and default."""
+    """The declaration of an option: type, help text and whether it is recorded."""
 
     kind: Any
     """The type of its value on the command line: int, float, str, bool, Path or list[str]."""
     help: str
     least: int | None = None
     flag: str | None = None
-    """How it is written where that is not ``--name``."""
+    """The spelling of the option, if it is not ``--name``."""
     metavar: str | None = None
     recorded: bool = False
-    """Kept with a run, and used when it is resumed."""
+    """Whether the option is stored with a run and used on resume."""
     foreign: bool = False
-    """Leads out of the run folder: a recorded one is used only when it is given again."""
+    """Whether the option points outside the run folder: a recorded one must then be given again."""
 
 
 def _as(kind: Any, help: str, **more: Any) -> dict[str, Declaration]:
@@ -44,7 +44,7 @@ def _as(kind: Any, help: str, **more: Any) -> dict[str, Declaration]:
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """Limits, budget, prices, cache, executor and retries of playing.
+    """The options of play: limits, budget, prices, cache, executor and retries.
 
     >>> PlayOptions(max_connections=8, budget_usd=5).stated()
     {'budget_usd': 5, 'max_connections': 8}
@@ -120,16 +120,16 @@ class PlayOptions:
         ),
     )
     start_connections: int | None = None
-    """Calls in flight to begin with; by default what the client suggests."""
+    """The initial number of calls in flight; by default what the client suggests."""
     arrays: bool = True
-    """Play scripted matches as arrays where that is possible; the results are the same."""
+    """Whether scripted matches are played as arrays where possible; the results are the same."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     polling: PollingPolicy = field(default_factory=PollingPolicy)
-    """How often batches are asked for their results."""
+    """How often batches are polled."""
     worker_matches: int = 256
-    """The most matches that one Ray worker has under way."""
+    """The most matches in play on one Ray worker."""
     ask_again: bool = False
-    """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
+    """Whether a unit that failed is asked again; else its unreadable replies are read again from the journal."""
 
     def __post_init__(self) -> None:
         for name, declaration in DECLARED.items():
@@ -140,7 +140,7 @@ class PlayOptions:
                 _check(name, value, declaration)
 
     def check(self) -> None:
-        """Refuse options that contradict each other; what a run recorded and what is given now are checked together."""
+        """Refuse options that contradict each other, recorded and new ones together."""
         if self.executor not in EXECUTORS:
             raise UsageError(f"--executor {self.executor}: there is no such executor (allowed: local, ray)")
         if self.executor == "local" and not (self.ray_address is None and self.workers is None):
@@ -151,7 +151,7 @@ class PlayOptions:
 
     @cached_property
     def rates(self) -> Mapping[str, Any] | None:
-        """The prices as a table; None: the published ones hold."""
+        """Return the prices as a table; None means the published ones."""
         if self.prices is None or isinstance(self.prices, Mapping):
             return self.prices
         from ostrom.models.prices import load_prices
@@ -160,14 +160,14 @@ class PlayOptions:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent."""
+        """Return the budget."""
         from ostrom.engine.plan import Budget
 
         return Budget(self.budget_calls, self.budget_tokens, self.budget_usd)
 
     @property
     def bounds(self) -> dict[str, float]:
-        """The bounds of the budget that are stated, under the names that study files have for them."""
+        """Return the stated limits of the budget, by their names in study files."""
         bounds = {"usd": self.budget_usd, "calls": self.budget_calls, "tokens": self.budget_tokens}
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
@@ -177,24 +177,24 @@ class PlayOptions:
         return self.executor == "ray"
 
     def stated(self) -> dict[str, Any]:
-        """The options that differ from their defaults."""
+        """Return the options that differ from their defaults."""
         usual = PlayOptions()
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     def for_workers(self) -> PlayOptions:
-        """What the workers of a cluster need: how calls are made and counted. Nothing of this machine, no key."""
+        """Return the options for the workers of a cluster: retries, prices and cache; no local paths, no keys."""
         return replace(PlayOptions(retry=self.retry), prices=self.rates, cache=self.cache)
 
 
 DECLARED: dict[str, Declaration] = {
     f.name: f.metadata["declaration"] for f in fields(PlayOptions) if "declaration" in f.metadata
 }
-"""The options of the command line, in the order in which they are declared."""
+"""The options of the command line, in order of declaration."""
 
 
 def _check(name: str, value: Any, declaration: Declaration) -> None:
-    """Refuse a value of another type or below its bound; the command line has checked its own."""
+    """Refuse a value of a wrong type or below its limit."""
     if declaration.least is None:
         return
     integer = declaration.kind is int

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a bar on a terminal, plain lines elsewhere."""
+"""Progress display of a run: a bar on a terminal, plain lines elsewhere."""
 
 import asyncio
 import math
@@ -14,14 +14,14 @@ from ostrom.engine.batching.ledger import batches_in_words
 from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.runner import Runner
 from ostrom.ground.errors import OstromError
-from ostrom.ground.terminal import console, json_wanted, say, visible
+from ostrom.ground.terminal import console, escape_controls, json_wanted, print_stderr
 
 LONG_WAIT = 5.0
-"""Seconds that a server may ask for without a word about it."""
+"""The longest wait, in seconds, that is not mentioned."""
 TROUBLE = 120
-"""Characters of what went wrong that fit on the line."""
+"""The most characters of an error in the line."""
 SAMPLED = 100
-"""Matches whose number of decisions stands for that of all."""
+"""The number of matches sampled to estimate the decisions per match."""
 
 
 _watched: dict[int, tuple[asyncio.AbstractEventLoop, Runner]] = {}
@@ -29,17 +29,17 @@ _watched: dict[int, tuple[asyncio.AbstractEventLoop, Runner]] = {}
 
 
 def stop_in(thread: int) -> None:
-    """Stop the run that a thread plays, if it plays one; calls under way are kept."""
+    """Stop the run of a thread, if any; calls in flight are awaited."""
     if thread in _watched:
         loop, runner = _watched[thread]
         loop.call_soon_threadsafe(partial(runner.stop, "interrupted", interrupted=True))
 
 
 def watch_with(*, signals: bool = True, quiet: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
-    """A watcher for a run: shows progress unless ``quiet`` and, with ``signals``, turns Ctrl-C into a clean stop."""
+    """Return a watcher for a run: shows progress unless ``quiet`` and, with ``signals``, stops cleanly on Ctrl-C."""
 
     def watch(runner: Runner) -> Coroutine[Any, Any, None]:
-        return show(runner, asyncio.current_task())  # who asks for a watcher is the task that plays
+        return show(runner, asyncio.current_task())  # the current task is the one that plays
 
     async def show(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
         if signals:
@@ -73,16 +73,16 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             notice = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
             if tally.batches:
                 notice = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
-            say(f"\nstopping: {notice}")
+            print_stderr(f"\nstopping: {notice}")
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
-            say("left; the same command goes on and asks again what was under way")
+            print_stderr("left; the same command goes on and asks again what was under way")
             playing.cancel()
 
     if threading.current_thread() is not threading.main_thread():
-        return  # signals reach the main thread alone
+        return  # only the main thread receives signals
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # nohup has SIGHUP ignored, and that is what whoever uses it wants.
+        # nohup ignores SIGHUP, and that must stay so.
         if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
             loop.add_signal_handler(name, interrupt)
 
@@ -92,7 +92,7 @@ def _units(tally: Tally) -> str:
 
 
 def describe(tally: Tally, rate: float, left: float | None) -> str:
-    """The numbers of a run in one line."""
+    """Describe the counters of a run in one line."""
     parts = [f"{rate:.1f} decisions/s"]
     if tally.calls:
         parts.append(f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens")
@@ -120,7 +120,7 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
 
 
 def decisions_per_match(plan: Plan) -> float | None:
-    """How many decisions a match takes at most, on average over some of them; None where no mechanism says it."""
+    """Return the mean of the most decisions of a match, over a sample; None if a mechanism does not say."""
     try:
         units = plan.sample(SAMPLED)
         return sum(unit.mechanism.most_decisions(unit.game) for unit in units) / len(units)
@@ -129,7 +129,7 @@ def decisions_per_match(plan: Plan) -> float | None:
 
 
 class _Pace:
-    """Decisions per second of late, and the time left by the decisions of this session.
+    """Recent decisions per second, and an estimate of the time left.
 
     Matches are played side by side, so the first ones end late: their number says nothing about the pace. What a match
     that goes on takes from the journal takes no time: such decisions are not missing, and no measure of the pace.
@@ -153,7 +153,7 @@ class _Pace:
         own = decisions - (self.tally.replayed - self.replayed)
         ended = self.tally.done + self.tally.skipped - self.done
         missing = self.tally.matches - self.tally.done - self.tally.skipped
-        # A match never takes more than its mechanism allows, nor more than all decisions over the matches that ended.
+        # A match takes at most what its mechanism allows, and on average what ended matches took.
         each = min(self.most or math.inf, decisions / ended if ended else math.inf)
         if own <= 0 or math.isinf(each):
             return self.rate, None
@@ -174,25 +174,25 @@ async def _bar(runner: Runner) -> None:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=False) as progress:
-        task = progress.add_task(visible(runner.plan.name), total=tally.matches, text="starting")
+        task = progress.add_task(escape_controls(runner.plan.name), total=tally.matches, text="starting")
         try:
             while True:
                 await asyncio.sleep(0.2)
                 pace = pace or _Pace(tally, decisions_per_match(runner.plan))
-                text = visible(describe(tally, *pace.tick()))
+                text = escape_controls(describe(tally, *pace.tick()))
                 progress.update(task, completed=tally.done + tally.skipped, text=text)
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this process."""
+    """Return whether this process runs in a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
 
 
 async def _cell(runner: Runner) -> None:
-    """A bar below the cell of a notebook, renewed in its place."""
+    """Show a progress bar below a notebook cell, updated in place."""
     from html import escape
 
     from IPython.display import HTML, display
@@ -203,8 +203,9 @@ async def _cell(runner: Runner) -> None:
     def shown(text: str) -> Any:
         done = tally.done + tally.skipped
         return HTML(
-            f"<b>{escape(visible(runner.plan.name))}</b> <progress max='{tally.matches}' value='{done}'></progress> "
-            f"{done}/{tally.matches} {_units(tally)} · {escape(visible(text))}"
+            f"<b>{escape(escape_controls(runner.plan.name))}</b> "
+            f"<progress max='{tally.matches}' value='{done}'></progress> "
+            f"{done}/{tally.matches} {_units(tally)} · {escape(escape_controls(text))}"
         )
 
     handle = display(shown("starting"), display_id=True)
@@ -225,9 +226,9 @@ async def _lines(runner: Runner, every: float) -> None:
         done = tally.done + tally.skipped
         now = (done, tally.calls, tally.batches, tally.trouble)
         if tally.batches and now == last:
-            continue  # a batch may take a day, and nothing is new
+            continue  # a batch may take a day without news
         last = now
-        say(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
+        print_stderr(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How long to wait before a call is tried again, and before a batch is asked for again."""
+"""Waiting times before a call is retried, and before a batch is polled again."""
 
 import random
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Exponential back-off with full jitter, or what the server asks for.
+    """Exponential back-off with full jitter; a server's Retry-After is respected.
 
     The jitter decides only when a call is made, never what it answers, so it needs no keyed stream.
     """
@@ -15,10 +15,10 @@ class RetryPolicy:
     first: float = 0.5
     longest: float = 60.0
     longest_wait: float = 3600.0
-    """A server that asks for more seconds than this is not waited for."""
+    """The longest Retry-After that is waited for, in seconds."""
 
     def allows(self, retry_after: float | None) -> bool:
-        """Whether what the server asks for is worth waiting for.
+        """Return whether a server's Retry-After is short enough to wait for.
 
         >>> RetryPolicy().allows(30.0), RetryPolicy().allows(None), RetryPolicy().allows(1e8)
         (True, True, False)
@@ -26,32 +26,32 @@ class RetryPolicy:
         return retry_after is None or retry_after <= self.longest_wait
 
     def wait(self, failures: int, retry_after: float | None = None) -> float:
-        """Seconds to wait after so many failures in a row: what the server asks for, never less than the back-off.
+        """Return the seconds to wait after consecutive failures: Retry-After, but at least the back-off.
 
         >>> 0 <= RetryPolicy().wait(1) <= 0.5
         True
         """
-        # A server that asks for 0 s, or names a date that has passed, must not use up all tries within seconds.
+        # A server that asks for 0 s, or names a past date, must not use up all tries within seconds.
         backoff = random.uniform(0, min(self.longest, self.first * 2 ** (failures - 1)))
         return max(backoff, (retry_after or 0.0) + min(1.0, backoff))
 
 
 @dataclass(frozen=True, slots=True)
 class PollingPolicy:
-    """How often the state of a batch is polled, and after how many failures or seconds that is given up."""
+    """How often a batch is polled, and after how many failures or seconds polling ends."""
 
     first: float = 0.5
     longest: float = 60.0
     growth: float = 1.5
     failures: int = 200
-    """So many failed polls in a row end the session; the batch stays in the journal."""
+    """The number of consecutive failed polls that end the session; the batch stays in the journal."""
     lag: float = 10.0
-    """Seconds after which a batch that no listing shows was not made."""
+    """Seconds after which a batch that no listing shows counts as not created."""
     readings: int = 4
     patience: float = 60.0
-    """Results that lack lines are read so often at least, and again for so many seconds."""
+    """Seconds during which incomplete results are read again."""
     lifetime: float = 26 * 3600.0
-    """Seconds after which a service no longer completes the results of a batch; it promises 24 hours."""
+    """Seconds after which results count as final; services promise 24 hours."""
 
     def wait(self, polls: int) -> float:
         """Seconds before the next poll, with jitter.

@@ -35,7 +35,7 @@ RULE_COLUMNS: Mapping[str, type] = {
 that theory says, and whether it was taken (an option, where there is no amount); at the last decision of a round, what
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
-"""Up to so many players have the facts of their match in every row; of more, only the first one has."""
+"""The most players for whom every row has the match facts; beyond this only the first player's row has them."""
 SAMPLED, MOST_REPLAYED = 24, 8000
 """Units whose rows are held against a replay when a run is opened, and the most decisions of all of them: about a
 third of a second of an idle machine."""
@@ -43,13 +43,13 @@ DECIDED = (
     "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
     "missed complaints note rationale copied"
 ).split()
-"""Columns of decisions that stand behind those of the agent, in order."""
+"""Columns of decisions after those of the agent, in order."""
 SETTLED_COLUMNS = ("what", "action", "amount", "cooperative", "payoff", "paid", "weight", "copied")
-"""Columns of rounds that stand behind those of the agent, in order."""
+"""Columns of rounds after those of the agent, in order."""
 
 
 class UnitTable(NamedTuple):
-    """A unit with its rows: what the tables say of it, apart from columns that people add."""
+    """A unit with its rows, without the columns that people add."""
 
     unit: Unit
     state: str
@@ -59,11 +59,11 @@ class UnitTable(NamedTuple):
     facts: str | None
     refused: Mapping[int, int]
     answers: Mapping[Place, Journaled] | None
-    """The answers, where they were needed to make the rows."""
+    """The answers, if they were needed to make the rows."""
 
 
 class Rows:
-    """What the tables of a run say, unit by unit, from its plan and its journal."""
+    """The tables of a run, unit by unit, from its plan and its journal."""
 
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
@@ -72,16 +72,16 @@ class Rows:
 
     @cached_property
     def people(self) -> PeopleColumns | None:
-        """What people add to the tables; None for a study without people."""
+        """Return the columns that people add; None for a study without people."""
         return self.plan.people_tables(self)
 
     @cached_property
-    def ruled(self) -> bool:
-        """Whether some game of the plan is one by a rule; only then the tables have ``RULE_COLUMNS``."""
+    def has_rule_games(self) -> bool:
+        """Return whether some game of the plan follows a rule; only then the tables have ``RULE_COLUMNS``."""
         return any(not game.has_table for game in self.plan.games)
 
     def visits(self) -> Iterator[Row]:
-        """One row per person who came."""
+        """Yield one row for each person who came."""
         return iter(()) if self.people is None else self.people.visits()
 
     def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
@@ -90,13 +90,13 @@ class Rows:
             yield unit, end.state, end.reason
 
     def _begun(self, match: int | None = None) -> Iterator[tuple[Unit, UnitRecord]]:
-        """Every unit that has begun, or one of them, in order, with how it ended."""
+        """Yield every unit that has begun (or one of them) with its record, in order."""
         if match is None:
             begun = sorted(self.journal.begun())
-        else:  # asks for nothing else: a journal may hold a million answers
+        else:  # one query only: a journal may hold a million answers
             begun = [match] if self.journal.has_begun(match) else []
         hidden = self.plan.hidden
-        for end in _merged(self.journal.ends(match), begun):
+        for end in _merged(self.journal.unit_records(match), begun):
             if end.unit >= len(self.plan):
                 raise RunError(f"{self.journal.path}: holds match {end.unit}, the study has only {len(self.plan)}")
             if end.state != "withdrawn" and end.unit not in hidden:  # withdrawn by the participant, or a test visit
@@ -109,7 +109,7 @@ class Rows:
             yield self._table(unit, end, stored=stored, rounds=rounds)
 
     def _is_stored(self, end: UnitRecord) -> bool:
-        """Whether the rows of a unit are read from the journal; people may take back what they did."""
+        """Return whether a unit's rows are read from the journal; people may withdraw, so theirs are replayed."""
         return end.rows is not None and end.play is None and end.state == "done" and self.people is None
 
     def _table(self, unit: Unit, end: UnitRecord, *, stored: bool, rounds: bool = False) -> UnitTable:
@@ -125,7 +125,7 @@ class Rows:
                 or not agents <= {*range(len(unit.seated))}
             ):
                 raise RunError(f"{self.journal.path}: match {unit.index}: its rows are those of another match")
-            # Before 2.0 rows said nothing of rounds, and of forks and games by a rule other things than now.
+            # Before 2.0 stored rows had no rounds, and differed for forks and games by a rule.
             if rows.rounds_kept is not None or not (rounds or unit.earlier or not unit.game.has_table):
                 refused = {players[player]: count for player, count in end.refused.items()}
                 return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
@@ -138,21 +138,21 @@ class Rows:
         self, unit: Unit, end: UnitRecord, steps: Sequence[Sequence[Decision]], outcome: Outcome | None,
         answers: Mapping[Place, Journaled],
     ) -> UnitTable:  # fmt: skip
-        """The rows of a unit that was replayed."""
+        """Return the rows of a replayed unit."""
         rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
         scores = outcome.scores if outcome else ()
         facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
         return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
 
     def _need_parts(self, unit: Unit) -> None:
-        """Refuse to replay a unit whose game or mechanism is not here."""
+        """Refuse to replay a unit whose game or mechanism is not installed."""
         for kind, part in (("game", unit.game), ("mechanism", unit.mechanism)):
             if getattr(part, "absent", False):
                 where = f"{self.journal.file(unit.index)}: match {unit.index}"
                 raise RunError(f"{where} cannot be replayed: the package of the {kind} {part.name} is not installed")
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
-        """The rows of a unit that was played as arrays, from its moves."""
+        """Return the rows of a unit played as arrays, from its moves."""
         assert end.play is not None
         try:
             rows, scores = self._arrays.rows(unit, *end.play)
@@ -163,7 +163,7 @@ class Rows:
         return rows
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
-        """One row per match and player (of one match): its score and how the match went; visits are no matches."""
+        """Yield one row for each match and player, with score and course of the match; visits are no matches."""
         for table in self.tables(match):
             if table.unit.kind != "visit":
                 yield from self.match_rows(table)
@@ -180,7 +180,7 @@ class Rows:
                 **self._place(unit, player, seated),
                 "rounds_played": columns["rounds_played"],
                 "score": table.scores[player] if player < len(table.scores) else None,
-                **({"total": columns["total"]} if self.ruled else {}),
+                **({"total": columns["total"]} if self.has_rule_games else {}),
                 "expected_score": columns["expected_score"],
                 "cooperation": columns["cooperation"],
                 "complaints": columns["complaints"],
@@ -197,7 +197,7 @@ class Rows:
             yield from self.decision_rows(table)
 
     def tool_calls(self) -> Iterator[Row]:
-        """One row per call of a tool within a decision: what was called, with what, and what it gave back."""
+        """Yield one row for each tool call within a decision: its name, arguments and result."""
         for row in self.decisions():
             if row["kind"] == "tool":
                 call = load(row["answer"])
@@ -207,11 +207,11 @@ class Rows:
 
     def decision_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per decision of a match."""
-        table = self.complete(table)
+        table = self.with_answers(table)
         unit, rows = table.unit, table.rows
         head, names = self.decision_head(table), self.decision_columns
-        questions, answers, came = self.expanded(table)
-        cache: dict[tuple[int, int, int], Row] = {}  # a match says few things again and again
+        questions, answers, came = self.decoded(table)
+        cache: dict[tuple[int, int, int], Row] = {}  # a match repeats few distinct combinations
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
             rows.came_codes.tolist(), strict=True,
@@ -227,13 +227,13 @@ class Rows:
             yield row
 
     def rounds(self, match: int | None = None) -> Iterator[Row]:
-        """One row per player and settled round (of one match): what it did and was paid, asked or not."""
+        """Yield one row for each player and settled round: action and payoff, whether asked or not."""
         for table in self.tables(match, rounds=True):
             yield from self.round_rows(table)
 
     def round_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player and round of a match that has ended."""
-        head, rows, weights = self.decision_head(table), *self.settled(table)
+        head, rows, weights = self.decision_head(table), *self.weighted_rounds(table)
         entries = self.settled_entries(table, rows)
         for meeting, number, at, code, weight in zip(
             rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
@@ -245,13 +245,13 @@ class Rows:
 
     @cached_property
     def round_columns(self) -> list[str]:
-        """The columns of rounds behind the table, in order."""
+        """Return the columns of rounds after the table, in order."""
         return list(dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *SETTLED_COLUMNS]))
 
-    def settled(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
-        """The rounds of a match, and what each weighs in the score of its player."""
+    def weighted_rounds(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
+        """Return the rounds of a match, and the weight of each in its player's score."""
         try:
-            rows = table.rows.settled()
+            rows = table.rows.round_rows()
         except RunError as error:
             raise RunError(f"{self.journal.path}: match {table.unit.index}: {error}") from None
         rules, weights = table.unit.mechanism, np.empty(len(rows.codes))
@@ -268,7 +268,7 @@ class Rows:
         return rows, weights
 
     def settled_entries(self, table: UnitTable, rows: RoundRows) -> list[Row]:
-        """What differs between the rounds of a match, as columns."""
+        """Return the columns that differ between the rounds of a match."""
         unit = table.unit
         agents, count = [self._agent(seated) for seated in unit.seated], len(unit.players)
         entries = []
@@ -281,18 +281,18 @@ class Rows:
         return entries
 
     def decision_head(self, table: UnitTable) -> Row:
-        """What all decisions of a match have in common."""
+        """Return the columns that all decisions of a match share."""
         return {**self._head(table.unit), "state": table.state}
 
     @cached_property
     def decision_columns(self) -> list[str]:
-        """The columns of decisions behind the step and the round, in order."""
+        """Return the columns of decisions after step and round, in order."""
         agent = [*AGENT, *self._attributes]
-        ruled = RULE_COLUMNS if self.ruled else ()
+        ruled = RULE_COLUMNS if self.has_rule_games else ()
         return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
 
-    def complete(self, table: UnitTable) -> UnitTable:
-        """The table with its answers, read from the journal where they are too large to be kept with the rows."""
+    def with_answers(self, table: UnitTable) -> UnitTable:
+        """Return the table with its answers, read from the journal if they are too large to be stored with the rows."""
         if table.rows.said is not None:
             return table
         try:
@@ -303,8 +303,8 @@ class Rows:
                 f"{self.journal.path}: match {table.unit.index}: its rows do not fit its answers ({error!r})"
             ) from None
 
-    def expanded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
-        """The three tables of a unit's rows as columns: what was asked of whom, what was answered, what came of it."""
+    def decoded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
+        """Return the three code tables of a unit as columns: questions, answers and outcomes."""
         unit, rows = table.unit, table.rows
         agents = [self._agent(seated) for seated in unit.seated]
         questions = [
@@ -344,11 +344,11 @@ class Rows:
         }
 
     def calls(self, match: int | None = None) -> Iterator[Row]:
-        """One row per try at a call (of one match), as journaled, without what was asked."""
+        """Yield one row for each try at a call, without its prompt."""
         yield from self.journal.call_rows(self.run, match)
 
     def answers(self, unit: Unit) -> dict[Place, Journaled]:
-        """The answers of a unit, whichever way it was played."""
+        """Return the answers of a unit, played as arrays or step by step."""
         packed = self.journal.play(unit.index)
         return self.journal.answers(unit.index) if packed is None else self._arrays.answers(unit, *packed)
 
@@ -362,7 +362,7 @@ class Rows:
             answers = self.answers(unit)
             mechanism = unit.mechanism
             if unit.needs:
-                facts = [self.journal.ended(index) for index in unit.needs]
+                facts = [self.journal.outcome_of(index) for index in unit.needs]
                 if any(f is None or f[0] != "done" for f in facts):
                     return [], None, answers
                 mechanism = mechanism.with_preparations([f[3] for f in facts if f is not None])
@@ -394,14 +394,14 @@ class Rows:
                 )
 
     def check_sample(self) -> tuple[int, int]:
-        """Hold the rows of units drawn at random against a replay; how many were, and how many were drawn.
+        """Compare the rows of random units with a replay; return how many were compared, and how many drawn.
 
         They are fewer where their matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
         """
         units = self.journal.sample(SAMPLED)
         left, checked = MOST_REPLAYED, 0
         for unit in units:
-            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.ends(unit) if end.rows)
+            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.unit_records(unit) if end.rows)
             if left < 0:
                 break
             self.verify(unit)
@@ -410,11 +410,11 @@ class Rows:
 
     @property
     def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
-        """The tables whose rows are made unit by unit: all of them are held against a replay."""
+        """Return the functions that make rows unit by unit, by table."""
         return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
 
     def _difference(self, stored: UnitTable, replayed: UnitTable) -> str | None:
-        """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
+        """Return the first difference between stored and replayed rows; None if equal up to the last bits."""
         if stored.rows == replayed.rows and stored.refused == replayed.refused:
             return None
         for name, table in self.unit_tables.items():
@@ -434,16 +434,16 @@ class Rows:
         return None
 
     def _compare(self, unit: Unit, outcome: Outcome | None) -> None:
-        ended = self.journal.ended(unit.index)
+        ended = self.journal.outcome_of(unit.index)
         if ended is None or ended[0] != "done" or ended[2] is None:
-            return  # it is not at its end, or it is a beginning that was copied from another run
+            return  # it is unfinished, or a part copied from another run
         if outcome is None:
             raise ReplayDiffers(f"match {unit.index}: is journaled as done, and the rules now ask for more")
         compare_end(unit.index, "scores", ended[2], list(outcome.scores))
         compare_end(unit.index, "facts", ended[3], dict(outcome.facts))
 
     def planned(self, unit: Unit) -> Iterator[Row]:
-        """What the table of matches will say of a unit whatever is answered: where it is played and by whom."""
+        """Yield the columns of the matches table that are known before play: cell, seat and agent."""
         for player, seated in enumerate(unit.players):
             yield {**self._head(unit), **self._place(unit, player, seated)}
 
@@ -473,7 +473,7 @@ class Rows:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two values of a column are the same, apart from the last bits of numbers, in JSON too."""
+    """Return whether two values are equal up to the last bits of numbers, also inside JSON."""
     if same(one, other):
         return True
     if not (isinstance(one, str) and isinstance(other, str) and one[:1] == other[:1] == "{"):
@@ -489,7 +489,7 @@ def _short(value: Any) -> str:
 
 
 def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitRecord]:
-    """Units that have ended and those that have only begun, in order."""
+    """Yield ended units and those only begun, in order."""
     rest = iter(begun)
     waiting = next(rest, None)
     for end in ended:
@@ -506,7 +506,7 @@ def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitR
 def rows_of(
     unit: Unit, steps: Sequence[Sequence[Decision]], outcome: Outcome | None, answers: Mapping[Place, Journaled]
 ) -> UnitRows:
-    """The rows of a unit from its replay; of an unfinished match, rounds count that some seat has seen."""
+    """Build the rows of a unit from its replay; in an unfinished match, rounds count that some seat has seen."""
     record, rest = RowRecorder(unit), dict(answers)
     parts = grouped(((step, player), part) for step, player, part in answers if part)
     for step, decisions in enumerate(steps, unit.first):
@@ -516,14 +516,14 @@ def rows_of(
                 if entry is not None:
                     record.add(step, decision, entry[0], entry[1], part)
     for (_, player, _), (answer, complaints, _) in rest.items():
-        record.count(player, answer, complaints)  # within a decision that is under way
+        record.count(player, answer, complaints)  # within a decision that is not finished
     if outcome is not None:
         return record.rows(outcome.rounds)
     return record.rows(steps[-1][0].view.history if steps else (), ended=False)
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
-    """The attributes that a study gives its agents, with the values that occur."""
+    """Return the attributes that a study gives its agents, with their values."""
     levels: dict[str, list[Any]] = {}
     for config in plan.agents:
         for name, level in config.attributes.items():

@@ -1,4 +1,4 @@
-"""The runner: keeps every model connection busy with matches until the plan is played."""
+"""The runner: plays the units of a plan, with as many matches at once as the models allow."""
 
 import asyncio
 import gc
@@ -33,13 +33,13 @@ from ostrom.ground.version import __version__
 from ostrom.models.base import Model
 
 State = Literal["done", "skipped", "failed"]
-"""How a unit ends; the tally has a counter of each name."""
+"""The final state of a unit; the tally has a counter of each name."""
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 """Opens a model by its name and settings."""
 LOOK = 0.25
-"""Seconds after which the runner looks again whether more matches should be under way."""
+"""Seconds between checks whether more matches should be started."""
 VERIFIED = 16
-"""Finished matches that a resumed session replays first, to see whether the rules are still the same."""
+"""The number of finished matches that a resumed session replays first, to check that the rules are unchanged."""
 SPENT = {
     **{name: name for name in ("calls", "tokens_in", "tokens_out", "tokens_cached", "unpriced", "cached")},
     "retries": "failed_tries",
@@ -47,14 +47,14 @@ SPENT = {
     "policies": "policies",
     "refused": "refused",
 }
-"""The counters that go on from earlier sessions, with what the journal calls their totals."""
+"""The counters that continue from earlier sessions, with their names in the journal."""
 ARRAY_BATCH = 4096
-"""Matches that are played as arrays at a time."""
+"""The number of matches played as arrays at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended."""
+    """The result of a run: why it stopped, and its counters."""
 
     tally: Tally
     complete: bool
@@ -82,16 +82,16 @@ class Runner:
         self.executor = self._executor(models, open_models)
         self._arrays = ArrayPlayer()
         self.manifest: Mapping[str, Any] | None = None
-        """What the manifest of an earlier run is to say once play begins."""
+        """The manifest to write for a resumed run when play begins."""
         self._why: str | None = None
         self._error: OstromError | None = None
         self._interrupted = False
         self._ended: dict[int, asyncio.Event] = {}
         self._lost: ModelError | None = None
         self._aborted_models: dict[str, str] = {}
-        """Models that cannot be used, and why."""
+        """Models that cannot be used, with the reason."""
         self._unplayed: Counter[str] = Counter()
-        """Matches that were not played because of them."""
+        """The number of matches not played because of each of them."""
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
@@ -120,7 +120,7 @@ class Runner:
         self.executor.stop()
 
     async def open(self) -> None:
-        """Make models ready, before anything is written."""
+        """Open the models, before anything is written."""
         await self.executor.open()
 
     async def close(self) -> None:
@@ -128,9 +128,9 @@ class Runner:
         await self.executor.close()
 
     async def run(self) -> Result:
-        """Play until the plan is done, the budget is spent or someone stops it."""
+        """Play until the plan is done, the budget is spent or the run is stopped."""
         with self.folder.open_journal(create=True) as journal:
-            self.plan.adopt(journal)
+            self.plan.use_old_names(journal)
             self._count_units(journal)
             if not self.options.batch:
                 refuse_batches(journal)
@@ -162,7 +162,7 @@ class Runner:
         return Result(tally, False, self._why, self._interrupted)
 
     def _count_units(self, journal: Journal) -> None:
-        """What earlier sessions did counts: ended matches, money, calls."""
+        """Count the ended matches, money and calls of earlier sessions."""
         self._states = self._final(journal.states())
         self._begun = journal.begun()
         self._failed_before = {index for index, state in self._states.items() if state == "failed"}
@@ -176,7 +176,7 @@ class Runner:
         count_spent(tally, journal, self.plan, self.options)
 
     def _verify(self, journal: Journal) -> None:
-        """Replay finished matches before money is spent on more of them: all if other code played some."""
+        """Replay finished matches before new calls are paid for: all of them if other code played some."""
         done = [index for index, state in sorted(self._states.items()) if state == "done"]
         if set(journal.versions) <= {__version__} and not journal.changed_packages:
             done = done[:: max(1, len(done) // VERIFIED)][:VERIFIED]
@@ -185,13 +185,13 @@ class Runner:
             rows.verify(index)
 
     def _final(self, states: dict[int, str]) -> dict[int, str]:
-        """The states that stand: what was skipped only because a preparation failed is tried again with it."""
+        """Return the final states: a unit skipped because its preparation failed is tried again with it."""
         skipped = [index for index, state in states.items() if state == "skipped"]
         again = {i for i in skipped if any(states.get(n) == "failed" for n in self.plan.unit(i).needs)}
         return {index: state for index, state in states.items() if index not in again}
 
     def _waiting(self) -> Iterator[Unit]:
-        """Units that still have to be played, in starting order, never more of them than the limit."""
+        """Yield units to be played in starting order, never more than the limit."""
         begun = 0
         for unit in self.plan.units():
             if self._states.get(unit.index) in ("done", "skipped"):
@@ -203,10 +203,10 @@ class Runner:
             yield unit
 
     def _one_by_one(self, journal: Journal) -> Iterator[Unit]:
-        """The units that need a generator each; those that can be played as arrays are, on the way."""
+        """Yield the units that are played step by step; those that can be played as arrays are played on the way."""
         ready: list[Unit] = []
         for unit in self._waiting():
-            if unit.index in self._begun or not self.options.arrays or not self._arrays.takes(unit):
+            if unit.index in self._begun or not self.options.arrays or not self._arrays.can_play(unit):
                 yield unit
                 continue
             ready.append(unit)
@@ -218,7 +218,7 @@ class Runner:
     def _play_arrays(self, units: list[Unit], journal: Journal) -> None:
         for played in self._arrays.play(units):
             index = played.unit.index
-            journal.moves(index, played.rounds, played.intended)
+            journal.record_array_play(index, played.rounds, played.intended)
             journal.finish(index, "done", None, played.rounds, played.scores)
             self.tally.done += 1
             self.tally.decisions += 2 * played.rounds
@@ -245,7 +245,7 @@ class Runner:
                 elif not self._no_model_left:
                     self._failed(unit, journal, 0, problem)
                 if busy > self.executor.capacity():
-                    break  # there are fewer places than there were; the others go on
+                    break  # the capacity has shrunk; the others continue
             else:
                 all_begun = True
             busy -= 1
@@ -263,7 +263,7 @@ class Runner:
                     task.result()
                 journal.check_place()
         except (asyncio.CancelledError, RunError):
-            # Replies that arrive now cannot be journaled, or the user interrupted twice: do not wait for them.
+            # Replies arriving now cannot be journaled, or the user interrupted twice: do not wait for them.
             for task in playing:
                 task.cancel()
             await asyncio.gather(*playing, return_exceptions=True)
@@ -275,7 +275,7 @@ class Runner:
             raise
 
     async def _play_arrived(self, unit: Unit, journal: Journal) -> OstromError | None:
-        """Play a unit that arose; what is wrong with it alone ends it and not the run: people can go on."""
+        """Play a unit of an arrived participant; an error in it ends this unit, not the run."""
         if (problem := self._unplayable(unit)) is not None:
             self._failed(unit, journal, 0, problem)
             return ModelGivenUp(problem)
@@ -295,7 +295,7 @@ class Runner:
         return await self.executor.play(Assignment(unit, facts, begun, again=self.options.ask_again and failed))
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
-        """Journal how a unit ended; an error that stops the run stops all units."""
+        """Journal the end of a unit; an error that concerns the run stops all units."""
         error = ended.error
         if error is None:
             self._end(unit, journal, "done", None, ended)
@@ -330,18 +330,18 @@ class Runner:
 
     @property
     def _no_model_left(self) -> bool:
-        """Whether no model is left; then only matches of scripts are played."""
+        """Return whether all models are given up; then only matches of scripts are played."""
         return self._aborted_models.keys() >= set(self.plan.models)
 
     def _unplayable(self, unit: Unit) -> str | None:
-        """Why a unit cannot be played, if a model of it was given up; counted for the summary."""
+        """Return why a unit cannot be played, if a model of it was given up; count it for the summary."""
         for model in sorted(models_of(unit) & self._aborted_models.keys()):
             self._unplayed[model] += 1
             return f"{model} cannot be used: {self._aborted_models[model]}"
         return None
 
     async def _prepared(self, unit: Unit, journal: Journal) -> list[Mapping[str, Any]] | None:
-        """What the units came to that this one needs; None where it needs none."""
+        """Return the outcomes of the units that this one needs; None if it needs none."""
         if not unit.needs:
             return None
         stopping = asyncio.create_task(self.stopping.wait())
@@ -357,7 +357,7 @@ class Runner:
         await journal.flush()
         facts: list[Mapping[str, Any]] = []
         for seat, index in enumerate(unit.needs):
-            outcome = journal.ended(index)
+            outcome = journal.outcome_of(index)
             if outcome is None or outcome[0] != "done":
                 how = "has no outcome" if outcome is None else f"{outcome[0]}: {outcome[1]}"
                 raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
@@ -369,26 +369,26 @@ class Runner:
         self._tell(unit, reason)
 
     def _end(self, unit: Unit, journal: Journal, state: State, reason: str | None, ended: UnitEnd) -> None:
-        """Journal the end of a unit, count it, and wake the units that need it."""
+        """Journal and count the end of a unit, and wake the units that need it."""
         journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts, ended.rows)
         setattr(self.tally, state, getattr(self.tally, state) + 1)
         self.tally.prepared[state] += unit.kind == "preparation"
         self._ended.setdefault(unit.index, asyncio.Event()).set()
 
     def _tell(self, unit: Unit, reason: str) -> None:
-        """Keep the first reasons for people to read; all of them are in the journal."""
+        """Keep the first 100 reasons for the summary; all are in the journal."""
         if len(self.tally.failures) < 100:
             what = "design" if unit.kind == "preparation" else unit.kind
             self.tally.failures.append(f"{what} {unit.index}: {reason}")
 
 
 def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions) -> None:
-    """Count what earlier sessions spent: it is part of the budget."""
+    """Add the spending of earlier sessions to the tally: it is part of the budget."""
     spent = journal.spent()
     tally.usd = float(spent["usd"])
     for counter, total in SPENT.items():
         setattr(tally, counter, int(spent[total]))
-    Spending(tally, plan.budget, options.rates, batch=bool(options.batch)).recall(journal)
+    Spending(tally, plan.budget, options.rates, batch=bool(options.batch)).recount_from_journal(journal)
 
 
 def models_of(unit: Unit) -> set[str]:
@@ -398,7 +398,7 @@ def models_of(unit: Unit) -> set[str]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Look less often for garbage that only the cyclic collector finds: playing makes next to none of it."""
+    """Run the cyclic garbage collector less often: play creates hardly any cycles."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], 50_000) if before[0] else 0, *before[1:])
     try:
@@ -410,7 +410,7 @@ def _few_collections() -> Iterator[None]:
 async def play_arrivals(
     arrivals: Arrivals, play: Callable[[Unit], Awaitable[OstromError | None]], stopping: asyncio.Event
 ) -> None:
-    """Play every unit as it arises, until there are no more or the run is stopped; then drop what is under way.
+    """Play every unit as participants arrive, until there are no more or the run stops; then cancel the rest.
 
     All are played concurrently: participants must not wait for each other's units.
     """

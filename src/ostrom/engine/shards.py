@@ -7,7 +7,9 @@ that no other shard gives. The rows of all shards together are therefore those o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,14 +18,62 @@ from ostrom.ground.errors import UsageError
 T = TypeVar("T")
 MOST_SHARDS = 4096
 CALLS_APART = 10**9
-"""Numbers of calls that each shard has for itself."""
+"""The size of each shard's range of call numbers."""
 CALL_BOUNDS = "SELECT (SELECT coalesce(min(id), 1) - 1 FROM calls), (SELECT coalesce(max(id), 0) FROM calls)"
 """SQL for the number after which the calls of a journal begin, and the last one: each query looks at one end, where
 one for both would read all calls."""
+CALL_SUMS = (
+    "SELECT unit, count(*), sum(error IS NOT NULL AND finish IS NULL), coalesce(sum(tokens_in), 0), "
+    "coalesce(sum(tokens_out), 0), total(usd), sum(error IS NULL AND usd IS NULL) FROM calls "
+    "WHERE id > ? AND id <= ? GROUP BY unit"
+)
+CALLS_AT_ONCE = 10_000
+"""Calls that are summed at a time."""
+
+
+@dataclass
+class CallCursor:
+    """How far the calls of one journal were read; a joined run has a journal for each shard."""
+
+    through: int = 0
+    """The last call that was read."""
+    seal: int | None = None
+    """The seal of that call: while the journal holds it, everything before it is as it was."""
+    before: int = 0
+    """The number after which the calls of the journal begin."""
+    last: int = 0
+
+    def look(self, journal: sqlite3.Connection) -> bool:
+        """Look how many calls there are; False where the journal is another one than the one that was read."""
+        self.before, self.last = journal.execute(CALL_BOUNDS).fetchone()
+        unchanged = self.seal is None or self.seal == self._seal(journal)
+        self.through = max(self.through, self.before)
+        return unchanged
+
+    def sums(self, journal: sqlite3.Connection, until: float) -> Iterator[list[tuple[Any, ...]]]:
+        """What the next calls add up to, unit by unit, some thousand calls at a time until a moment has come."""
+        while self.through < self.last:
+            upto = min(self.through + CALLS_AT_ONCE, self.last)
+            rows = journal.execute(CALL_SUMS, (self.through, upto)).fetchall()
+            self.through = upto
+            self.seal = self._seal(journal)
+            yield rows
+            if time.monotonic() > until:
+                return
+
+    def _seal(self, journal: sqlite3.Connection) -> int | None:
+        row = journal.execute("SELECT seal FROM calls WHERE id=?", (self.through,)).fetchone()
+        return None if row is None else row[0]
+
+
+def entries_in(journal: sqlite3.Connection) -> int:
+    """How many entries a journal says that it holds; 0 where it says nothing."""
+    row = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+    return row[0] if row is not None and type(row[0]) is int else 0
 
 
 def holder(call: int, parts: Sequence[T]) -> T:
-    """What holds a call, of the parts of a run in their order; a run that is not joined has one.
+    """Return the part of a run that holds a call; a run that is not joined has one part.
 
     >>> holder(7, ["one"]), holder(CALLS_APART, ["one", "two"]), holder(CALLS_APART + 1, ["one", "two"])
     ('one', 'one', 'two')
@@ -58,7 +108,7 @@ class Shard:
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Shard | None:
-        """The shard that a run is; None for an undivided one."""
+        """Return the shard of a run; None for a run without shards."""
         part = manifest.get("shard")
         return None if part is None else cls.parse(f"{part['number']}/{part['of']}")
 
@@ -66,7 +116,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def owns(self, group: int) -> bool:
-        """Whether the units of a group are played here.
+        """Return whether this shard plays the units of a group.
 
         >>> [group for group in range(9) if Shard(2, 4).owns(group)]
         [1, 5]
@@ -77,15 +127,15 @@ class Shard:
         """The name of the folder that the shard of a run is played into."""
         return f"{name}.{self.number}-of-{self.of}"
 
-    def part(self, total: int) -> int:
-        """The share of a number for this shard: shares are as equal as can be and add up to the number.
+    def portion_of(self, total: int) -> int:
+        """Return this shard's share of a number: shares are nearly equal and add up to it.
 
-        >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
+        >>> [Shard(number, 4).portion_of(10) for number in (1, 2, 3, 4)]
         [3, 3, 2, 2]
         """
         return total // self.of + (self.number <= total % self.of)
 
     @property
     def calls_before(self) -> int:
-        """The number after which the numbers of its calls begin."""
+        """Return the number before the first call number of this shard."""
         return (self.number - 1) * CALLS_APART

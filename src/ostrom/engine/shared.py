@@ -1,4 +1,4 @@
-"""A shared run: the tables of a run without texts, beside a manifest that says so. It has no journal.
+"""A shared run: the tables of a run without texts, and a manifest that says so. It has no journal.
 
 What asks a journal for more than that there is none is refused in one line: texts, calls and replays are not shared.
 """
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import digest, read_plain
+from ostrom.ground.files import content_hash, read_plain
 
 
 class SharedJournal:
-    """Stands where the journal of a run is: readers of tables ask nothing of it."""
+    """A placeholder for the journal of a shared run: readers of tables do not query it."""
 
     entries, lazily_verified, closed = 0, False, False
     questions: tuple[str, ...] = ()
@@ -31,14 +31,14 @@ class SharedJournal:
 
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
-    """The number of rows of each table of a shared run, whose files are those that were shared; None of another run."""
+    """Return the row counts of a shared run's tables after checking their files; None for another run."""
     part = manifest.get("shared")
     if part is None:
         return None
     for name, table in part["tables"].items():
         path = folder / f"{name}.parquet"
         try:
-            same = digest(read_plain(path)) == table["digest"]
+            same = content_hash(read_plain(path)) == table["digest"]
         except OSError as error:
             raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
         if not same:

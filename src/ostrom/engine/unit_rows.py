@@ -1,4 +1,4 @@
-"""The rows of one unit: taken down while it is played, kept in the journal, read without a replay.
+"""The rows of one unit: recorded during play, stored in the journal, and read without a replay.
 
 A match says few things again and again. So its decisions are kept as codes into three small tables: what was asked of
 whom, what was answered, and what came of it. What the plan knows (the cell, the agents, the state) is not kept, nor
@@ -35,9 +35,9 @@ from ostrom.engine.kept_rounds import (
     RoundRows,
     as_columns,
     from_columns,
+    int_array,
     rounds_to_keep,
     steps_of,
-    whole,
 )
 from ostrom.engine.plan import Unit
 from ostrom.games import games
@@ -62,44 +62,44 @@ PLAYERS: Columns = {
     "rounds_played": INTEGERS, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": INTEGERS,
     "policies": INTEGERS, "missed_decisions": INTEGERS,
 }  # fmt: skip
-"""What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
+"""The columns stored of each player for the matches table; scores and facts are in the end of the unit."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(OUTCOMES)
 SCRIPTED = 64
-"""Answers that are known again as the same object; a model gives a new one every time."""
+"""The number of answers recognised by identity; a model gives a new object every time."""
 LONGESTTEXT = 200
-"""Characters of a text of an answer that is kept with the rows."""
+"""The longest text of an answer that is stored with the rows, in characters."""
 ANSWER_BYTES, ANSWER_BYTES_EACH = 2048, 8
-"""Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
+"""The most bytes of a unit's distinct answers: a base, and an amount for each decision."""
 MOST_FACTS, LONGEST_FACT = 64, 200
-"""So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
+"""The most facts of a round in the tables, and the most characters of each; longer ones are left out."""
 FEW_ROWS = 64
-"""Decisions whose codes are kept as JSON."""
+"""The most decisions whose codes are stored as JSON."""
 MOST_BYTES = 16 << 20
-"""Bytes that the rows of a unit may have when they are decompressed: those of about three million decisions."""
+"""The largest decompressed rows of a unit, in bytes: about three million decisions."""
 _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
-"""Whole numbers by their bytes."""
+"""Array types of integers by their size in bytes."""
 _NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
-    """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
+    """The rows of one unit: steps, rounds, and for every decision an index into each of three code tables."""
 
     steps: Codes
     rounds: Codes
     asked: list[tuple[Any, ...]]
     asked_codes: Codes
     said: list[tuple[Any, ...]] | None
-    """None: what was answered is in the journal's answers alone."""
+    """The answers; None if they are only in the journal's answers."""
     said_codes: Codes
     came: list[tuple[Any, ...]]
     came_codes: Codes
     players: list[tuple[Any, ...]]
     rounds_kept: KeptRounds | None = None
-    """None: earlier versions kept nothing of the rounds, and a match that has not ended has none."""
+    """The stored rounds; None for earlier versions and for unfinished matches."""
 
-    def settled(self) -> RoundRows:
-        """What every player did and was paid in every round, from what is kept and from the acts."""
+    def round_rows(self) -> RoundRows:
+        """Return each player's action and payoff by round, from the stored rounds and the acts."""
         stored = self.rounds_kept
         if stored is None:
             return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
@@ -116,8 +116,8 @@ class UnitRows:
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
         else:
-            numbers, entries, codes = whole(stored.numbers), stored.settled, whole(stored.codes or ())
-        meetings, tables = (whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
+            numbers, entries, codes = int_array(stored.numbers), stored.settled, int_array(stored.codes or ())
+        meetings, tables = (int_array(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
         players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
@@ -127,7 +127,7 @@ class UnitRows:
         return RoundRows(meetings, numbers, tables, entries, codes)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all rows are the same, answers included as far as both have them."""
+        """Return whether all rows are equal, with answers if both have them."""
         if not isinstance(other, UnitRows):
             return NotImplemented
         numbers = ["steps", "rounds", "asked_codes", "came_codes"]
@@ -141,8 +141,8 @@ class UnitRows:
             repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
         )
 
-    def kept(self) -> bytes | None:
-        """The rows as they are kept; None for more of them than are read at once."""
+    def to_bytes(self) -> bytes | None:
+        """Encode the rows; None if there are too many to be read at once."""
         statements = None if self.said is None else as_columns(self.said)
         if statements is not None and len(statements) > ANSWER_BYTES + ANSWER_BYTES_EACH * len(self.steps):
             statements = None
@@ -165,7 +165,7 @@ class UnitRows:
 
     @classmethod
     def read(cls, content: bytes, where: str) -> UnitRows:
-        """The rows from what was kept; ``where`` is named in what is said of rows that cannot be read."""
+        """Decode stored rows; ``where`` is named in errors."""
         try:
             return cls._read(content)
         except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
@@ -192,7 +192,7 @@ class UnitRows:
         count = len(codes[0])
         if any(some.dtype != np.int64 or some.shape != (count,) for some in codes):
             raise ValueError("they are not complete")
-        # One row more of what came: that nothing did.
+        # One extra row of outcomes stands for "no outcome".
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         questions, came, answers, players = (
             None if table is None else from_columns(table, names, bound)
@@ -210,7 +210,7 @@ class UnitRows:
         )  # fmt: skip
 
     def with_answers(self, unit: Unit, answers: Mapping[Any, Any]) -> UnitRows:
-        """The rows with what was answered, which is taken from the journal's answers."""
+        """Return the rows with answers from the journal."""
         if self.said is not None:
             return self
         statements = []
@@ -225,14 +225,14 @@ class UnitRows:
 
 
 def _narrow(codes: Codes) -> tuple[int, bytes]:
-    """Whole numbers in as few bytes each as all of them fit into."""
+    """Encode integers in the smallest size that fits all of them."""
     most = int(abs(codes).max()) if len(codes) else 0
     width = 1 if most < 1 << 7 else 2 if most < 1 << 15 else 4
     return width, codes.astype(_KINDS[width]).tobytes()
 
 
 def _packed(raw: bytes) -> bytes:
-    """Bytes compressed; the small window takes a tenth of the time to set up that a large one takes."""
+    """Compress bytes; a small window is ten times as fast to set up."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 9, 1) if len(raw) < 2048 else zlib.compressobj(1)
     return packer.compress(raw) + packer.flush()
 
@@ -254,22 +254,22 @@ def keeps_rows(unit: Unit, decisions: int) -> bool:
 
 
 class RowRecorder:
-    """Takes down the decisions of a unit in the order of its rows."""
+    """Records the decisions of a unit in the order of its rows."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._question_codes: dict[tuple[Any, ...], int] = {}
         self._answer_codes: dict[Any, int] = {}
         self._long = False
-        """Whether some text is too long to be kept."""
+        """Whether some text is too long to be stored."""
         self._scripted_codes: dict[tuple[int, int, int], tuple[int, Answer]] = {}
-        """Codes of answers that are the same object: scripts give the same one again and again."""
+        """Codes of answers by object identity: scripts return the same objects again and again."""
         self._rows: list[tuple[Any, ...]] = []
         self._rest: list[tuple[int, str, int]] = []
         self._ruled, self._forked = not unit.game.has_table, bool(unit.earlier)
 
     def add(self, step: int, decision: Decision, answer: Answer, complaints: int, part: str = "") -> None:
-        """Take down an answer to a decision, or to a question within one."""
+        """Record an answer to a decision, or to a sub-question."""
         view, player, facts = decision.view, decision.player, answer.facts
         about, seat, kind = view.facts, view.seat, decision.kind
         act = kind == "act" and not part
@@ -292,11 +292,11 @@ class RowRecorder:
         self._rows.append((step, view.round, question, cached[0], bout, move))
 
     def __len__(self) -> int:
-        """How many answers were taken down."""
+        """Return the number of recorded answers."""
         return len(self._rows)
 
     def count(self, player: int, answer: Answer, complaints: int) -> None:
-        """Count an answer that has no row yet, because the decision around it is under way."""
+        """Count an answer without a row, because its decision is unfinished."""
         self._rest.append((player, answer.reading, complaints))
 
     def _answer_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
@@ -307,11 +307,11 @@ class RowRecorder:
         if self._long:  # long texts are not held in memory until the unit ends
             columns = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
             text = repr(columns)
-        # Numbers that are equal and not the same (1 and 1.0) are kept apart.
+        # Numbers that are equal but not the same (1 and 1.0) get different codes.
         return self._answer_codes.setdefault((columns, text), len(self._answer_codes))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
-        """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""
+        """Return the rows with the outcomes of the decisions; rows of players only when the unit has ended."""
         played = {
             (r.facts.get("bout", 0) if r.facts else 0, r.number, player): r
             for r in rounds
@@ -328,15 +328,15 @@ class RowRecorder:
         )
         players = self._players(rounds if ended else (), zip(question_codes, answer_codes, strict=True))
         return UnitRows(
-            whole(steps), whole(numbers), questions, whole(question_codes), None if self._long else answers,
-            whole(answer_codes), *came, players,
+            int_array(steps), int_array(numbers), questions, int_array(question_codes), None if self._long else answers,
+            int_array(answer_codes), *came, players,
             rounds_to_keep(self.unit, rounds, questions, self._rows) if ended else None,
         )  # fmt: skip
 
     def _acted(
         self, questions: Sequence[tuple[Any, ...]], codes: Sequence[int], results: Iterable[Round | None]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
-        """What came of actions in a game with a table."""
+        """Return the outcomes of actions in a game with a payoff table."""
         game, cache, came = self.unit.game, dict[Any, int](), {NOTHING_CAME: 0}
         numbers = []
         for code, round_ in zip(codes, results, strict=True):
@@ -349,12 +349,12 @@ class RowRecorder:
                 player, seat = questions[code][:2]
                 number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
-        return list(came), whole(numbers)
+        return list(came), int_array(numbers)
 
     def _moved(
         self, questions: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
-        """What came of moves in a game by a rule."""
+        """Return the outcomes of moves in a game by a rule."""
         game, came = self.unit.game, {NOTHING_CAME: 0}
         last, closing = _last_moves(questions, self._rows)
         numbers = []
@@ -366,10 +366,10 @@ class RowRecorder:
             paid, closes = last[number, player] == step, closing[number] == (step, player)
             facts = _round_facts(played.get((0, number, player))) if closes else None
             numbers.append(came.setdefault(_moved(game, seat, player, round_, move, paid=paid, facts=facts), len(came)))
-        return list(came), whole(numbers)
+        return list(came), int_array(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
-        """What the table of matches says of each player beside its score."""
+        """Return the matches-table columns of each player, without its score."""
         game, count = self.unit.game, len(self.unit.players)
         everybody = tuple(range(count))
         paid: list[list[float]] = [[] for _ in range(count)]
@@ -417,13 +417,13 @@ class RowRecorder:
 
 
 def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
-    """What the rows say of an answer, in the order of ``ANSWERS``."""
+    """Return the row columns of an answer, in the order of ``ANSWERS``."""
     facts, value, odds = answer.facts or {}, answer.value, answer.probabilities
     label = p_cooperate = None
     if act:
         label = (facts.get("labels") or {}).get(value) if isinstance(value, str) else None
         cooperative = game.cooperative[seat] if game.has_table else None
-        # With an option that is not an action (delegating) the stated odds do not determine cooperation.
+        # If an option is not an action (delegating), the stated odds do not determine cooperation.
         if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
             p_cooperate = odds.get(game.actions[seat][cooperative])
     columns = facts.get("columns")
@@ -443,7 +443,7 @@ def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool
 
 
 def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
-    """What came of an action in a game with a table, in the order of ``OUTCOMES``."""
+    """Return the outcome of an action in a game with a payoff table, in the order of ``OUTCOMES``."""
     at = round_.players.index(player) if round_.players else seat
     action = cooperative = None
     if round_.actions:
@@ -454,7 +454,7 @@ def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]
 
 
 def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
-    """What is known of a move in a game by a rule when it is made."""
+    """Return the facts of a move in a game by a rule that are known when it is made."""
     view, form = decision.view, decision.form
     stage = view.facts["stage"]
     bounds = (float(form.low), float(form.high)) if isinstance(form, Number) else (None, None)
@@ -465,12 +465,12 @@ def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
 def _moved(
     game: Game, seat: int, player: int, round_: Round | None, move: tuple[Any, ...], *, paid: bool, facts: str | None
 ) -> tuple[Any, ...]:
-    """What came of a move in a game by a rule, and what theory says of it, in the order of ``OUTCOMES``."""
+    """Return the outcome of a move in a game by a rule, with the theoretical move, in the order of ``OUTCOMES``."""
     value, stage, before, theory, least, most = move
     if round_ is not None and round_.void:
-        value = None  # whatever was answered, nothing was done
+        value = None  # whatever was answered, no move was made
     elif round_ is not None:
-        # With noise, or where it was missed, another move was made than was answered.
+        # With noise, or after a missed decision, the move differs from the answer.
         value = next((one["value"] for one in round_.facts["moves"][before:] if one["seat"] == seat), value)
     action = amount = cooperative = payoff = None
     if value is not None:
@@ -487,7 +487,7 @@ def _moved(
 def _last_moves(
     questions: Sequence[tuple[Any, ...]], rows: Sequence[tuple[Any, ...]]
 ) -> tuple[dict[tuple[int, int], int], dict[int, tuple[int, int]]]:
-    """The step of every player's last move in every round, and the last step of every round with its last player."""
+    """Return the step of each player's last move by round, and each round's last step with its last player."""
     moves = {(number, questions[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
     closing: dict[int, tuple[int, int]] = {}
     for (number, player), step in moves.items():
@@ -496,7 +496,7 @@ def _last_moves(
 
 
 def _round_facts(round_: Round | None) -> str | None:
-    """What everybody learned of a round of a game by a rule, as JSON: numbers and short texts; None if nothing."""
+    """Return the public facts of a round of a game by a rule as JSON (numbers, short texts); None if empty."""
     if round_ is None or round_.void:
         return None
     facts = {
@@ -510,7 +510,7 @@ def _round_facts(round_: Round | None) -> str | None:
 
 
 def _expected(rounds: Sequence[Round]) -> dict[int, float]:
-    """The exact expectation of the score of each player, where the match was one shot with known odds."""
+    """Return the exact expected score of each player, if the match was one shot with known odds."""
     if len(rounds) != 1 or rounds[0].expected is None:
         return {}
     return dict(zip(rounds[0].players or range(len(rounds[0].actions)), rounds[0].expected, strict=False))

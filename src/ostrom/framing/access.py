@@ -165,7 +165,7 @@ def entry(value: Any, key: Any) -> Any:
     return StrictUndefined(obj=value, name=key)
 
 
-def part(value: Any, start: Any, stop: Any) -> Any:
+def slice_of(value: Any, start: Any, stop: Any) -> Any:
     """The items of a list, or the characters of a text, from a place up to another one."""
     items = current_work().weigh(value) if isinstance(value, str) else counted_items(value)
     return items[start:stop]

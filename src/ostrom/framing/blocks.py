@@ -88,7 +88,7 @@ class Blocks:
         if name is None:
             return ""
         file, seat = f"payoffs/{name}.txt", 0 if observer else view.seat
-        variables = self.library.asked(file)
+        variables = self.library.variables_of(file)
         if observer and "own" in variables:
             raise StudyError(
                 f"payoffs: {name} tells a player its own payoffs; an observer has none",
@@ -122,7 +122,7 @@ class Blocks:
         """The pure equilibria by seat, for a hint that speaks of them."""
         if self.framing.hint is None:
             return None
-        variables = self.library.asked(f"hints/{self.framing.hint}.txt")
+        variables = self.library.variables_of(f"hints/{self.framing.hint}.txt")
         if "equilibria" not in variables:
             return None
         return [

@@ -35,7 +35,7 @@ def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
     digests = {}
     for file in sorted(files):
         name, _, path = file.rpartition(":")
-        chosen = library.of(name or None)
+        chosen = library.with_set(name or None)
         for folder in chosen.folders:
             if (folder / path).is_file():
                 digests[file] = _hash(chosen.read(folder / path))

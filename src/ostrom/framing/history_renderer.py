@@ -73,7 +73,7 @@ class HistoryRenderer:
             self._values, self._apart = values, {}
         if file not in self._apart:
             # The rest of what a file asks for are names that it sets itself, or it depends on more than the key below.
-            self._apart[file] = values.keys().isdisjoint(self.library.asked(file) - _OF_PAST)
+            self._apart[file] = values.keys().isdisjoint(self.library.variables_of(file) - _OF_PAST)
         if not rounds or shown.note is not None or not self._apart[file]:
             return self.library.fill(file, {**told(), "rounds": rounds})
         key = (file, decision.kind, shown.span, shown.gaps, counts)
@@ -139,7 +139,7 @@ class HistoryRenderer:
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """The cache of texts that all matches of a game with the same action labels share."""
         if self._game is not game:
-            self._game, self._around = game, self.library.kept((self.framing, labels, id(game)), game, dict)
+            self._game, self._around = game, self.library.memoize((self.framing, labels, id(game)), game, dict)
         return self._around
 
     @callable_in_templates

@@ -60,7 +60,7 @@ class Labelling:
         game = decision.view.game
         if not game.has_table:
             labels = self.of_rule(game)
-            all_labels = labels.of(of_form := labels.names(decision.form, seat))
+            all_labels = labels.labels_for(of_form := labels.names(decision.form, seat))
             return {of_form[i]: all_labels[of_form[i]] for i in order}
         names, own = game.actions[seat], self.labels(game)[seat]
         return {names[i]: own[i] for i in (order if len(names) == len(order) else range(len(names)))}
@@ -96,7 +96,7 @@ class RuleLabels:
         action_names = actions.also if isinstance(actions, Amounts) else actions
         return tuple(name for name in action_names if name in options)
 
-    def of(self, names: Sequence[str]) -> dict[str, str]:
+    def labels_for(self, names: Sequence[str]) -> dict[str, str]:
         """The label of each of these options, which are given in the order of the game."""
         return dict(zip(names, self._by_count.get(len(names), names), strict=True))
 

@@ -111,7 +111,7 @@ class Library:
                 kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
                 raise StudyError(f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds)
 
-    def of(self, name: str | None) -> Library:
+    def with_set(self, name: str | None) -> Library:
         """This library with the files of a prompt set on top, a folder in that of the study file."""
         if name is None:
             return self
@@ -131,7 +131,7 @@ class Library:
             raise StudyError("leads out of the folder of the study file", key="agent.prompts", actual=name)
         return path
 
-    def spoken(self, language: str) -> Library:
+    def in_language(self, language: str) -> Library:
         """This library in a language; refused where no folder has prompts in it."""
         if language == self.language:
             return self
@@ -286,7 +286,7 @@ class Library:
         """A template filled in around values that change every time; what surrounds them is kept in a store."""
         pieces = store.get(key)
         if pieces is None:
-            marked_text = self.marked(path, values(), holes)
+            marked_text = self.render_with_marks(path, values(), holes)
             if marked_text is None:
                 return self.fill(path, {**values(), **holes})
             if len(store) > 4096:
@@ -294,7 +294,7 @@ class Library:
             pieces = store[key] = split_marks(marked_text)
         return put_in(pieces, holes)
 
-    def marked(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
+    def render_with_marks(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
         """A template filled in with marks for values that are put in later (see ``put_in``).
 
         None where the template does more with those values than write them down, or ask whether they are
@@ -325,17 +325,17 @@ class Library:
                 todo += included_files(trees[file])
         return list(trees.values())
 
-    def steady(self, path: str) -> bool:
+    def is_round_independent(self, path: str) -> bool:
         """Whether a template asks for nothing that changes from round to round."""
-        return not {"facts", *LIVE} & self.asked(path)
+        return not {"facts", *LIVE} & self.variables_of(path)
 
-    def asked(self, path: str) -> frozenset[str]:
+    def variables_of(self, path: str) -> frozenset[str]:
         """The names that a template and all that it takes in ask for."""
         if path not in self._variables:
             self._variables[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
         return self._variables[path]
 
-    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
+    def memoize(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
         """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
         cached = self._memo.get(key)
         if cached is None:

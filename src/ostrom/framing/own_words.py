@@ -205,7 +205,7 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
     """A hint that speaks of a table."""
     if framing.hint is None:
         return None
-    mentions = sorted(OF_TABLES & library.asked(f"hints/{framing.hint}.txt"))
+    mentions = sorted(OF_TABLES & library.variables_of(f"hints/{framing.hint}.txt"))
     return f"hint {framing.hint} speaks of {mentions[0]}, which only a game with a table has" if mentions else None
 
 

@@ -25,7 +25,7 @@ class Prompt:
     """How the reply begins where its beginning is given; empty: it is not."""
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """All that is said as one text, the system's words first."""
         return f"{self.system}\n\n{self.text}" if self.system else self.text
 
@@ -78,7 +78,7 @@ def alike(one: Decision, other: Decision) -> bool:
     )
 
 
-def shifted(decision: Decision, before: int) -> Decision:
+def with_round_offset(decision: Decision, before: int) -> Decision:
     """The decision in a match that pretends to have had so many rounds before its first."""
     if not before:
         return decision

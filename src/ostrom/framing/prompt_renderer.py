@@ -24,7 +24,7 @@ from ostrom.framing.own_words import (
     stage_file,
     story_file,
 )
-from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, shifted
+from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, with_round_offset
 from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, talk_files, told_file
 from ostrom.framing.templates import mark, put_in, split_marks
 from ostrom.games.describe import formula_of
@@ -118,7 +118,7 @@ class PromptRenderer:
         self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
         """The decision with the titles and the round that it is put with, and its page."""
-        original, decision = decision, self.with_titles(shifted(decision, shown.before))
+        original, decision = decision, self.with_titles(with_round_offset(decision, shown.before))
         order = self.labelling.order_of(decision, rng)
         manner = (order, shown.note, extra)
         last = self._pages.get(decision.kind)
@@ -136,7 +136,7 @@ class PromptRenderer:
         """What a prompt says before the past and the question: the system's words and the rules."""
         if decision.view.facts.get("alone"):
             return ""
-        decision = self.with_titles(shifted(decision, shown.before))
+        decision = self.with_titles(with_round_offset(decision, shown.before))
         page = self.page_of(decision, self.labelling.order_of(decision, rng), shown.note, extra)
         live = {"round": decision.view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         values = self.live_values(page, decision, live, None)
@@ -160,7 +160,7 @@ class PromptRenderer:
             if len(facts_bytes) <= _MOST_SHARED:
                 # A page outlives the match: it must not hold its rounds.
                 alone = replace(decision, view=replace(view, history=EMPTY))
-                return self.library.kept(key, view.game, lambda: self.page_of(alone, order, note, extra))
+                return self.library.memoize(key, view.game, lambda: self.page_of(alone, order, note, extra))
         return self.page_of(decision, order, note, extra)
 
     def page_of(
@@ -220,12 +220,12 @@ class PromptRenderer:
                 *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),
                 *(f for f in (f"systems/{self.system}.txt",) if library.has(f)),
             ]
-            name_sets = [*(library.asked(file) for file in files), self.story.asked]
+            name_sets = [*(library.variables_of(file) for file in files), self.story.asked]
             self._lasts[key] = (
                 not any(names & {*LIVE} for names in name_sets)
-                and library.asked("system.txt") <= {"system", "persona", "persona_in"}
-                and library.asked("turn.txt") <= {"past", "question", "instruction"}
-                and library.asked("prompt.txt") <= {"setup", "turn"}
+                and library.variables_of("system.txt") <= {"system", "persona", "persona_in"}
+                and library.variables_of("turn.txt") <= {"past", "question", "instruction"}
+                and library.variables_of("prompt.txt") <= {"setup", "turn"}
             )
         return self._lasts[key]
 
@@ -270,17 +270,17 @@ class PromptRenderer:
     def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
         """The text of a page around its round and its past; None where the prompt files ask for more."""
         library, form = self.library, page.decision.form
-        if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
+        if not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form))):
             return None
         if not page.decision.view.game.has_table:
             return None
         if "talk" in page.decision.view.facts or self._talk_file(page.decision) is not None:
             return None
-        question = library.marked(self._question_file(page.decision), page.values, ("round",))
+        question = library.render_with_marks(self._question_file(page.decision), page.values, ("round",))
         if question is None:
             return None
         holes = {"question": question} if past is None else {"question": question, "past": mark("past")}
-        turn = library.marked("turn.txt", {"instruction": page.instruction, "past": None}, holes)
+        turn = library.render_with_marks("turn.txt", {"instruction": page.instruction, "past": None}, holes)
         if turn is None:
             return None
         setup = page.setup or ""
@@ -292,7 +292,7 @@ class PromptRenderer:
         """How the answer has to be given."""
         file = self._answer_file(form)
         key = None
-        if isinstance(form, Choice) and self.library.steady(file):
+        if isinstance(form, Choice) and self.library.is_round_independent(file):
             key = (file, *options.values(), values.get("kind"), values.get("target"))
             if (cached := self._instructions.get(key)) is not None:
                 return cached
@@ -345,7 +345,7 @@ class PromptRenderer:
         fill_values = {"reason": self.library.reason(reason), "instruction": instruction}
         return self.library.fill("answers/correction.txt", fill_values)
 
-    def nothing(self) -> str:
+    def empty_reply_text(self) -> str:
         """What a reply without any text is quoted as when it is asked for again."""
         return self.library.fill("answers/nothing.txt", {})
 
@@ -376,7 +376,7 @@ class PromptRenderer:
             "seat": view.seat,
             "role": view.game.roles[view.seat],
             "game": view.game,
-            "carried": view.game.words.at(view.seat),
+            "carried": view.game.words.for_seat(view.seat),
             "mechanism": view.mechanism,
             "least_continuation": least_continuation(view.game) if self.framing.hint and table else None,
             "equilibria": self.blocks.equilibria(view.game, names, labels),
@@ -412,7 +412,7 @@ class PromptRenderer:
             setup_values["names"] = [values["names"][watched]]
         return self.library.fill(self._setup_file, setup_values)
 
-    def lacks(self, game: Game) -> str | None:
+    def unsupported(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""
         if (names := lacks_names(self.framing, game)) is not None:
             return names

@@ -38,7 +38,7 @@ from ostrom.framing.access import (
     entry,
     items_of,
     join_texts,
-    part,
+    slice_of,
     text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS
@@ -206,7 +206,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "passes": _passes,
     "weigh": lambda value: current_work().weigh(value),
     "~": join_texts,
-    "[:]": part,
+    "[:]": slice_of,
     "call": _call,
     "call a method": _call_method,
 }

@@ -1,4 +1,4 @@
-"""Games: payoffs, catalog, equilibria, descriptions. Pure."""
+"""Games: payoffs, catalog, equilibria and descriptions, as pure functions."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, RunError, StudyError
-from ostrom.ground.files import digest, read_plain, write_atomically
+from ostrom.ground.files import content_hash, read_plain, write_atomically
 from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
@@ -24,7 +24,7 @@ FAMILIES = {
     ),
     "_sequential": ("alternating_offers", "centipede", "dictator", "gift_exchange", "trust_amounts", "ultimatum"),
 }
-"""Games that share a module of the catalog: each is the function of its name there."""
+"""Games that share a module of the catalog, each as the function of its name."""
 
 games: Registry[Game] = Registry(
     "game",
@@ -41,7 +41,7 @@ FILE_ENDINGS = (".yaml", ".yml", ".nfg")
 
 
 def build_game(spec: str | Mapping[str, Any] | Game | Path, *, key: str | None = None, file: str | None = None) -> Game:
-    """A game from whatever names one: a name, ``name:params``, a mapping, a file, an inline game or a Game.
+    """Build a game from a name, ``name:params``, a mapping, a file, an inline game or a Game.
 
     ``key`` and ``file`` say where the specification stands, for the messages; a relative path of a game file
     is looked up beside ``file`` first.
@@ -72,7 +72,7 @@ def build_game(spec: str | Mapping[str, Any] | Game | Path, *, key: str | None =
 
 
 def load_game(path: str | Path, *, key: str | None = None) -> Game:
-    """Read a game from a .yaml, .yml or .nfg file; a scenario file is a game that carries its story."""
+    """Read a game from a .yaml, .yml or .nfg file; a scenario file is a game with a story."""
     ending, there = Path(path).suffix.lower(), Path(path)
     if there.exists() and not there.is_file():
         raise StudyError("is not a game file (a plain file is needed)", key=key, file=str(path))
@@ -94,7 +94,7 @@ def is_game_file(name: str) -> bool:
 
 
 def game_files(stated: Any, file: str | None) -> dict[str, str]:
-    """The game files that parts of a study name, at any depth, with a hash of what is in each."""
+    """Return the game files named in parts of a study, at any depth, with their hashes."""
     if isinstance(stated, Mapping):
         return {name: of for part in stated.values() for name, of in game_files(part, file).items()}
     if isinstance(stated, list | tuple):
@@ -102,16 +102,16 @@ def game_files(stated: Any, file: str | None) -> dict[str, str]:
     if not (isinstance(stated, str) and is_game_file(stated)):
         return {}
     path = _beside(stated, file)
-    return {stated: digest(path.read_bytes())} if path.is_file() else {}
+    return {stated: content_hash(path.read_bytes())} if path.is_file() else {}
 
 
 def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The game files that a run was begun with, with the hash of each."""
+    """Return the game files of a run with their hashes."""
     return {name: of for name, of in (manifest.get("prompts") or {}).items() if is_game_file(name)}
 
 
 def check_game_files(known: Mapping[str, str], file: str) -> None:
-    """Refuse game files of a run that are others than it was begun with: its figures would be those of another game."""
+    """Refuse game files that changed since the run began: its figures would be of another game."""
     folder = Path(file).parent
     for name, of in known.items():
         path = _beside(name, file)
@@ -119,23 +119,23 @@ def check_game_files(known: Mapping[str, str], file: str) -> None:
             data: bytes | None = read_plain(path)
         else:
             data = path.read_bytes() if path.is_file() else None
-        if data is not None and digest(data) != of:
+        if data is not None and content_hash(data) != of:
             raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
 
 
 def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
-    """Give a folder that is made from a run the game files that the run keeps; nothing from elsewhere, by no link."""
+    """Copy a run's own game files to a new folder; files elsewhere and links are refused."""
     for name, of in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
-        if not inside or not path.is_file() or digest(data := read_plain(path)) != of:
+        if not inside or not path.is_file() or content_hash(data := read_plain(path)) != of:
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target / name, data)
 
 
 def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:
-    """Copy the game files that a study names to a run folder, so that the run is read wherever it lies.
+    """Copy the game files of a study to a run folder, so that the run can be read anywhere.
 
     A file that is named by an absolute path, or by one that leads out of a folder, stays where it is.
     """
@@ -152,13 +152,13 @@ def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> Non
 def _inline(spec: Mapping[str, Any]) -> bool:
     name = spec.get("name")
     if "payoffs" in spec and "actions" in spec:
-        return True  # written out whole, whatever it is called
+        return True  # written out completely, whatever its name
     registered = isinstance(name, str) and name in games
     return not registered and ("payoffs" in spec or "actions" in spec)
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
-    """A game file, with what the file may not say: a .nfg file knows no cooperative action."""
+    """Read a game file, with additions that the file cannot hold: .nfg has no cooperative action."""
     from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
 
     changeable = ("name", "title", "citation", "roles", "cooperative", "defective")

@@ -1,4 +1,4 @@
-"""What stands in place of a game whose package is not installed, so that the rows of its run can be read.
+"""A placeholder for a game whose package is not installed, to read the rows of its run.
 
 The manifest of a run keeps the shape of every game that another package adds: its seats, roles and actions.
 """
@@ -28,10 +28,10 @@ class AmountsShape(BaseModel, extra="forbid", strict=True):
 
 
 class GameShape(BaseModel, extra="forbid", strict=True):
-    """A game as a manifest keeps it."""
+    """The stored shape of a game."""
 
     known_as: str = ""
-    """The name by which studies ask for it."""
+    """The name by which studies refer to it."""
     name: str
     cooperative: list[int | None]
     defective: list[int | None]
@@ -46,18 +46,18 @@ class GameShape(BaseModel, extra="forbid", strict=True):
 
 
 SHAPES: dict[str, list[GameShape]] = {}
-"""The shapes of games, by name, that runs opened in this process keep."""
+"""The shapes of games, by name, in the manifests opened by this process."""
 
 
 def shapes(spec: str | Mapping[str, Any], game: Game) -> dict[str, dict[str, Any]]:
-    """The shape of a game that somebody else wrote, by its specification; nothing for ours."""
+    """Return the shape of a game of another package, by its specification; empty for ours."""
     name = spec.get("name") if isinstance(spec, Mapping) else parse_spec(spec)[0]
     foreign = isinstance(name, str) and (import_module("ostrom.games").games.is_foreign(name) or is_code(name))
     return {repr(spec): shape_of(str(name), game)} if foreign else {}
 
 
 def shape_of(known_as: str, game: Game) -> dict[str, Any]:
-    """What a manifest keeps of a game: all but its payoffs and its rule."""
+    """Return the shape of a game for a manifest: everything but payoffs and rule."""
     actions: list[AmountsShape | list[str]] = [
         AmountsShape(low=one.low, high=one.high, step=one.step, few=list(one.few), also=list(one.also))
         if isinstance(one, Amounts)
@@ -73,7 +73,7 @@ def shape_of(known_as: str, game: Game) -> dict[str, Any]:
 
 
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
-    """Take in what a manifest keeps."""
+    """Register the shapes in a manifest."""
     for shape in map(GameShape.model_validate, shapes):
         variants = SHAPES.setdefault(shape.known_as or shape.name, [])
         if shape not in variants:
@@ -81,7 +81,7 @@ def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def from_code(name: str, part: Any) -> Callable[..., Game]:
-    """A game of Python code: a function that makes one."""
+    """Return the factory of a game in Python code."""
     if not callable(part):
         raise StudyError(f"game {name}: must be a function that makes one")
     factory: Callable[..., Game] = part
@@ -89,7 +89,7 @@ def from_code(name: str, part: Any) -> Callable[..., Game]:
 
 
 def absent(name: str) -> Callable[..., Game] | None:
-    """The factory of what stands in place of a game, where some run keeps its shape."""
+    """Return the factory of the placeholder, if a run stores the game's shape."""
     return (lambda **params: _restored(name, params)) if name in SHAPES else None
 
 

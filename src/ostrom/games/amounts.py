@@ -1,4 +1,4 @@
-"""A set of amounts: every number from low to high in equal steps, named but never listed.
+"""A set of amounts: the numbers from low to high in equal steps, never enumerated.
 
 Actions stay indices, as everywhere: amount number i is low + i x step. The numbers are kept as whole multiples of a
 power of ten, so names and values are exact, whatever the step.
@@ -12,12 +12,12 @@ from ostrom.ground.errors import GameError
 
 MOST_DECIMALS = 9
 MOST_AMOUNTS = 10**9
-"""More amounts than this are a typing error."""
+"""The most amounts; more are a typing error."""
 IDLE = "no_move"
-"""The action of a seat that had nothing to decide in a round."""
+"""The action of a seat without a decision in a round."""
 
 Value = int | float | str
-"""What a player did: an amount, or the name of an option."""
+"""A move: an amount, or the name of an option."""
 
 
 class Amounts(Sequence[str]):
@@ -57,7 +57,7 @@ class Amounts(Sequence[str]):
 
     @property
     def levels(self) -> int:
-        """How many amounts there are, named options not counted."""
+        """Return the number of amounts, without named options."""
         return self._levels
 
     @property
@@ -76,14 +76,14 @@ class Amounts(Sequence[str]):
         return self._at(amount) is not None
 
     def place(self, amount: float) -> int:
-        """The index of an amount; one that is not in the set is refused."""
+        """Return the index of an amount; one outside the set is refused."""
         at = self._at(amount)
         if at is None:
             raise GameError(f"{amount!r} is not an amount from {self.low} to {self.high} in steps of {self.step}")
         return at
 
     def nearest(self, amount: float) -> int | float:
-        """The amount of the set that is nearest to a number, the lower one of two.
+        """Return the amount nearest to a number, the lower one of two.
 
         >>> Amounts(0, 10, 2).nearest(5), Amounts(0, 10).nearest(-3)
         (4, 0)
@@ -156,7 +156,7 @@ class Amounts(Sequence[str]):
 
 
 Options = tuple[str, ...] | Amounts
-"""What a seat may do: one of some named options, or an amount."""
+"""The options of a seat: names, or amounts."""
 
 
 def _decimal(name: str, number: object) -> Decimal:

@@ -1,4 +1,4 @@
-"""How two games differ, and whether they pay the same with their actions in another order."""
+"""Comparison of two games: their differences, and equality up to the order of actions."""
 
 from itertools import permutations, product
 
@@ -32,11 +32,11 @@ def differences(one: Game, other: Game) -> list[str]:
 
 
 MOST_TRIED = 5_000
-"""Games with more orders of their actions than this are compared in the given order alone."""
+"""The most orders of actions that are compared; larger games are compared in the given order."""
 
 
 def same_payoffs(game: Game, other: Game) -> tuple[tuple[int, ...], ...] | None:
-    """For every seat the places of ``game``'s actions that do what those of ``other`` do; None if they pay otherwise.
+    """Return for every seat the order of ``game``'s actions that equals ``other``'s; None if payoffs differ.
 
     The given order is tried first, so that games that are equal as they stand are taken as they stand.
 

@@ -1,4 +1,4 @@
-"""Games of the catalog that are a payoff table with parameters: one YAML file each, and no Python.
+"""Catalog games that are a payoff table with parameters, declared in one YAML file each.
 
 A file reads like any game file (``ostrom.games.yaml_file``), and states besides::
 
@@ -30,7 +30,7 @@ CATALOG = "ostrom.games.catalog"
 
 
 class DeclaredGames(Mapping[str, Callable[..., Game]]):
-    """The factories of the games that have a YAML file in the catalog; a file is read when its game is asked for."""
+    """The factories of games with a YAML file; a file is read when its game is requested."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name)))
@@ -69,7 +69,7 @@ def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]
 
     @lru_cache(maxsize=256)
     def game(params: tuple[tuple[str, Any], ...]) -> Game:
-        """The game with these parameters. Kept: games never change, and a grid asks for the same one in every cell."""
+        """Return the game with these parameters, cached: games never change."""
         chosen = {key: list(value) if isinstance(value, tuple) else value for key, value in params}
         values = {key: chosen[key] for key in usual}
         if chosen["strict"]:
@@ -93,7 +93,7 @@ def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]
 
 
 def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.Signature:
-    """The preset, the parameters with their defaults (None where another one or the preset says it) and ``strict``."""
+    """Return the signature: preset, parameters with defaults (None if derived), and ``strict``."""
     place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = []
     if presets:
@@ -119,7 +119,7 @@ def _as_text(value: Any) -> str:
 
 
 def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
-    """Payoffs with the formulas of parameters replaced by their values."""
+    """Replace formulas of parameters in payoffs by their values."""
     if isinstance(payoffs, Mapping):
         return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
     if isinstance(payoffs, list):
@@ -128,7 +128,7 @@ def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
 
 
 def evaluate(text: str, values: Mapping[str, Any]) -> Any:
-    """A formula of parameters: sums, differences, products, entries of a pair, and comparisons in a row.
+    """Evaluate a formula of parameters: sums, differences, products, entries of a pair, comparisons.
 
     >>> evaluate("2 * R > T + S", {"T": 5, "R": 3, "S": 0}), evaluate("-p[0]", {"p": [4, 2]})
     (True, -4)

@@ -1,4 +1,4 @@
-"""The payoffs of a game as one seat sees them: the own action first, then the others', then who gets what.
+"""The payoffs of a game from one seat's side: own action, the others' actions, and payoffs.
 
 This is structure, not text: the framing puts it into words. Everything here is read off the payoff tensor, so
 what a seat is told is what is scored.
@@ -23,11 +23,11 @@ class OutcomeLine:
     others: tuple[tuple[int, int], ...]
     """(seat, action) of every other seat, in seat order."""
     payoffs: tuple[float, ...]
-    """What every seat is paid, in seat order."""
+    """The payoffs of all seats, in seat order."""
 
     @property
     def payoff(self) -> float:
-        """What the reader is paid."""
+        """Return the reader's payoff."""
         return self.payoffs[self.seat]
 
     @property
@@ -39,20 +39,20 @@ class OutcomeLine:
 
 @dataclass(frozen=True)
 class CountLine:
-    """All outcomes in which the own action and the numbers of others per action are the same."""
+    """All outcomes with the same own action and the same numbers of others per action."""
 
     seat: int
     own: int
     counts: tuple[int, ...]
-    """How many of the others play each action."""
+    """The number of others per action."""
     payoff: float
-    """What the reader is paid."""
+    """The reader's payoff."""
     other_payoffs: tuple[float | None, ...]
-    """What each of the others who play an action is paid; None where nobody plays it."""
+    """The payoff of others with each action; None if nobody plays it."""
 
 
 def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
-    """Every outcome as a seat sees it: own actions in order, under each all actions of the others.
+    """Return every outcome for a seat: own actions in order, then all actions of the others.
 
     >>> from ostrom.games import games
     >>> build = games.get("trust")
@@ -72,7 +72,7 @@ def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
 
 
 def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
-    """The short description for games where it only matters how many others do what; None for other games.
+    """Return the short description by numbers of others; None for games where identities matter.
 
     The lines go by own action, then from most others on the first action to most on the last.
 
@@ -87,7 +87,7 @@ def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
     lines = []
     for own in range(len(game.actions[seat])):
         for counts in _counts(len(rest), width):
-            # The others are interchangeable, so any outcome with these numbers speaks for all of them.
+            # The others are interchangeable, so any outcome with these numbers represents all.
             chosen = [action for action, n in enumerate(counts) for _ in range(n)]
             actions = dict(zip(rest, chosen, strict=True)) | {seat: own}
             payoffs = game.payoff([actions[s] for s in range(game.seats)])
@@ -109,7 +109,7 @@ def _counts(total: int, width: int) -> list[tuple[int, ...]]:
 
 
 def formula_of(game: Game, seat: int) -> Formula | ClaimFormula | None:
-    """The formula that a game supplies, or the one that its payoffs follow; None where they follow none.
+    """Return the formula of a game's payoffs; None if there is none.
 
     >>> from ostrom.games import build_game
     >>> formula_of(build_game("stag_hunt"), 0) is not None
@@ -130,6 +130,6 @@ def formula_of(game: Game, seat: int) -> Formula | ClaimFormula | None:
 
 
 def _paid(game: Game, seat: int, own: int, counted: int, others: int) -> float:
-    """What a seat is paid where all others choose the counted action, or none of them does."""
+    """Return a seat's payoff if all others choose the counted action, or none does."""
     rest = counted if others else 1 - counted
     return game.payoff([own if s == seat else rest for s in range(game.seats)])[seat]

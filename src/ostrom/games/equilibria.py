@@ -21,7 +21,7 @@ from ostrom.ground.errors import GameError
 
 
 def best_responses(game: Game, seat: int, others: Sequence[int]) -> tuple[int, ...]:
-    """The actions that pay a seat most against the others' actions (in seat order, the own seat left out).
+    """Return a seat's best actions against the others' actions (in seat order, without the own seat).
 
     >>> from ostrom.games import games
     >>> build = games.get("prisoners_dilemma")
@@ -46,7 +46,7 @@ RELATIVE = 1e-12
 
 
 def tie_width(payoffs: NDArray[np.float64]) -> float:
-    """Differences up to this count as ties: 1e-12 of the largest payoff in absolute value.
+    """Return the difference up to which payoffs tie: 1e-12 of the largest absolute payoff.
 
     >>> import numpy as np
     >>> bool(abs((0.1 + 0.2) - 0.3) <= tie_width(np.array([0.3, 1.0])))
@@ -57,12 +57,12 @@ def tie_width(payoffs: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class PureEquilibrium:
-    """A profile from which nobody gains by leaving alone."""
+    """A profile from which nobody gains by deviating alone."""
 
     profile: Profile
     payoffs: tuple[float, ...]
     strict: bool
-    """True when everybody would lose by leaving; False when somebody is indifferent (a tie)."""
+    """Whether everybody would lose by deviating; False if somebody is indifferent."""
 
 
 def pure_equilibria(game: Game) -> tuple[PureEquilibrium, ...]:
@@ -94,7 +94,7 @@ class Security:
 
 @dataclass(frozen=True)
 class MixedSecurity:
-    """The payoff that a seat of a 2x2 game can guarantee in expectation, and a mixture that does so."""
+    """The payoff that a seat of a 2x2 game can guarantee in expectation, and such a mixture."""
 
     value: float
     mixture: tuple[float, float]
@@ -125,14 +125,14 @@ def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
         raise GameError(f"game {game.name}: mixed maximin in closed form needs two seats with two actions each")
     (a, b), (c, d) = np.moveaxis(game.payoffs[..., seat], seat, 0).tolist()
     # Against the other's first action a mixture p pays p a + (1 - p) c, against the second p b + (1 - p) d.
-    # The lower of two straight lines is highest at an end or where they cross.
+    # The minimum of two lines is largest at an end or where they cross.
     slope = (a - c) - (b - d)
     candidates = [1.0, 0.0]
     width = tie_width(game.payoffs)
     if abs(slope) > width and 0 < (crossing := (d - c) / slope) < 1:
         candidates.append(crossing)
     values = [min(p * a + (1 - p) * c, p * b + (1 - p) * d) for p in candidates]
-    # Of mixtures that guarantee the same, the first: a pure action before a mixture.
+    # Of equally good mixtures the first: a pure action before a mixture.
     best = next(i for i, value in enumerate(values) if value >= max(values) - width)
     return MixedSecurity(max(values), (candidates[best], 1 - candidates[best]))
 
@@ -159,7 +159,7 @@ def social_optimum(game: Game) -> SocialOptimum:
 
 
 def pareto_frontier(game: Game) -> tuple[Profile, ...]:
-    """Profiles that no other profile improves for somebody without harming anybody.
+    """Return the profiles that no other profile improves for somebody without harming anybody.
 
     >>> from ostrom.games import games
     >>> build = games.get("prisoners_dilemma")
@@ -167,7 +167,7 @@ def pareto_frontier(game: Game) -> tuple[Profile, ...]:
     ((0, 0), (0, 1), (1, 0))
     """
     width = tie_width(game.payoffs)
-    # Profiles of equal payoffs stand or fall together. Time is quadratic in the number of distinct payoff
+    # Profiles of equal payoffs are kept or dropped together. Time is quadratic in the distinct payoff
     # vectors.
     vectors, where = np.unique(game.payoffs.reshape(-1, game.seats), axis=0, return_inverse=True)
     efficient = np.array(
@@ -181,7 +181,7 @@ TOLERANCE = 1e-9
 
 
 def least_continuation(game: Game, punished: int | None = None) -> float | None:
-    """The least continuation with which nobody gains by leaving full cooperation once; None where there is none.
+    """Return the smallest continuation with which nobody gains by one deviation from cooperation; None if none.
 
     Whoever leaves it is answered by all defecting, for ever or for ``punished`` rounds. That must itself be an
     equilibrium of the game. A gain of g against a loss of l per punished round needs g <= l (d + d^2 + ...).
@@ -227,7 +227,7 @@ def _solved(ratio: float, rounds: int) -> float:
 
 @dataclass(frozen=True)
 class Dominated:
-    """An action that another one beats: always (strict), or sometimes and never the reverse (weak)."""
+    """An action dominated by another one: always (strict), or sometimes and never the reverse (weak)."""
 
     seat: int
     action: int
@@ -237,7 +237,7 @@ class Dominated:
 
 @dataclass(frozen=True)
 class Elimination:
-    """What iterated elimination leaves for each seat, and what each pass removed."""
+    """The actions left by iterated elimination, and those removed in each pass."""
 
     surviving: tuple[tuple[int, ...], ...]
     passes: tuple[tuple[Dominated, ...], ...]
@@ -271,7 +271,7 @@ def dominant_action(game: Game, seat: int) -> tuple[int, bool] | None:
 
 
 def iterated_elimination(game: Game, *, weak: bool = False) -> Elimination:
-    """Remove all dominated actions of all seats at once, again and again, until none is left.
+    """Remove all dominated actions of all seats at once, repeatedly, until none is left.
 
     Strict elimination ends the same in any order. Weak elimination does not: removing everything at once, as
     here, is one order among several, so its result is a statement about this order only.
@@ -309,7 +309,7 @@ MixedProfile = tuple[tuple[float, float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Piece:
-    """A largest rectangle of equilibria: the ranges of both seats' probability of their first action.
+    """A maximal rectangle of equilibria: the ranges of both seats' probability of their first action.
 
     Every p in ``first`` together with every q in ``second`` is an equilibrium.
     """
@@ -341,18 +341,18 @@ class Piece:
 
 @dataclass(frozen=True)
 class MixedEquilibria:
-    """The whole set of equilibria: its pieces, and which of them hang together."""
+    """The set of equilibria: its pieces, and how they are connected."""
 
     pieces: tuple[Piece, ...]
 
     @property
     def degenerate(self) -> bool:
-        """Whether the game has infinitely many equilibria, or an even number of them because of a tie."""
+        """Return whether there are infinitely many equilibria, or an even number because of a tie."""
         return any(piece.kind != "point" for piece in self.pieces) or len(self.pieces) % 2 == 0
 
     @property
     def extreme(self) -> tuple[MixedProfile, ...]:
-        """All corners of all pieces, each once: every equilibrium is between some of them."""
+        """Return all distinct corners of all pieces: every equilibrium lies between some of them."""
         return tuple(dict.fromkeys(corner for piece in self.pieces for corner in piece.corners))
 
     @property
@@ -391,15 +391,15 @@ def mixed_equilibria_2x2(game: Game) -> MixedEquilibria:
 
 
 def _responses(alpha: float, beta: float, width: float) -> list[tuple[Interval, Interval]]:
-    """Best responses as (range of own probability, range of the other's probability)."""
+    """Return best responses as (range of own probability, range of the other's probability)."""
     up, down = _sign(alpha, width), _sign(beta, width)
     if up == down == 0:
         return [((0.0, 1.0), (0.0, 1.0))]
     if up == down:
         return [(_all_or_none(up), (0.0, 1.0))]
-    if up == 0:  # indifferent only when the other surely plays its first action
+    if up == 0:  # indifferent only if the other surely plays its first action
         return [(_all_or_none(down), (0.0, 1.0)), ((0.0, 1.0), (1.0, 1.0))]
-    if down == 0:  # indifferent only when the other surely plays its second action
+    if down == 0:  # indifferent only if the other surely plays its second action
         return [(_all_or_none(up), (0.0, 1.0)), ((0.0, 1.0), (0.0, 0.0))]
     turn = beta / (beta - alpha)
     return [(_all_or_none(down), (0.0, turn)), ((0.0, 1.0), (turn, turn)), (_all_or_none(up), (turn, 1.0))]
@@ -427,7 +427,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class BargainingPoints:
-    """Where two seats end by either solution, and where they are if they do not agree."""
+    """The payoffs of two seats under both bargaining solutions, and without agreement."""
 
     disagreement: Point
     nash: Point
@@ -435,7 +435,7 @@ class BargainingPoints:
 
 
 def bargaining_points(game: Game, disagreement: Sequence[float] | None = None) -> BargainingPoints | None:
-    """Both solutions; None for other than two seats, or where no agreement is better for both.
+    """Return both solutions; None unless there are two seats and an agreement better for both.
 
     >>> from ostrom.games import build_game
     >>> bargaining_points(build_game("prisoners_dilemma"))
@@ -459,7 +459,7 @@ Edge = tuple[Point, Point]
 
 
 def _frontier(points: Sequence[Point]) -> list[Edge]:
-    """The edges of the points' convex hull that face up and right, from the highest point to the rightmost one."""
+    """Return the upper-right edges of the convex hull, from the highest point to the rightmost."""
     upper: list[Point] = []
     for point in sorted(set(points)):
         while len(upper) > 1 and _turn(upper[-2], upper[-1], point) >= 0:
@@ -475,7 +475,7 @@ def _turn(a: Point, b: Point, c: Point) -> float:
 
 
 def _better(edges: Sequence[Edge]) -> list[Edge]:
-    """The parts of edges on which neither coordinate is below 0; each falls from left to right."""
+    """Return the parts of edges with non-negative coordinates; each falls from left to right."""
     parts = []
     for (x0, y0), (x1, y1) in edges:
         first, last = 0.0, 1.0
@@ -494,7 +494,7 @@ def _middle(edge: Edge) -> Point:
 
 
 def _nash(edge: Edge) -> Point:
-    """The point of an edge at which the product of both coordinates is largest."""
+    """Return the point of an edge with the largest product of coordinates."""
     (x0, y0), (x1, y1) = edge
     dx, dy = x1 - x0, y1 - y0
     peak = -(dx * y0 + dy * x0) / (2 * dx * dy) if dx * dy else float(x1 * y1 > x0 * y0)
@@ -503,7 +503,7 @@ def _nash(edge: Edge) -> Point:
 
 
 def _reached(edge: Edge, towards: Point) -> float | None:
-    """How far the ray from 0 towards a point goes until it meets an edge; None where it does not."""
+    """Return how far a ray from 0 goes until it meets an edge; None if it does not."""
     (x0, y0), (x1, y1) = edge
     cross = (x1 - x0) * towards[1] - (y1 - y0) * towards[0]
     if abs(cross) < 1e-12:

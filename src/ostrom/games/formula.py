@@ -1,4 +1,4 @@
-"""Payoffs as a formula in how many players choose an action: short to tell, however many players there are.
+"""Payoffs as a formula of how many players choose an action.
 
 A game may supply its formula (public goods: 1.5 x contributors / 3); it is checked against the payoffs. For other games
 in which all have the same two actions it is read off the payoffs where these are linear in the number
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR = 1e-9
-"""Payoffs that differ by less, relative to the largest, are the same number."""
+"""The relative difference below which payoffs are equal."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """What one own action pays: constant + factor x k / over."""
+    """The payoff of one own action: constant + factor x k / over."""
 
     constant: float
     factor: float
     over: float = 1.0
 
-    def at(self, k: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+    def payoff(self, k: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
         """The payoff where ``k`` players choose the counted action.
 
-        >>> Term(1.0, 1.5, 3.0).at(2)
+        >>> Term(1.0, 1.5, 3.0).payoff(2)
         2.0
         """
         return self.constant + self.factor * k / self.over
@@ -37,13 +37,13 @@ class Term:
 
 @dataclass(frozen=True)
 class Formula:
-    """A term for every own action; ``k`` counts all players who choose the action ``counted``, the reader included."""
+    """A term for every own action; ``k`` counts all players with the action ``counted``, the reader included."""
 
     counted: int
     terms: tuple[Term, ...]
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
-        """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        """Return whether the formula equals a seat's payoffs at every profile."""
         import numpy as np
 
         shape = payoffs.shape[:-1]
@@ -56,21 +56,21 @@ class Formula:
         scale = max(1.0, float(np.abs(payoffs).max()))
         for action, term in enumerate(self.terms):
             at = (slice(None),) * seat + (action,)
-            if not np.allclose(term.at(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
+            if not np.allclose(term.payoff(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
                 return False
         return True
 
 
 @dataclass(frozen=True)
 class ClaimFormula:
-    """Two claims: equal ones are paid; else the lower one, and a bonus goes from the higher claimant to the lower."""
+    """Two claims: equal ones are paid; else the lower, with a bonus from the higher to the lower claimant."""
 
     claims: tuple[float, ...]
-    """What each action claims."""
+    """The claim of each action."""
     bonus: float
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
-        """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        """Return whether the formula equals a seat's payoffs at every profile."""
         import numpy as np
 
         if payoffs.shape[:-1] != (len(self.claims),) * 2:

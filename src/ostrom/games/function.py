@@ -1,4 +1,4 @@
-"""A game whose payoffs follow from a rule: amounts, decisions in turn, and stocks that rounds leave behind.
+"""A game by a rule: a function plays each round, with amounts, sequential moves and state between rounds.
 
 The rule plays one round (``Game.play``) in as many steps as it needs. Nothing is ever enumerated, and a round takes
 the memory of its own moves.
@@ -25,7 +25,7 @@ __all__ = ["Due", "End", "FunctionGame", "Now", "Stages", "Theory", "at_once"]
 
 @dataclass(frozen=True, eq=False)
 class FunctionGame(Game):
-    """A game by a rule. ``actions`` is all that a seat may ever do: what its last move of a round is named after.
+    """A game by a rule. ``actions`` are all possible moves of a seat; its last move names its action.
 
     >>> def play(now):
     ...     (kept,) = yield [Due(0, "keep", Amounts(0, 10))]
@@ -40,7 +40,7 @@ class FunctionGame(Game):
     play: Callable[[Now], Stages]
     stages: tuple[str, ...] = ()
     turns: int = 0
-    """0: one per seat that has something to decide."""
+    """The most decisions of a round; 0 for one per seat that decides."""
     stateful: bool = False
     theory: Theory | None = None
     theory_payoffs: tuple[float, ...] = ()
@@ -54,7 +54,7 @@ class FunctionGame(Game):
     words: Words = field(default_factory=Words)
     formula: Formula | ClaimFormula | None = None
     landmarks: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers that theory names, by what they are: `ostrom show game` prints them."""
+    """Theoretical values by name, printed by `ostrom show game`."""
 
     def __post_init__(self) -> None:
         seats = len(self.actions)
@@ -71,18 +71,18 @@ class FunctionGame(Game):
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
 
     def begin(self, now: Now | None = None) -> Stages:
-        """Start a round; what the rule asks and how it ends is checked as it goes, so that none goes on for ever."""
+        """Start a round; the rule's questions and end are checked as it goes."""
         return _checked(self, self.play(Now() if now is None else now))
 
     def index(self, seat: int, action: Value) -> int:
-        """The index of what a seat did: an amount, or an option by name."""
+        """Return the index of a seat's move: an amount, or an option by name."""
         try:
             return self.actions[seat].index(action)
         except ValueError:
             raise GameError(f"game {self.name}: seat {seat + 1} has no action {action!r}") from None
 
     def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
-        """What each seat is paid in a first round in which every decision of a seat is its action in the profile."""
+        """Return each seat's payoff in a first round in which all its decisions are its action in the profile."""
         stages = self.begin()
         due = next(stages)
         while True:
@@ -96,7 +96,7 @@ class FunctionGame(Game):
                 return tuple(float(x) for x in stop.value.payoffs)
 
     def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG002
-        """What is paid."""
+        """Return the payoffs."""
         return self.payoff(profile)
 
     def index_of(self, seat: int) -> Mapping[str, int]:
@@ -114,7 +114,7 @@ class FunctionGame(Game):
         self._refuse()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes without the rule, where the catalog can build it again there."""
+        """Pickle the game without its rule, if the catalog can rebuild it."""
         from ostrom.games import games
 
         state = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -128,7 +128,7 @@ class FunctionGame(Game):
         raise AttributeError(name)
 
     def wrong(self, what: str) -> GameError:
-        """What is wrong with the rule itself."""
+        """Return the error for an invalid rule."""
         return GameError(f"game {self.name}: a round {what}")
 
     def _refuse(self) -> NoReturn:
@@ -136,7 +136,7 @@ class FunctionGame(Game):
 
 
 def _checked(game: FunctionGame, stages: Stages) -> Stages:
-    """The round of a rule; a rule that asks or ends in an impossible way is refused in one line."""
+    """Run a rule's round; impossible questions or ends are refused in one line."""
     count, end = 0, None
     while True:
         try:
@@ -167,7 +167,7 @@ def _ended(game: FunctionGame, end: object) -> End:
 
 
 def _restored(kept: Mapping[str, Any]) -> FunctionGame:
-    """A game as it was before it travelled."""
+    """Rebuild an unpickled game."""
     if "play" in kept:
         return FunctionGame(**kept)
     from ostrom.games import games
@@ -180,7 +180,7 @@ def _restored(kept: Mapping[str, Any]) -> FunctionGame:
 def at_once(
     stage: str, options: Sequence[Options], pay: Callable[[Sequence[Any]], Sequence[float]]
 ) -> Callable[[Now], Stages]:
-    """The rule of a round in which all seats decide once, at the same time; ``pay`` gets what they did, by seat.
+    """Return the rule of a round with one simultaneous decision per seat; ``pay`` gets the moves by seat.
 
     >>> play = at_once("guess", (Amounts(0, 9),) * 2, lambda guesses: [float(g == max(guesses)) for g in guesses])
     >>> FunctionGame("most", (Amounts(0, 9),) * 2, play, stages=("guess",)).payoff((3, 8))

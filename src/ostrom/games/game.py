@@ -1,4 +1,4 @@
-"""What every game offers: seats, what each of them may do, how a round is played, and what it pays.
+"""The game interface: seats, options, play of a round, and payoffs.
 
 A round is a generator, as a mechanism is: it yields the turns that are due at the same time, receives what was done
 (amounts as numbers, options by name), and returns how the round ended. There are two kinds of games. A ``TensorGame``
@@ -31,61 +31,61 @@ Profile = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A decision that is due: whose, at which stage of the round, among which options, and what the seat is told."""
+    """A due decision: its seat, stage, options and facts for the seat."""
 
     seat: int
     stage: str
     options: Options
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What this seat alone is told beside the rules: plain data for ``games/NAME_STAGE.txt``."""
+    """Private facts for this seat besides the rules: plain data for ``games/NAME_STAGE.txt``."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a round ended: what every seat is paid, what everybody learns of it, and what it leaves behind."""
+    """The end of a round: payoffs, public facts, and state for the next round."""
 
     payoffs: Sequence[float]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What everybody learns beside the moves: plain data for ``games/NAME_past.txt``."""
+    """Public facts besides the moves: plain data for ``games/NAME_past.txt``."""
     state: Mapping[str, Any] = field(default_factory=dict)
-    """What the next round begins with: plain data."""
+    """The state at the start of the next round, as plain data."""
     over: str | None = None
-    """Why no further round can follow, in one word; None: the game can go on."""
+    """Why no further round can follow, in one word; None if the game can continue."""
     hidden: Mapping[str, Any] = field(default_factory=dict)
-    """What nobody is told and analysis wants to know (the values of bidders): in the facts of the match."""
+    """Facts that nobody is told but analysis needs (such as bidders' values), stored in the match facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """Where a round begins: its number, what the round before left behind, and chance."""
+    """The start of a round: its number, the state left by the previous round, and random draws."""
 
     round: int = 1
     state: Mapping[str, Any] = field(default_factory=dict)
     chance: Callable[[int, str], float] = lambda seat, purpose: 0.5  # noqa: ARG005
-    """A number in [0, 1) for a seat and a purpose; always the same in the same round of the same match."""
+    """Returns a number in [0, 1) for a seat and a purpose; fixed within a round of a match."""
     known: Mapping[tuple[int, str], Value] = field(default_factory=dict)
-    """What was drawn, where that is known already: by seat and purpose."""
+    """Known draws, by seat and purpose."""
 
     def draw(self, seat: int, purpose: str, amounts: Amounts) -> Value:
-        """One of these amounts by chance, each alike. Tell it to a seat under the name of its purpose."""
+        """Draw one of these amounts uniformly. Tell it to a seat under the name of its purpose."""
         preset = self.known.get((seat, purpose))
         return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if preset is None else preset
 
 
 Stages: TypeAlias = Generator[Sequence[Due], Sequence[Value], End]
 Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
-"""What theory says that a seat does at a stage, given what it is told; None where it says nothing."""
+"""The theoretical move of a seat at a stage, given its facts; None if theory is silent."""
 
 
 class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
-    """Seats, actions and payoffs. Actions are indices into ``actions``, the names of what each seat may do.
+    """Seats, actions and payoffs. Actions are indices into ``actions``, the names of each seat's options.
 
     No abstract base class: ``isinstance`` is asked in every turn, and takes several times as long on one.
     """
 
     name: str
     actions: tuple[Options, ...]
-    """What each seat may do: a tuple of names, or ``Amounts``, which is a sequence of names too."""
+    """The options of each seat: a tuple of names, or ``Amounts``, which is a sequence of names too."""
     cooperative: tuple[int | None, ...]
     defective: tuple[int | None, ...]
     roles: tuple[str, ...]
@@ -98,20 +98,20 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     """What the actions of every seat were called before they were renamed: still understood, and the names of runs
     that were begun with them."""
     has_table: ClassVar[bool] = False
-    """Whether all payoffs are in a table. A game without one is told in words of its own, rounds move by move."""
+    """Whether all payoffs are in a table. A game without one has its own texts and is played move by move."""
     payoffs: NDArray[np.float64]
-    """The payoffs of all profiles; a game without a table refuses."""
+    """The payoffs of all profiles; refused for a game without a table."""
     play: Callable[[Now], Stages]
-    """Plays one round; pure."""
+    """Plays one round; a pure generator function."""
     stages: tuple[str, ...]
     """The stages of a round, in the order in which they first come. The one step of a game with a table has no name:
     such a game does not define them, and prompt files ask for that (``game.stages is defined``)."""
     stateful: bool = False
-    """Whether a round leaves something behind for the next one."""
+    """Whether a round leaves state for the next one."""
     theory: Theory | None = None
-    """The benchmark: what rational players who care for their own payoff do; subgame perfect where moves are seen."""
+    """The benchmark: moves of rational, selfish players; subgame perfect if moves are seen."""
     theory_payoffs: tuple[float, ...] = ()
-    """What each seat is paid in a round that is played so, where that does not depend on chance or on the past."""
+    """The payoffs of a round with these moves, if they do not depend on chance or the past."""
 
     @property
     def seats(self) -> int:
@@ -125,7 +125,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
     @property
     def best_total(self) -> float | None:
-        """The most that all seats together can be paid, round after round; None where nobody can say."""
+        """Return the largest possible total payoff of a round; None if unknown."""
         return None
 
     def begin(self, now: Now | None = None) -> Stages:
@@ -137,7 +137,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
         raise NotImplementedError
 
     def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
-        """What a seat is told that each is paid at a profile; nearly always what is paid."""
+        """Return the payoffs that a seat is told; nearly always the actual ones."""
         raise NotImplementedError
 
     def profiles(self) -> Iterator[Profile]:
@@ -154,11 +154,11 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
     @cached_property
     def named(self) -> Named:
-        """The profiles by the names of the actions, seat after seat: ``game.named["stag"]["hare"]``."""
+        """Return the profiles by action names, seat after seat: ``game.named["stag"]["hare"]``."""
         return Named(self)
 
     def index(self, seat: int, action: Value) -> int:
-        """The index of what a seat did: an option by name, or an amount where it may name amounts."""
+        """Return the index of a seat's move: an option by name, or an amount."""
         try:
             return self._index[seat][action]  # type: ignore[index]  # numbers are refused as unknown names are
         except KeyError:
@@ -170,22 +170,22 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
             ) from None
 
     def has_action(self, seat: int, name: str) -> bool:
-        """Whether a seat has an action of this name, or had before it was renamed."""
+        """Return whether a seat has an action of this name, or had before a renaming."""
         return name in self.actions[seat] or name in self.formerly
 
     def as_journaled(self, questions: Iterable[str]) -> Game:  # noqa: ARG002
-        """The game in the names in which the questions of a journal asked about it."""
+        """Return the game with the action names of a journal's questions."""
         return self
 
     def value(self, seat: int, action: int) -> Value:
-        """What an action stands for: the name of an option, or an amount."""
+        """Return the meaning of an action: an option's name, or an amount."""
         options = self.actions[seat]
         if isinstance(options, Amounts) and action < options.levels:
             return options.value(action)
         return options[action]
 
     def named_actions(self, seat: int) -> tuple[str, ...]:
-        """The names of a seat's actions; refused where they are amounts, which nobody lists."""
+        """Return the names of a seat's actions; refused for amounts, which are not enumerated."""
         options = self.actions[seat]
         if type(options) is not tuple:  # not isinstance: that takes several times as long on a Sequence
             raise GameError(
@@ -198,12 +198,12 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
         return self._index[seat]
 
     def cooperates(self, seat: int, action: int) -> bool | None:
-        """Whether an action is the cooperative one; None where the game defines none."""
+        """Return whether an action is the cooperative one; None if the game defines none."""
         cooperative = self.cooperative[seat]
         return None if cooperative is None else action == cooperative
 
     def amount(self, seat: int, action: int) -> float | None:
-        """The amount that an action stands for; None where it is no amount."""
+        """Return the amount of an action; None if it is no amount."""
         options = self.actions[seat]
         if not isinstance(options, Amounts) or action >= options.levels:
             return None
@@ -222,7 +222,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
 
 class Named(dict[str, Any]):
-    """What the actions of one seat lead to: those of the next seat, and after the last seat the profile.
+    """The continuations of one seat's actions: those of the next seat, and at the end the profile.
 
     Named actions become a profile in every turn of every match: following them from seat to seat takes a
     third of the time of making a tuple of their indices. A branch is made when it is first asked for.

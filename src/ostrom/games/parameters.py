@@ -27,7 +27,7 @@ def number(game: str, name: str, value: Any) -> float:
     return float(_allowed(game, name, value, Number))
 
 
-def whole(game: str, name: str, value: Any, *, least: int, most: int) -> int:
+def whole_number(game: str, name: str, value: Any, *, least: int, most: int) -> int:
     """A whole number between two bounds; 3.0 counts as 3."""
     return int(_allowed(game, name, value, Annotated[float, NoFraction(), Ge(least), Le(most)]))
 

@@ -39,10 +39,10 @@ class Words:
             return tuple(range(len(actions)))
         return tuple(list(actions).index(name) for name in self.order[seat])
 
-    def at(self, seat: int) -> dict[str, str]:
+    def for_seat(self, seat: int) -> dict[str, str]:
         """What there is to tell a seat, and nothing else: narrative, title, persona.
 
-        >>> Words(titles=("Owner", "Neighbour")).at(1)
+        >>> Words(titles=("Owner", "Neighbour")).for_seat(1)
         {'title': 'Neighbour'}
         """
         seat_words = {"narrative": self.narrative} if self.narrative else {}

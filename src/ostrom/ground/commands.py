@@ -165,10 +165,10 @@ def group_of(name: str) -> str:
     return group if group in GROUPED else MORE
 
 
-def spoken(name: str) -> str:
+def command_line_name(name: str) -> str:
     """A command as it is called on the command line, below `ostrom`.
 
-    >>> spoken("run"), spoken("judge")
+    >>> command_line_name("run"), command_line_name("judge")
     ('run', 'more judge')
     """
     return f"{MORE} {name}" if group_of(name.partition(" ")[0]) == MORE else name
@@ -179,19 +179,19 @@ def first_line(name: str) -> str:
     if name in OURS:
         return OURS[name][1]
     try:
-        return str(built(name).help or "").partition("\n")[0]
+        return str(click_command(name).help or "").partition("\n")[0]
     except OstromError as error:
         return str(error)
 
 
-def built(name: str) -> Any:
+def click_command(name: str) -> Any:
     """A command as Typer's parser has it; built once."""
     return _built(name, commands.get(name))
 
 
 def parts_of(name: str) -> dict[str, tuple[Any, ...]]:
     """A command, or those of a group: the words that call it (``models check``), and the parser's parts on the way."""
-    part = built(name)
+    part = click_command(name)
     inner = getattr(part, "commands", None)
     return {name: (part,)} if inner is None else {f"{name} {sub}": (part, inner[sub]) for sub in inner}
 

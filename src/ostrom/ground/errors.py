@@ -84,7 +84,7 @@ class StudyError(UsageError):
         self.problem, self.file, self.key = problem, file, key
         self.notes = []
         if actual is not None:
-            self.notes.append(f"found {brief(actual)}")
+            self.notes.append(f"found {short_repr(actual)}")
         if allowed is not None:
             self.notes.append("allowed: " + ", ".join(allowed))
         super().__init__(self._line())
@@ -104,7 +104,7 @@ class StudyError(UsageError):
         return self
 
 
-def brief(actual: object) -> str:
+def short_repr(actual: object) -> str:
     """The ``repr`` of a value, cut to fit into one line of a message."""
     try:
         text = repr(actual)
@@ -142,10 +142,10 @@ class UnknownName(UsageError):
         self.problem = f"unknown {kind} {name!r}{more} ({hint}known: {listed})"
         super().__init__(self.problem)
 
-    def at(self, file: str | None, key: str | None) -> UnknownName:
+    def with_place(self, file: str | None, key: str | None) -> UnknownName:
         """Set the place in a file where the name stands, and return this error.
 
-        >>> str(UnknownName("game", "chess", ["go"]).at("s.yaml", "game"))
+        >>> str(UnknownName("game", "chess", ["go"]).with_place("s.yaml", "game"))
         "s.yaml: game: unknown game 'chess' (known: go)"
         """
         self.file, self.key = file, key
@@ -154,7 +154,7 @@ class UnknownName(UsageError):
 
     def moved(self, key: str) -> UnknownName:
         """Set another key as the place of this error, and return it."""
-        return self.at(self.file, key)
+        return self.with_place(self.file, key)
 
 
 class ModelError(OstromError):

@@ -27,7 +27,7 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
     """The content of a file that a stranger may have put there: no link is followed, no pipe or device waited for."""
     # Not blocking: whatever was put in the place of the file after the look at it must not hold up the reader.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    with os.fdopen(os.open(plain(path), flags), "rb") as file:
+    with os.fdopen(os.open(require_regular_file(path), flags), "rb") as file:
         facts = os.fstat(file.fileno())
         _require_plain(path, facts.st_mode)
         if facts.st_size > most or len(data := file.read(most + 1)) > most:
@@ -35,7 +35,7 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
         return data
 
 
-def plain(path: Path) -> Path:
+def require_regular_file(path: Path) -> Path:
     """The path itself; a link, a pipe, a device or a folder in the place of a file is refused."""
     with suppress(FileNotFoundError, NotADirectoryError):
         _require_plain(path, path.lstat().st_mode)
@@ -48,7 +48,7 @@ def _require_plain(path: Path, mode: int) -> None:
         raise RunError(f"{path}: {kind}; a run is kept in plain files and folders (remove it)")
 
 
-def digest(data: bytes) -> str:
+def content_hash(data: bytes) -> str:
     """The hash by which a file is known again."""
     return blake2b(data, digest_size=16).hexdigest()
 

@@ -21,7 +21,7 @@ from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ostrom.ground.errors import ParameterError, brief, nearest, unknown_key
+from ostrom.ground.errors import ParameterError, nearest, short_repr, unknown_key
 from ostrom.ground.values import grouped
 
 P = ParamSpec("P")
@@ -113,7 +113,7 @@ class Rule:
         """
         near = nearest(value, self.names) if isinstance(value, str) else None
         hint = f", did you mean {near!r}?" if near else ""
-        return f"{name} must be {self.words}, found {brief(value)}{hint}"
+        return f"{name} must be {self.words}, found {short_repr(value)}{hint}"
 
 
 def rule_of(annotation: Any) -> Rule | None:
@@ -323,13 +323,13 @@ def options_of(kind: Callable[..., T], options: Any, key: str = "", *, first: st
     parameters = inspect.signature(kind).parameters
     allowed = f"(allowed: {', '.join(parameters)})"
     if not isinstance(options, Mapping):
-        raise ParameterError(f"{key} must be a mapping, found {brief(options)} {allowed}".strip())
+        raise ParameterError(f"{key} must be a mapping, found {short_repr(options)} {allowed}".strip())
     for name in options:
         if name not in parameters:
             raise ParameterError(f"{unknown_key(str(name), parameters, key)} {allowed}")
     for name, parameter in parameters.items():
         if name not in options and parameter.default is parameter.empty:
-            raise ParameterError(f"{key} needs {name!r}, found {brief(dict(options))} {allowed}".strip())
+            raise ParameterError(f"{key} needs {name!r}, found {short_repr(dict(options))} {allowed}".strip())
     for name, rule in rules_of(kind).items():
         if name in options and not rule.fits(options[name]):
             raise ParameterError(rule.problem(f"{key}.{name}" if key else name, options[name]))

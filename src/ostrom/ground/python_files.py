@@ -68,14 +68,14 @@ def readable(name: str) -> str:
     return name.partition("@")[0] if BOUND.fullmatch(name) else name
 
 
-def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
+def bind_code_parts(value: Any, folder: Path, file: str, key: str = "") -> Any:
     """Fields of a study in which every Python file is run, and its parts have names with a hash."""
     if key.rpartition(".")[2] in TEXTS:
         return value
     if isinstance(value, list):
-        return [bind(one, folder, file, key) for one in value]
+        return [bind_code_parts(one, folder, file, key) for one in value]
     if isinstance(value, Mapping):
-        fields = {k: bind(v, folder, file, f"{key}.{k}" if key else str(k)) for k, v in value.items()}
+        fields = {k: bind_code_parts(v, folder, file, f"{key}.{k}" if key else str(k)) for k, v in value.items()}
         named = fields.get("name")
         return {**fields, **named} if isinstance(named, dict) else fields
     if not isinstance(value, str) or BOUND.fullmatch(value):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from importlib import import_module, invalidate_caches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -44,9 +44,11 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 
 @lru_cache(maxsize=1)
-def _entry_points() -> Any:
-    """The entry points of all installed packages; looking for them reads a file of every package."""
-    return entry_points()
+def _entry_points() -> EntryPoints:
+    """The entry points that installed packages have for us; looking for them reads a file of every package."""
+    every = entry_points()
+    groups = sorted(group for group in every.groups if group.startswith("ostrom."))
+    return EntryPoints(point for group in groups for point in every.select(group=group))
 
 
 @lru_cache(maxsize=1)
@@ -422,7 +424,7 @@ class Registry(Generic[T]):
         part: Callable[..., T] = getattr(package, constant)
         return part
 
-    def part(self, name: str, kind: type[Part]) -> Part:
+    def get_instance(self, name: str, kind: type[Part]) -> Part:
         """A part that is an object of its own, not a factory; one of another kind is refused in one line."""
         entry: Any = self.get(name)
         if not isinstance(entry, kind):
@@ -442,11 +444,11 @@ class Registry(Generic[T]):
         try:
             factory = self.get(name)
         except UnknownName as error:
-            raise error.at(file, key) from None
+            raise error.with_place(file, key) from None
         try:
             bound = _signature(factory).bind(*args, **kwargs)
         except TypeError:
-            raise self._misfit(name, args, kwargs, key, file) from None
+            raise self._parameter_error(name, args, kwargs, key, file) from None
         try:
             if not parameters.is_checked(factory):
                 parameters.check(factory, bound.arguments)
@@ -454,11 +456,11 @@ class Registry(Generic[T]):
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
 
-    def spelled_out(self, spec: str | Mapping[str, Any]) -> Any:
+    def normalized_spec(self, spec: str | Mapping[str, Any]) -> Any:
         """The name of a part with all its parameters, however few were written; as written where they do not fit.
 
         >>> from ostrom.memory import memories
-        >>> memories.spelled_out("window:3") == memories.spelled_out({"name": "window", "k": 3})
+        >>> memories.normalized_spec("window:3") == memories.normalized_spec({"name": "window", "k": 3})
         True
         """
         try:
@@ -469,7 +471,7 @@ class Registry(Generic[T]):
         bound.apply_defaults()
         return {"name": name, **bound.arguments}
 
-    def _misfit(
+    def _parameter_error(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
     ) -> StudyError:
         """Why parameters do not fit a part."""

@@ -34,10 +34,10 @@ class TextTable:
     rows: Iterable[Sequence[Any]]
 
     @classmethod
-    def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> "TextTable":
+    def from_mappings(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> "TextTable":
         """A table of mappings with the same keys, which name the columns.
 
-        >>> TextTable.of("", [{"a": 1}, {"a": 2}]).rows
+        >>> TextTable.from_mappings("", [{"a": 1}, {"a": 2}]).rows
         [[1], [2]]
         """
         columns = list(rows[0]) if rows else ["name"]
@@ -96,7 +96,7 @@ class Output:
         if self.text is not None:
             yield from self.text
         elif self.document is not None:
-            yield self.document if isinstance(self.document, Mapping) else TextTable.of("", self.document)
+            yield self.document if isinstance(self.document, Mapping) else TextTable.from_mappings("", self.document)
 
     def for_python(self) -> Any:
         """The document as plain data; a mapping has its keys as attributes."""

@@ -27,7 +27,7 @@ class Streams:
     """All random streams of one match.
 
     >>> streams = Streams(seed=1, match=7)
-    >>> bool(streams.at(3, 0).random() == streams.at(3, 0).random() != streams.at(3, 1).random())
+    >>> bool(streams.generator(3, 0).random() == streams.generator(3, 0).random() != streams.generator(3, 1).random())
     True
     """
 
@@ -38,7 +38,7 @@ class Streams:
     since: int = 0
     """The first round that is this match's own."""
 
-    def at(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
+    def generator(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A fresh generator for one draw site; ``purpose`` separates several draws at the same place."""
         import numpy as np
 
@@ -56,18 +56,18 @@ class Streams:
         >>> Streams(1, 7).chance(3) == Streams(1, 7).chance(3) != Streams(1, 7).chance(3, 1)
         True
         """
-        return (_mixed(self.root(purpose) + _GOLDEN * ((step << 16) + seat + 1) & _MASK) >> 11) * 2.0**-53
+        return (_mixed(self.base_key(purpose) + _GOLDEN * ((step << 16) + seat + 1) & _MASK) >> 11) * 2.0**-53
 
-    def root(self, purpose: str = "") -> int:
+    def base_key(self, purpose: str = "") -> int:
         """Where the numbers of one purpose begin."""
         seeded = _mixed((self.seed + _GOLDEN) & _MASK)
         return _mixed((_mixed((seeded + self.match) & _MASK) + key_of(purpose)) & _MASK)
 
-    def about(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
+    def for_round(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
         if self.origin is not None and number < self.since:
-            return self.origin.about(number, seat, purpose)
-        return self.at(number, seat, purpose)
+            return self.origin.for_round(number, seat, purpose)
+        return self.generator(number, seat, purpose)
 
 
 def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float
 
     >>> one = Streams(5, 9)
     >>> import numpy as np
-    >>> float(chances(np.array([one.root("x")], dtype=np.uint64), 3, 1)[0]) == one.chance(3, 1, "x")
+    >>> float(chances(np.array([one.base_key("x")], dtype=np.uint64), 3, 1)[0]) == one.chance(3, 1, "x")
     True
     """
     import numpy as np
@@ -88,7 +88,7 @@ def chances_along(root: int, steps: NDArray[np.int64], seat: int) -> NDArray[np.
 
     >>> one = Streams(5, 9)
     >>> import numpy as np
-    >>> float(chances_along(one.root("x"), np.array([3]), 1)[0]) == one.chance(3, 1, "x")
+    >>> float(chances_along(one.base_key("x"), np.array([3]), 1)[0]) == one.chance(3, 1, "x")
     True
     """
     import numpy as np

@@ -35,20 +35,20 @@ def escaped(text: str) -> str:
     return _UNSAFE.sub(_escaped, text)
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The text with everything escaped that a terminal would obey or hide, and without passwords.
 
-    >>> visible("\\x1b]52;c;aGk=\\x07 a\\u202eb")
+    >>> escape_controls("\\x1b]52;c;aGk=\\x07 a\\u202eb")
     '\\\\x1b]52;c;aGk=\\\\x07 a\\\\u202eb'
-    >>> visible("http://me:secret@host/v1?api_key=abc")
+    >>> escape_controls("http://me:secret@host/v1?api_key=abc")
     'http://me:***@host/v1?api_key=***'
     """
     return without_passwords(escaped(text))
 
 
 def one_line(text: str) -> str:
-    """The text on one line, escaped and without passwords (``visible``)."""
-    return visible(" ".join(text.split()))
+    """The text on one line, escaped and without passwords (``escape_controls``)."""
+    return escape_controls(" ".join(text.split()))
 
 
 def without_passwords(text: str) -> str:
@@ -60,12 +60,12 @@ def without_passwords(text: str) -> str:
 
 def write(text: object = "", *, end: str = "\n") -> None:
     """Text on stdout."""
-    _put(sys.stdout, visible(str(text)) + end)
+    _put(sys.stdout, escape_controls(str(text)) + end)
 
 
-def say(text: object) -> None:
+def print_stderr(text: object) -> None:
     """A message for a person, on stderr."""
-    _put(sys.stderr, visible(str(text)) + "\n")
+    _put(sys.stderr, escape_controls(str(text)) + "\n")
     sys.stderr.flush()
 
 
@@ -102,13 +102,13 @@ def write_json(data: Any) -> None:
 
 def ask(question: str) -> str:
     """A line from the keyboard; the question goes to stderr, so that stdout holds results alone."""
-    _put(sys.stderr, visible(question))
+    _put(sys.stderr, escape_controls(question))
     sys.stderr.flush()
     return input()
 
 
 def console(*, stderr: bool = False, width: int | None = None) -> Console:
-    """A console of rich. Give it Text that went through ``visible``, never markup with foreign text in it."""
+    """A console of rich. Give it Text that went through ``escape_controls``, never markup with foreign text in it."""
     from rich.console import Console
 
     return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)

@@ -15,10 +15,10 @@ def how_many(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else PLURALS.get(noun, f'{noun}s')}"
 
 
-def listed(names: Iterable[object]) -> str:
+def join_words(names: Iterable[object]) -> str:
     """Names in a sentence.
 
-    >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"]), listed([])
+    >>> join_words(["a", "b", "c"]), join_words(["a", "b"]), join_words(["a"]), join_words([])
     ('a, b and c', 'a and b', 'a', 'nothing')
     """
     words = [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""Mechanisms: the rules around a game, as generators of decisions. Pure."""
+"""Mechanisms: the rules around a game, as pure generators of decisions."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -48,15 +48,15 @@ def _recognised(rules: Mechanism, recognise: bool = False) -> Mechanism:
 
 
 WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking, _recognised)
-"""From the inside out: talk opens a round before anything is stated or predicted in it; recognition comes last."""
+"""From the inside out: talk starts a round before statements and predictions; recognition comes last."""
 KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap).parameters)[1:]}
 
 
 class NamedMechanisms(Registry[Mechanism]):
-    """Builds ``{name: ..., predict: ..., talk: {...}}`` as the named mechanism with predictions and with that talk."""
+    """The registry of mechanisms; ``{name: ..., predict: ..., talk: {...}}`` builds one with its wrappers."""
 
     def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> Mechanism:
-        """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
+        """Build a mechanism; ``KEYS`` belong to all mechanisms without a parameter of that name."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         own = super().parameters(name) if name in self or name in SHAPES else {}
         around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}
@@ -74,7 +74,7 @@ class NamedMechanisms(Registry[Mechanism]):
         return rules
 
     def shapes(self, spec: Any, game: Game, types: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The shapes of mechanisms that somebody else wrote: that of a specification, and those that it holds."""
+        """Return the shapes of mechanisms of other packages in a specification."""
         shapes: dict[str, dict[str, Any]] = {}
         for inner in spec.values() if isinstance(spec, Mapping) else ():
             shapes |= self.shapes(inner, game, types) if isinstance(inner, Mapping) else {}
@@ -88,7 +88,7 @@ class NamedMechanisms(Registry[Mechanism]):
         return shapes
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
-        """The parameters of a mechanism and the keys around it."""
+        """Return the parameters of a mechanism, and the keys of its wrappers."""
         own = super().parameters(name)
         around = {
             word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)

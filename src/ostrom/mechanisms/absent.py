@@ -1,4 +1,4 @@
-"""What stands in place of a mechanism whose package is not installed, so that the rows of its run can be read.
+"""A placeholder for a mechanism whose package is not installed, to read the rows of its run.
 
 The manifest of a run keeps the shape of every mechanism that another package adds: what its plan and its tables depend
 on. It is kept for each set of parameters and each game.
@@ -20,19 +20,19 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 
 SHAPES: dict[str, list[RulesShape]] = {}
-"""The shapes of mechanisms, by name, that runs opened in this process keep."""
+"""The shapes of mechanisms, by name, in the manifests opened by this process."""
 LONGEST = 50
-"""Rounds up to which weights of their own are kept."""
+"""The most rounds for which explicit weights are stored."""
 _SAME = ("one_shot", "society", "observers", "generations", "spreads", "apart", "may_miss", "any_game", "may_talk")
 __all__ = ["absent", "from_code", "keep_shapes", "shape_of"]
 
 
 class RulesShape(BaseModel, extra="forbid", strict=True):
-    """A mechanism as a manifest keeps it: with these parameters, for one game and the types of one society."""
+    """The stored shape of a mechanism, for its parameters, one game and the types of one society."""
 
     name: str
     params: dict[str, Any]
-    """As a study states them."""
+    """Its parameters, as in the study."""
     known: list[str]
     """The names of all its parameters."""
     game: str
@@ -45,13 +45,13 @@ class RulesShape(BaseModel, extra="forbid", strict=True):
     rounds: int
     score_range: list[float] | None
     weights: list[list[float]] | None
-    """By number of rounds, where they are none that discounting gives; none where there may be too many."""
+    """Weights by number of rounds, if no discount gives them; None if there are too many."""
 
 
 def shape_of(
     name: str, params: Mapping[str, Any], known: Iterable[str], rules: Mechanism, game: Game, types: Sequence[str]
 ) -> dict[str, Any]:
-    """What a manifest keeps of a mechanism."""
+    """Return the shape of a mechanism for a manifest."""
     prepared = [rules.preparation(game, seat) for seat in range(game.seats)]
     ends = rules.score_range(game)
     most, own = rules.most_rounds(game), type(rules).weights is not Mechanism.weights
@@ -67,7 +67,7 @@ def shape_of(
 
 
 def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
-    """Take in what a manifest keeps."""
+    """Register the shapes in a manifest."""
     for shape in map(RulesShape.model_validate, shapes):
         siblings = SHAPES.setdefault(shape.name, [])
         if shape not in siblings:
@@ -75,7 +75,7 @@ def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def absent(name: str) -> Callable[..., Mechanism] | None:
-    """The factory of what stands in place of a mechanism, where some run keeps its shape."""
+    """Return the factory of the placeholder, if a run stores the mechanism's shape."""
     if name not in SHAPES:
         return None
 
@@ -90,7 +90,7 @@ def absent(name: str) -> Callable[..., Mechanism] | None:
 
 
 class AbsentMechanism(Mechanism):
-    """Rules of which a run keeps the shape alone: no match is played by them, and none is replayed (``Rows``)."""
+    """A mechanism of which only the shape is known: its matches can be neither played nor replayed."""
 
     absent = True
 
@@ -109,20 +109,20 @@ class AbsentMechanism(Mechanism):
         """Refuse no game: the matches were already played."""
 
     def allowing(self, missing: Any) -> Mechanism:  # noqa: ARG002
-        """These rules unchanged: matches that were already played need no rule for missed decisions."""
+        """Return these rules: finished matches need no rule for missed decisions."""
         return self
 
     def play(self, game: Game, streams: Streams) -> NoReturn:  # noqa: ARG002
-        """Refused."""
+        """Refuse to play."""
         raise GameError(f"mechanism {self.name}: its package is not installed, which playing and replays need")
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """The members that the society had."""
+        """Return the members that the society had."""
         populations = (shape.population for shape in self._shapes if shape.types == list(names))
         return next(populations, None) or super().population(names, seats)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
-        """What a player did beforehand, by its name."""
+        """Return the placeholder of a preparation, by its name."""
         name = self._of(game).prepared[seat]
         if name is None:
             return None
@@ -131,7 +131,7 @@ class AbsentMechanism(Mechanism):
         return rules
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
-        """These rules unchanged: the preparations were already played."""
+        """Return these rules: the preparations were already played."""
         return self
 
     def most_decisions(self, game: Game) -> int:

@@ -1,4 +1,4 @@
-"""What every mechanism offers, the small steps that most of them share, and rules around rules."""
+"""The base classes of mechanisms, steps that most of them share, and wrappers."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 @dataclass(frozen=True, slots=True)
 class ArrayRules:
-    """Simultaneous rounds of one game, all actions seen by all: the rules of plain repetition."""
+    """Simultaneous rounds with public actions: the rules of plain repetition."""
 
     rounds: int
     noise: float = 0.0
     continuation: float | None = None
-    """The chance of another round where chance ends the match; None: exactly ``rounds``."""
+    """The chance of another round if the length is random; None for exactly ``rounds``."""
     discount: float | None = None
 
 
 FORMER = {
     "sized": "for_players", "given": "with_preparations", "lasting": "with_rounds", "bystander": "observer_view"
 }  # fmt: skip
-"""What 1.0 called methods that packages override."""
+"""Names of overridable methods in 1.0, and their present names."""
 
 
 class Mechanism(FormerNames, ABC, former=FORMER):
-    """The rules around a game. Build one per study; ``play`` starts a fresh match each time."""
+    """The rules around a game. Build one per study; ``play`` starts a new match each time."""
 
     name: ClassVar[str]
     one_shot: ClassVar[bool] = False
-    """The game is played once, so exact expectations of the payoffs exist when the odds are known."""
+    """Whether the game is played once, so that known odds give exact expected payoffs."""
 
     society: ClassVar[bool] = False
-    """All agent types live in one society and meet each other; otherwise a match has one player per seat."""
+    """Whether all agent types live in one society; otherwise a match has one player per seat."""
 
     observers: int = 0
-    """How many players a match has beyond the game's seats: they are asked questions but never act."""
+    """The number of players beyond the game's seats: they answer questions but never act."""
 
     may_miss: ClassVar[bool] = False
-    """Whether the rules can say what a missed decision means (parameter ``missed``)."""
+    """Whether the rules define what a missed decision means (parameter ``missed``)."""
 
     missing: Missing | None = None
-    """The rule for missed decisions; None: a missed decision ends the match with an error."""
+    """The rule for missed decisions; None if a missed decision is an error."""
 
     def allowing(self, missing: Missing) -> Mechanism:
-        """These rules with a rule for missed decisions; refused where missing one has no meaning."""
+        """Return these rules with a rule for missed decisions; refused if that has no meaning."""
         if not self.may_miss:
             raise GameError(
                 f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
@@ -67,31 +67,31 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         return changed
 
     earlier: Sequence[tuple[int, Answer]] = ()
-    """Answers by player that came before the first decision: a dialogue goes on from the turns that they hold."""
+    """Answers by player from before the first decision: a dialogue continues from them."""
 
     generations: int = 1
-    """How many units of work follow each other, each given the outcome of the one before."""
+    """The number of consecutive units, each with the outcome of the one before."""
 
     def generation(self, number: int) -> Mechanism:  # noqa: ARG002
         """The mechanism for a generation, counted from 0; by default the same for all."""
         return self
 
     spreads: bool = False
-    """Whether players may take over each other's ways of playing while a match goes on."""
+    """Whether players may adopt each other's strategies during a match."""
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
         """The types of a society's players, in order; by default one player per type and seat."""
         return [name for name in names for _ in range(seats)]
 
     def for_players(self, players: int) -> Mechanism:  # noqa: ARG002
-        """This mechanism for so many players; only societies differ by it."""
+        """Return this mechanism for a number of players; only societies depend on it."""
         return self
 
     any_game: ClassVar[bool] = False
-    """Whether the rules can hold any game, also one without a table of payoffs."""
+    """Whether the rules work with any game, also one without a payoff table."""
 
     def fit(self, game: Game) -> None:
-        """Refuse a game that these rules cannot hold, or have no meaning in, before anything is played."""
+        """Refuse a game that does not work with these rules, before play."""
         if not (game.has_table or self.any_game):
             raise GameError(
                 f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
@@ -99,7 +99,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         self.check(game)
 
     def check(self, game: Game) -> None:
-        """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
+        """Refuse a game that does not work with these rules (GameError), before play."""
         if self.missing is not None:
             self.missing.check(game)
 
@@ -109,14 +109,14 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     @abstractmethod
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play one match: yield what is due at the same time, receive the answers, return the outcome."""
+        """Play one match: yield simultaneous decisions, receive their answers, return the outcome."""
 
     @abstractmethod
     def most_decisions(self, game: Game) -> int:
         """An upper bound of the decisions of one match, for forecasts of calls and cost."""
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
-        """An upper bound of what one of so many players of a match is asked; by default an equal share."""
+        """Return an upper bound of one player's decisions; by default an equal share."""
         return -(-self.most_decisions(game) // players)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
@@ -128,26 +128,26 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         return max(1, int(getattr(self, "rounds", 1)), self.longest_history(game) + 1)
 
     def with_rounds(self, rounds: int) -> Self:
-        """These rules for a match of exactly so many rounds, where they have rounds; what players are told stays."""
+        """Return these rules with exactly this many rounds, if they have rounds; the prompts stay the same."""
         changed = copy(self)
         if "rounds" in vars(changed):
             changed.rounds = rounds  # type: ignore[attr-defined]
         return changed
 
-    def brief(self) -> Mechanism:
-        """These rules, shorter where that leaves every kind of question in them: societies take long to rehearse."""
+    def shortened(self) -> Mechanism:
+        """Return shorter rules with the same kinds of questions: societies take long to rehearse."""
         return self
 
     def score_range(self, game: Game) -> tuple[float, float] | None:  # noqa: ARG002
-        """The least and the largest score that a player can have; None where the mechanism declares none."""
+        """Return the smallest and largest possible score of a player; None if unknown."""
         return None
 
     def survival(self, number: int) -> float:  # noqa: ARG002
-        """The chance that a round takes place, as far as chance alone ends a match."""
+        """Return the chance that a round takes place, if only chance ends a match."""
         return 1.0
 
     apart: bool = False
-    """Whether a match has several tables at which rounds are counted each by itself (generations of a population)."""
+    """Whether rounds are counted separately at each table (generations of a population)."""
 
     def weights(self, rounds: int) -> Sequence[float]:
         """What each of so many rounds of a meeting weighs in the score of a player: the score is the weighted sum of
@@ -158,10 +158,10 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         return round_weights(rounds, discount)
 
     may_talk: ClassVar[bool] = True
-    """Whether players can talk around these rules (``talk: {...}``)."""
+    """Whether players can talk under these rules (``talk: {...}``)."""
 
     def observer_view(self, view: View, seat: int) -> View:
-        """What a seat that is not asked now may know when it talks; ``view`` is that of a seat that is asked.
+        """Return what a seat that is not asked may know when it talks; ``view`` is that of an asked seat.
 
         By default the same, without what a game by a rule tells the seat whose turn it is. Rules whose facts hold what
         only one seat may know say here what others may.
@@ -172,16 +172,16 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         return replace(view, seat=seat, facts=facts)
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
-        """The rules as plain repetition, where they are that: scripted matches are then played as arrays."""
+        """Return the rules as plain repetition, if they are that, so that scripted matches run as arrays."""
         return None
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """The most rounds any view of a match can hold, for forecasts of prompt length."""
+        """Return the most rounds in any view of a match, for forecasts of prompt length."""
         return 0
 
 
 def seat_key(seat: int) -> str:
-    """What a seat is called in the keys and values of an answer.
+    """Return a seat's name in the keys and values of an answer.
 
     >>> seat_key(0)
     'player_1'
@@ -190,19 +190,19 @@ def seat_key(seat: int) -> str:
 
 
 def act(view: View, player: int | None = None) -> Decision:
-    """The plain question: which action?"""
+    """Return the basic decision: which action?"""
     seat = view.seat
     return Decision(seat if player is None else player, "act", view, choice_of(view.game.named_actions(seat)))
 
 
 @lru_cache(maxsize=1024)
 def choice_of(options: tuple[str, ...]) -> Choice:
-    """The choice among these options: the same object every time, as it is asked for in every turn."""
+    """Return the choice among these options, cached, because it is needed in every turn."""
     return Choice(options)
 
 
 def unpredicting(view: View) -> View:
-    """A view without what a prediction adds to it: whom it is about, and that an observer makes it."""
+    """Return a view without the facts that a prediction adds."""
     added = ("target", "target_stage", "observer", "watched")
     return replace(view, facts={key: fact for key, fact in view.facts.items() if key not in added})
 
@@ -218,7 +218,7 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
-    """The action profile that the answers of all seats make."""
+    """Return the action profile of all seats' answers."""
     followed: Any = game.named
     for answer in answers:
         followed = followed[answer.value]
@@ -227,7 +227,7 @@ def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
 
 
 def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
-    """Every seat's odds over its actions, or None when one of them is not known.
+    """Return each seat's odds over its actions; None if one is unknown.
 
     A pure answer without stated odds counts as certain only if its reading is a deterministic script's.
     """
@@ -243,14 +243,14 @@ def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
 
 
 def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
-    """The exact expectation of the payoffs, where every seat's odds are known."""
+    """Return the exact expected payoffs, if all odds are known."""
     odds = odds_of(game, answers)
     return None if odds is None else game.expected(odds)
 
 
 @lru_cache(maxsize=256)
 def round_weights(rounds: int, discount: float) -> tuple[float, ...]:
-    """Weights (1-d)d^(t-1) of the rounds, the last one taking the whole tail d^(T-1); they sum to one.
+    """Return the weights (1-d)d^(t-1) of the rounds, with the tail d^(T-1) on the last one; they sum to one.
 
     The tail belongs to the last round because the match stands for an endless one whose play no longer
     changes (Tewolde et al. 2026).
@@ -262,12 +262,12 @@ def round_weights(rounds: int, discount: float) -> tuple[float, ...]:
 
 
 def payoff_range(game: Game) -> tuple[float, float] | None:
-    """The least and the largest payoff of a round; None where a rule pays instead of a table."""
+    """Return the smallest and largest payoff of a round; None without a payoff table."""
     return (float(game.payoffs.min()), float(game.payoffs.max())) if game.has_table else None
 
 
 def match_score(payoffs: Sequence[float], discount: float | None = None) -> float:
-    """The mean payoff, or the discounted mean in which the last round stands for all that could follow.
+    """Return the mean payoff, or the discounted mean in which the last round stands for all that follow.
 
     >>> match_score([2.0, 3.0])
     2.5
@@ -282,8 +282,8 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
 AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
 
 
-def relay(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
-    """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
+def drive(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
+    """Play a match, passing its decisions to ``ask``, which may ask more around them and returns the answers."""
     due = next(play)
     while True:
         answers = yield from ask(due)
@@ -295,12 +295,12 @@ def relay(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
 
 
 class DelegatingMechanism(Mechanism):
-    """A mechanism whose rounds are those of the ``rules`` that it holds."""
+    """A mechanism whose rounds are those of its inner ``rules``."""
 
     rules: Mechanism
 
     def with_rounds(self, rounds: int) -> Self:
-        """This mechanism over rules that last so many rounds."""
+        """Return this mechanism over rules with this many rounds."""
         changed = copy(self)
         changed.rules = self.rules.with_rounds(rounds)
         return changed
@@ -323,7 +323,7 @@ class DelegatingMechanism(Mechanism):
 
 
 class WrappedMechanism(DelegatingMechanism):
-    """A mechanism that leaves everything to the ``rules`` inside but what a subclass adds.
+    """A mechanism that delegates everything to its inner ``rules`` except what a subclass adds.
 
     What the rules alone have (``rounds``, ``noise``, ``window``) is read through it, as tables and charts ask for it.
     """
@@ -337,7 +337,7 @@ class WrappedMechanism(DelegatingMechanism):
         self.missing = rules.missing
 
     def __getattr__(self, name: str) -> Any:
-        if name == "rules" or name.startswith("__"):  # not there yet while a copy is made
+        if name == "rules" or name.startswith("__"):  # not set yet while a copy is made
             raise AttributeError(name)
         return getattr(self.rules, name)
 
@@ -375,12 +375,12 @@ class WrappedMechanism(DelegatingMechanism):
         """Delegates to the wrapped rules."""
         return self.rules.observer_view(view, seat)
 
-    def brief(self) -> Mechanism:
-        """This wrapper around brief rules."""
-        return self.around(self.rules.brief())
+    def shortened(self) -> Mechanism:
+        """Return this wrapper around shortened rules."""
+        return self.around(self.rules.shortened())
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """The decisions of the wrapped rules, which do not count added observers."""
+        """Return the decisions of the wrapped rules, without added observers."""
         added = self.observers - self.rules.observers
         if player >= players - added:
             return 0
@@ -392,5 +392,5 @@ class WrappedMechanism(DelegatingMechanism):
         return sum(self.decisions_of(game, player, players) for player in range(players))
 
     def members(self, game: Game) -> int:
-        """How many players take part: one per seat, or those of a society."""
+        """Return the number of players: one per seat, or those of a society."""
         return getattr(self.rules, "players", None) or game.seats

@@ -1,4 +1,4 @@
-"""Controls of a mechanism: the same match with a part of it taken away, to see which part does the work.
+"""Controls of a mechanism: the same match without one part of it, to see which part matters.
 
 ``mechanism: {name: ..., control: NAME}`` puts one of these in its place:
 
@@ -24,43 +24,43 @@ CONTROLS = ("none", "length", "induced", "sham")
 
 @runtime_checkable
 class Induces(Protocol):
-    """A mechanism of which it is known what rational players face under it."""
+    """A mechanism with a known induced game for rational players."""
 
     def induced_game(self, game: Game) -> Game | None:
-        """The one-shot game that these rules make rational players face; None where that is not known."""
+        """Return the one-shot game that rational players face under these rules; None if unknown."""
 
 
 @runtime_checkable
 class Translates(Protocol):
-    """A mechanism whose induced game has other actions than the game itself."""
+    """A mechanism whose induced game has other actions than the game."""
 
     def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
-        """The actions of the game itself that a profile of the induced game comes to."""
+        """Return the actions of the game for a profile of the induced game."""
 
 
 @runtime_checkable
-class LosesPower(Protocol):
-    """A mechanism that can be played without its power."""
+class HasSham(Protocol):
+    """A mechanism with a sham: the same procedure without consequences."""
 
-    def powerless(self) -> Mechanism | None:
-        """These rules with the same words and steps and without their power; None where that has no meaning."""
+    def as_sham(self) -> Mechanism | None:
+        """Return these rules with the same words and steps but without consequences; None if meaningless."""
 
 
 def induced_game(rules: Mechanism, game: Game) -> Game | None:
-    """The one-shot game that rules make rational players face; None where that is not known."""
+    """Return the one-shot game that rational players face; None if unknown."""
     return rules.induced_game(game) if isinstance(rules, Induces) else None
 
 
-def powerless(rules: Mechanism) -> Mechanism | None:
-    """The rules without their power, and with all that is around them; None where that has no meaning."""
+def sham_of(rules: Mechanism) -> Mechanism | None:
+    """Return the sham of rules, wrappers included; None if there is none."""
     if isinstance(rules, WrappedMechanism):
-        inside = powerless(rules.rules)
+        inside = sham_of(rules.rules)
         return None if inside is None else rules.around(inside)
-    return rules.powerless() if isinstance(rules, LosesPower) else None
+    return rules.as_sham() if isinstance(rules, HasSham) else None
 
 
 def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None = None) -> Mechanism:
-    """The mechanism of a study, or the control of it that ``control`` names."""
+    """Build a study's mechanism, or the control of it that ``control`` names."""
     if not isinstance(spec, Mapping) or "control" not in spec:
         return mechanisms.build(spec, key=key, file=file)
     rules = mechanisms.build({k: v for k, v in spec.items() if k != "control"}, key=key, file=file)
@@ -75,7 +75,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
         if isinstance(rules, Recognised):
             return Recognised(OneShotControl(rules.rules, control))
         return OneShotControl(rules, control)
-    sham = powerless(rules)
+    sham = sham_of(rules)
     if sham is None:
         raise StudyError(
             f"mechanism {rules.name} cannot be played without its power",
@@ -85,7 +85,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
 
 
 class OneShotControl(Mechanism):
-    """A control that plays the game once: as it is, with a text as long as the rules, or as induced game."""
+    """A control that plays the game once: plainly, with a text as long as the rules, or as induced game."""
 
     name: ClassVar[str] = "none"
     one_shot: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class OneShotControl(Mechanism):
         self.rules, self.control = rules, control
 
     def check(self, game: Game) -> None:
-        """The mechanism must fit the game, and have an induced game where that is asked for."""
+        """Refuse games that the mechanism refuses, or without an induced game if that is requested."""
         self.rules.check(game)
         if self.control == "induced":
             self._played(game)
@@ -128,7 +128,7 @@ class OneShotControl(Mechanism):
         return induced
 
     def _rules_facts(self, game: Game) -> Mapping[str, Any]:
-        """For a text of the same length: whose rules it is as long as, and what those rules would speak of."""
+        """Return the facts for a text of equal length: the replaced rules and their facts."""
         if self.control != "length":
             return {}
         asking = self.rules.preparation(game, 0) or self.rules

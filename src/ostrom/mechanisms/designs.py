@@ -1,4 +1,4 @@
-"""Mechanisms whose players first design something (a mediator, a contract) and then vote on the designs.
+"""Mechanisms whose players first design something (a mediator, a contract) and then vote on it.
 
 A design is made once per agent type and seat, before all matches, and used in every match of that player.
 """
@@ -22,14 +22,14 @@ Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
 
 
 class Designed(Mechanism):
-    """The common part: designs by preparation or given, an approval vote, one winner."""
+    """Shared part: designs by preparation or given, an approval vote, one winner."""
 
     one_shot: ClassVar[bool] = True
     letter: ClassVar[str]
-    """The letter of a proposal's label; the number of its seat follows."""
+    """The letter of a proposal's label; its seat number follows."""
 
     sham: bool = False
-    """Whether what the players decide on has no consequence (a control)."""
+    """Whether the players' decisions have no consequence (a control)."""
 
     def __init__(self, designs: Sequence[Sequence[int]] | None = None) -> None:
         self.fixed = designs is not None
@@ -41,35 +41,35 @@ class Designed(Mechanism):
 
     @abstractmethod
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
-        """The design in an answer of this form, as a list."""
+        """Return the design in an answer of this form, as a list."""
 
     @abstractmethod
     def refuse(self, game: Game, design: Sequence[int]) -> str | None:
-        """Why a design is not valid in a game, or None."""
+        """Return why a design is invalid in a game; None if it is valid."""
 
     @abstractmethod
     def induced(self, game: Game, design: Sequence[int]) -> Game:
-        """The game as it pays while a design is in force."""
+        """Return the game with the payoffs under a design."""
 
     @abstractmethod
     def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:
-        """The profiles of the induced game in which everybody cooperates alike."""
+        """Return the profiles of the induced game in which everybody cooperates."""
 
     def stable(self, game: Game, design: Sequence[int]) -> bool:
-        """Whether everybody cooperating (by itself or by delegating) is an equilibrium under a design."""
+        """Return whether universal cooperation (directly or by delegating) is an equilibrium under a design."""
         induced = self.induced(game, design)
         return any(is_equilibrium(induced, profile) for profile in self.cooperation(game, design))
 
     @abstractmethod
     def pivotal(self, game: Game, seat: int) -> int:
-        """The action of the induced game that a good design makes dominant."""
+        """Return the action of the induced game that a good design makes dominant."""
 
     def told(self, game: Game) -> dict[str, Any]:  # noqa: ARG002
-        """What every view of the mechanism says about its rules."""
+        """Return the facts about the rules in every view."""
         return {"sham": True} if self.sham else {}
 
     def common_design(self) -> list[int]:
-        """The design that all players propose, where it is given."""
+        """Return the design that all players propose, if it is given."""
         if not self.designs or any(design != self.designs[0] for design in self.designs):
             raise GameError(
                 f"mechanism {self.name}: the control 'induced' needs one design, the same for every seat: "
@@ -81,14 +81,14 @@ class Designed(Mechanism):
         """The game with the given design in force."""
         return self.induced(game, self.common_design())
 
-    def powerless(self) -> Designed:
+    def as_sham(self) -> Designed:
         """A copy of the mechanism whose designs, votes and signatures have no consequence."""
         sham = copy(self)
         sham.sham = True
         return sham
 
     def check(self, game: Game) -> None:
-        """All seats need the same number of actions, because a design speaks of actions by their place."""
+        """Refuse games whose seats have different numbers of actions: a design names actions by index."""
         if len({len(names) for names in game.actions}) > 1:
             raise GameError(
                 f"mechanism {self.name}: all seats need the same number of actions, game {game.name} has "
@@ -103,7 +103,7 @@ class Designed(Mechanism):
             )
 
     def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
-        """The design that the player at a seat has to make first; None where designs are given."""
+        """Return the preparation in which a player makes its design; None if designs are given."""
         return None if self.fixed else Design(self, seat)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
@@ -117,7 +117,7 @@ class Designed(Mechanism):
         return [f"{self.letter}{seat + 1}" for seat in range(game.seats)]
 
     def vote(self, game: Game, streams: Streams) -> Steps:
-        """Ask for approvals; the winner is drawn evenly among the most approved proposals."""
+        """Ask for approvals; the winner is drawn among the most approved proposals."""
         self.check(game)
         if self.designs is None:
             raise GameError(f"mechanism {self.name} needs a design per seat: give `designs`, or play it in a study")
@@ -134,7 +134,7 @@ class Designed(Mechanism):
         votes = [[label for label in labels if answer.value[label]] for answer in answers]
         approvals = [sum(label in vote for vote in votes) for label in labels]
         best = [seat for seat, count in enumerate(approvals) if count == max(approvals)]
-        winner = best[int(streams.about(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
+        winner = best[int(streams.for_round(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
         return {
             "proposals": proposals,
             "votes": votes,
@@ -145,7 +145,7 @@ class Designed(Mechanism):
 
 
 class Design(Mechanism):
-    """The preparation: one player at one seat makes its design."""
+    """The preparation: one player makes its design."""
 
     def __init__(self, rules: Designed, seat: int) -> None:
         self.rules, self.seat, self.name = rules, seat, rules.name  # type: ignore[misc]
@@ -170,7 +170,7 @@ class Design(Mechanism):
 
 
 def ballot_form(labels: Sequence[str]) -> Record:
-    """Yes or no to every proposal: any number can be approved, and no model can name one twice."""
+    """Return the ballot: yes or no to every proposal, so that any number can be approved."""
     return Record("ballot", closed_object({label: {"type": "boolean"} for label in labels}))
 
 

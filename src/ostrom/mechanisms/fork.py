@@ -1,4 +1,4 @@
-"""Rules for matches that go on from, or look back at, a point of another match."""
+"""Rules for matches that continue, or repeat a decision of, another match."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -7,12 +7,12 @@ from typing import Any, cast
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import AskSteps, DelegatingMechanism, Mechanism, relay
+from ostrom.mechanisms.base import AskSteps, DelegatingMechanism, Mechanism, drive
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 
 
 class Branched(DelegatingMechanism):
-    """The same rules, with the chance of the original match up to a step and the own chance from there on."""
+    """The same rules, with the random draws of the original match up to a step and own draws after it."""
 
     def __init__(self, rules: Mechanism, step: int) -> None:
         self.rules, self.step = rules, step
@@ -21,9 +21,9 @@ class Branched(DelegatingMechanism):
         self.missing = rules.missing
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play as the rules say; what they draw changes hands when the step is due."""
+        """Play by the rules; the random streams are switched at the step."""
         chance = _ForkedStreams(streams.origin or streams)
-        # The rules only ever draw, which is all that the stand-in offers.
+        # The rules only draw, which is all that the replacement supports.
         play, steps = self.rules.play(game, cast("Streams", chance)), count()
 
         def ask(due: list[Decision]) -> AskSteps:
@@ -31,7 +31,7 @@ class Branched(DelegatingMechanism):
                 chance.now = streams
             return (yield due)
 
-        return relay(play, ask)
+        return drive(play, ask)
 
     def most_decisions(self, game: Game) -> int:
         """Delegates to the rules that were forked."""
@@ -39,7 +39,7 @@ class Branched(DelegatingMechanism):
 
 
 class Moment(Mechanism):
-    """One decision of another match, asked again, and nothing after it."""
+    """One decision of another match, asked again."""
 
     def __init__(self, name: str, decision: Decision, earlier: Sequence[tuple[int, Answer]] = ()) -> None:
         self.name = name  # type: ignore[misc]
@@ -55,12 +55,12 @@ class Moment(Mechanism):
         return 1
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """The past at that moment."""
+        """Return the length of the history at that decision."""
         return len(self.decision.view.history)
 
 
 class _ForkedStreams:
-    """Streams that are first those of one match, then those of another."""
+    """Random streams of one match up to a step, then those of another."""
 
     def __init__(self, first: Streams) -> None:
         self.now = first

@@ -1,4 +1,4 @@
-"""What a game makes worthwhile: equilibria, weakly dominant actions, and what repetition makes of a game.
+"""Incentives of a game: equilibria, weakly dominant actions, and the game of many rounds.
 
 Made for games that a mechanism induces; gains up to a tolerance count as none (Tewolde et al. 2026: 1e-9).
 """
@@ -46,7 +46,7 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:
-    """The game between ways to play many rounds, by their mean payoff; None where the game has no cooperation.
+    """Return the game between strategies for many rounds, by mean payoff; None without cooperation.
 
     The cooperative action stands for: cooperate as long as all have, then never again. Every other action stands
     for: take it once, then defect. With chance d of another round a profile pays (1 - d) of its own payoffs and d of

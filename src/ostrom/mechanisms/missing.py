@@ -1,4 +1,4 @@
-"""Decisions that nobody answered in time: what the rules of a match make of them.
+"""Missed decisions: how the rules of a match treat them.
 
 An agent (a person, say, whose clock ran out) answers with the reading ``missed`` and no value. It never chooses
 an action instead: what follows is a declared rule of the mechanism, and stands in every table.
@@ -34,7 +34,7 @@ class Missing:
 
     @property
     def default(self) -> str | None:
-        """The action that is played for whoever misses, if that is the rule."""
+        """Return the action played for a player who misses, if the rule has one."""
         return self.rule.partition(":")[2] or None
 
     def check(self, game: Game) -> None:
@@ -48,15 +48,15 @@ class Missing:
 
     @property
     def voids(self) -> bool:
-        """Whether a round that somebody missed is left without actions."""
+        """Return whether a round with a missed decision is void."""
         return self.default is None
 
     def filled(self, answers: Sequence[Answer]) -> list[Answer]:
-        """The answers that are played: the default in place of those that are missing."""
+        """Return the answers with the default in place of missed ones."""
         return [Answer(self.default, "missed") if a.reading == "missed" else a for a in answers]
 
-    def ends(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
-        """The facts of a match that ends here because of missed rounds; nothing where it goes on.
+    def ending_facts(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
+        """Return the facts of a match that ends because of missed rounds; empty if it continues.
 
         ``late`` are the players who missed this round; ``times`` counts their missed rounds, this one included
         afterwards.
@@ -70,7 +70,7 @@ class Missing:
 
 @checked
 def missing_of(missed: Any, missed_at_most: Annotated[int, Ge(0)] | None = None) -> Missing | None:
-    """The rule as a study states it; None where decisions cannot be missed.
+    """Return the rule that a study states; None if decisions cannot be missed.
 
     >>> missing_of("mark", 2)
     Missing(rule='mark', at_most=2)
@@ -94,12 +94,12 @@ def missing_of(missed: Any, missed_at_most: Annotated[int, Ge(0)] | None = None)
 
 
 def missed_by(answers: Sequence[Answer]) -> tuple[int, ...]:
-    """Places of the answers that were missed: seats, where the answers are by seat."""
+    """Return the indices of missed answers (seats, if answers are by seat)."""
     return tuple(place for place, answer in enumerate(answers) if answer.reading == "missed")
 
 
 def void_round(
     game: Game, number: int, missed: tuple[int, ...], players: tuple[int, ...] = (), facts: Mapping[str, Any] = NOTHING
 ) -> Round:
-    """A round that nobody played: no actions, 0 for every seat."""
+    """Return a void round: no actions, 0 for every seat."""
     return Round(number, (), (0.0,) * game.seats, players, facts=facts, missed=missed)

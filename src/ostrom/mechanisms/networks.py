@@ -1,4 +1,4 @@
-"""Networks: who is a neighbour of whom in a society, drawn from a keyed stream.
+"""Networks: the neighbours in a society, drawn from a random stream.
 
 The generators are our own: a network has to stay the same for as long as a run is kept, whatever version of a graph
 library is installed, and none of them takes more than a few lines.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Links: TypeAlias = list[set[int]]
-"""The neighbours of every member; always both ways, never oneself."""
+"""The neighbours of every member; symmetric, without self-links."""
 
 
 class Network(Protocol):
@@ -29,7 +29,7 @@ class Network(Protocol):
 
 
 def lattice(members: Sequence[int], degree: int) -> list[tuple[int, int]]:
-    """The pairs of a ring in which everybody is linked to the nearest ``degree`` others.
+    """Return the pairs of a ring in which everybody is linked to the ``degree`` nearest others.
 
     >>> lattice([5, 6, 7, 8], 2)
     [(5, 6), (6, 7), (7, 8), (8, 5)]
@@ -41,7 +41,7 @@ def lattice(members: Sequence[int], degree: int) -> list[tuple[int, int]]:
 
 
 def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:
-    """The neighbours that pairs make."""
+    """Return the neighbours from pairs."""
     neighbours: Links = [set() for _ in range(members)]
     for one, other in pairs:
         neighbours[one].add(other)
@@ -50,7 +50,7 @@ def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:
 
 
 def rewire(links: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np.random.Generator) -> None:
-    """Lead each pair, with chance ``share``, from its first end to another of the members that occur in pairs."""
+    """With chance ``share``, redirect each pair from its second end to another member."""
     inside = sorted({member for pair in pairs for member in pair})
     for one, other in pairs:
         if rng.random() >= share:
@@ -82,7 +82,7 @@ class Complete:
 
 
 class Ring:
-    """A circle on which everybody is linked to the ``degree`` nearest others, half of them on either side."""
+    """A circle on which everybody is linked to the ``degree`` nearest others, half on either side."""
 
     @checked
     def __init__(self, degree: Annotated[int, Ge(2)] = 4) -> None:
@@ -94,14 +94,14 @@ class Ring:
 
 
 class SmallWorld:
-    """A ring of ``degree`` whose links are led elsewhere with chance ``rewired`` (Watts and Strogatz 1998)."""
+    """A ring of ``degree`` whose links are redirected with chance ``rewired`` (Watts and Strogatz 1998)."""
 
     @checked
     def __init__(self, degree: Annotated[int, Ge(2)] = 4, rewired: Share = 0.1) -> None:
         self.degree, self.rewired = degree, float(rewired)
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """The links of a ring, each led elsewhere with chance ``rewired``; their number stays the same."""
+        """Return the links of a ring, each redirected with chance ``rewired``; their number is constant."""
         pairs = lattice(range(members), self.degree)
         neighbours = linked(members, pairs)
         rewire(neighbours, pairs, self.rewired, rng)
@@ -116,7 +116,7 @@ class ScaleFree:
         self.joins = joins
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """The first ``joins`` + 1 members are linked with each other."""
+        """Return the links; the first ``joins`` + 1 members are all linked with each other."""
         first = self.joins + 1
         if members < first:
             raise ValueError(f"joins must be below the number of members ({members}), found {self.joins}")
@@ -147,7 +147,7 @@ class Communities:
         self.count, self.degree, self.rewired, self.bridges = count, degree, float(rewired), bridges
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """Members are numbered community by community."""
+        """Return the links; members are numbered community by community."""
         bounds = [members * place // self.count for place in range(self.count + 1)]
         groups = [range(start, end) for start, end in pairwise(bounds)]
         inside = [lattice(group, self.degree) for group in groups]

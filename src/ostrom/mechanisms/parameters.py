@@ -1,4 +1,4 @@
-"""Checks for mechanisms whose parameters have no annotations, those of other packages above all.
+"""Parameter checks for mechanisms without annotations, mainly those of other packages.
 
 A mechanism that says its bounds by annotations (``ostrom.ground.parameters``) needs none of them.
 """
@@ -9,10 +9,10 @@ from ostrom.ground.errors import ParameterError
 from ostrom.ground.parameters import Amount, Ge, Le, PositiveShare, Share, rule_of
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number within bounds.
 
-    >>> whole("rounds", 0, 1)
+    >>> whole_number("rounds", 0, 1)
     Traceback (most recent call last):
     ostrom.ground.errors.ParameterError: rounds must be a whole number of at least 1, found 0
     """

@@ -1,4 +1,4 @@
-"""The one idea: a match is a conversation of decisions.
+"""The protocol of matches: rounds, views, decisions and outcomes.
 
 A mechanism is a generator. It yields the decisions that are due at the same time and receives their answers,
 in the same order. It is pure: no I/O, no clock, no randomness but the streams it is given.
@@ -22,7 +22,7 @@ def _nothing() -> Mapping[str, Any]:
 
 @value
 class Round:
-    """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat.
+    """One finished round. ``players[s]`` is the player at seat s; actions and payoffs are by seat.
 
     A round that was voided because somebody missed it has no actions and pays 0 to every seat. So has the round of a
     player who meets nobody (``unmet``), and one that an early end of the game took away (``unplayed``).
@@ -33,14 +33,14 @@ class Round:
     payoffs: tuple[float, ...]
     players: tuple[int, ...] = ()
     expected: tuple[float, ...] | None = None
-    """Exact expectation of the payoffs where every seat's odds are known."""
+    """Exact expected payoffs, if all odds are known."""
     facts: Mapping[str, Any] = field(default_factory=_nothing)
     missed: tuple[int, ...] = ()
     """The seats that did not answer in time."""
     what: tuple[str, ...] = ()
-    """By seat what its action was (``settlement.WHATS``), where actions and moves do not say it by themselves."""
+    """By seat the kind of its action (``settlement.WHATS``), if it does not follow from the moves."""
     paid: tuple[float, ...] = ()
-    """By seat the part of the payoff that an agreement or a fine made, where the rules have such payments."""
+    """By seat the part of the payoff from agreements or fines, if the rules have such payments."""
 
     @property
     def void(self) -> bool:
@@ -49,18 +49,18 @@ class Round:
 
     @property
     def unplayed(self) -> bool:
-        """Whether an early end of the game took the round away: it pays nothing, and counts in the score."""
+        """Return whether the game ended before this round: it pays nothing, but counts in the score."""
         return not self.actions and bool(self.what) and set(self.what) == {"not reached"}
 
 
 class History(Sequence[Round]):
-    """The rounds finished so far, oldest first: a snapshot of a growing list that costs nothing to take."""
+    """The finished rounds, oldest first: a cheap snapshot of a growing list."""
 
     __slots__ = ("_length", "_rounds", "gaps")
 
     def __init__(self, rounds: list[Round], length: int | None = None, gaps: bool = False) -> None:
         self._rounds = rounds
-        """The growing list; only its first ``length`` rounds belong to this past."""
+        """The growing list; only its first ``length`` rounds belong to this history."""
         self._length = len(rounds) if length is None else length
         self.gaps = gaps
         """Whether some of the rounds are void."""
@@ -82,8 +82,8 @@ class History(Sequence[Round]):
             return self._rounds[index]
         raise IndexError("round out of range")
 
-    def listed(self) -> list[Round]:
-        """The rounds that were played, as a list to read at once and not to keep: void ones are left out.
+    def played_rounds(self) -> list[Round]:
+        """Return the played rounds as a list for immediate reading; void ones are left out.
 
         It is a copy only if the match has gone on or has void rounds.
         """
@@ -102,7 +102,7 @@ EMPTY = History([])
 
 @value
 class View:
-    """Everything one seat may know when it decides: structured, no words."""
+    """What one seat may know when it decides, as structured data."""
 
     game: Game
     seat: int
@@ -110,26 +110,26 @@ class View:
     round: int = 1
     history: History = EMPTY
     facts: Mapping[str, Any] = field(default_factory=_nothing)
-    """What the mechanism tells this seat (horizon, continuation, contract in force, ...): plain data."""
+    """Facts for this seat (horizon, continuation, contract in force, ...), as plain data."""
     names: tuple[str, ...] = ()
-    """Pseudonyms of the seats where players have any; otherwise seats are called by number."""
+    """Pseudonyms of the seats, if players have any; otherwise seats are numbered."""
 
 
 @value
 class Decision:
-    """One question to one player, with what it may know and the form of a valid answer."""
+    """One question to one player, with its view and the form of a valid answer."""
 
     player: int
     kind: str
     view: View
     form: Form
     agent: int | None = None
-    """The player whose agent answers, where that is not the player's own: ways of playing can be taken over."""
+    """The player whose agent answers, if it is not the player's own (adopted strategies)."""
 
 
 @value
 class Outcome:
-    """The end of a match: its rounds, one score per player, and what else came to pass.
+    """The end of a match: its rounds, one score per player, and facts.
 
     Every player has exactly one place in each round of its match, and its payoffs, weighted as the mechanism states
     (``Mechanism.weights``), sum to its score.
@@ -141,7 +141,7 @@ class Outcome:
 
     @property
     def played(self) -> list[Round]:
-        """The rounds that took place: without those that an early end of the game took away."""
+        """Return the rounds that took place, without those after an early end."""
         return [played for played in self.rounds if not played.unplayed]
 
 

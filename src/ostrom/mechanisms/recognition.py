@@ -9,7 +9,7 @@ from dataclasses import replace
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 RECOGNISE = "recognise"
@@ -22,7 +22,7 @@ FORM = Record(
 
 
 class Recognised(WrappedMechanism):
-    """The same rules; then everybody with a seat, or every member of a society, is asked whether this was a test."""
+    """The same rules; then every player with a seat is asked whether this was a test."""
 
     def __init__(self, rules: Mechanism) -> None:
         if not rules.may_talk:
@@ -30,14 +30,14 @@ class Recognised(WrappedMechanism):
         super().__init__(rules)
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play to the end, then ask all players at once, each from what it knew at its own last decision."""
+        """Play to the end, then ask all players at once, each with its last view."""
         last, members = dict[int, Decision](), self.members(game)
 
         def ask(due: list[Decision]) -> AskSteps:
             last.update((one.player, one) for one in due if one.player < members)
             return (yield due)
 
-        outcome = yield from relay(self.rules.play(game, streams), ask)
+        outcome = yield from drive(self.rules.play(game, streams), ask)
         yield [
             replace(one, kind=RECOGNISE, view=self._after(game, one.view, outcome), form=FORM)
             for _, one in sorted(last.items())
@@ -45,7 +45,7 @@ class Recognised(WrappedMechanism):
         return outcome
 
     def _after(self, game: Game, view: View, outcome: Outcome) -> View:
-        """What a player knows when the match is over: in its seat also how the last round ended.
+        """Return what a player knows after the match, with the result of the last round.
 
         A past that was not played (a sham), or is told in the actions of another game (induced), stays as it was.
         """
@@ -54,7 +54,7 @@ class Recognised(WrappedMechanism):
         if not (self.society or sham or view.game.actions != game.actions):
             history = History(rounds, gaps=any(played.void for played in rounds))
             view = replace(view, round=len(rounds) + 1, history=history)
-        # Set aside: it leaves no turn in a dialogue. Optional: without a readable answer there is none.
+        # Set aside: it leaves no turn in a dialogue. Optional: an unreadable answer is dropped.
         return replace(view, facts={**view.facts, "aside": True, "optional": True})
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:

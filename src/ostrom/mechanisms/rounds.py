@@ -1,4 +1,4 @@
-"""Playing the rounds of a game: the bridge from the turns of a round (``Game.play``) to decisions."""
+"""Plays the rounds of a game: converts the turns of a round (``Game.play``) to decisions."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
@@ -17,20 +17,20 @@ from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, View
 
 RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]
 Shows: TypeAlias = Callable[[int], History]
-"""The past that a seat is shown, where that is not the real one."""
+"""A function from a seat to the history it is shown, if that is not the real one."""
 _new = object.__new__
 
 
 @lru_cache(maxsize=1024)
 def form_of(options: Options) -> Form:
-    """The form of an answer among these options: the same object every time, as it is asked for in every turn."""
+    """Return the answer form of these options, cached, because it is needed in every turn."""
     if isinstance(options, Amounts):
         return Number(options.low, options.high, options.step, options.few)
     return Choice(options)
 
 
 class Rounds:
-    """Plays the rounds of one match, each as its game says; all decisions are of the kind ``act``.
+    """Plays the rounds of one match by its game; all decisions are of the kind ``act``.
 
     In a game without a table decisions carry their ``stage`` and the ``moves`` so far; what was done is in the facts of
     the round. A round that somebody misses is void where the rules say so, or where what they play instead is no option
@@ -53,16 +53,16 @@ class Rounds:
         self.missing, self.noise, self.exact = missing, noise, exact
         self._plain = missing is None and not noise and not exact
         self.over: str | None = None
-        """Why no further round can follow, once that is so."""
+        """Why no further round follows, once that is so."""
         self.end: End | None = None
-        """How the last round ended, in a game without a table; None where it is void."""
+        """The end of the last round in a game without a table; None if it is void."""
         self._hidden: list[Mapping[str, Any]] = []
         self.play: Callable[[int, History, Shows | None], RoundPlay]
-        """Play a round of this number after this past; a ``Shows`` puts other pasts before the players."""
+        """Plays a round after a history; ``Shows`` replaces the histories that players see."""
         self.at_once = game.has_table
-        """Whether a round is one step, so that ``ask`` and ``settle`` play it, without a generator for each."""
+        """Whether a round is one step, played by ``ask`` and ``settle`` without a generator."""
         if game.has_table:
-            # What stays the same is looked up once: with scripts the rules take as long as the players.
+            # Constants are looked up once: with scripts the rules take as long as the players.
             self._seats = [(seat, choice_of(game.named_actions(seat))) for seat in range(game.seats)]
             self._named: Any = game.named
             self._payoff = game.payoff
@@ -71,15 +71,15 @@ class Rounds:
             self.play = self._by_stages
 
     def hidden_facts(self) -> dict[str, Any]:
-        """What the rounds of the match kept from everybody, for the facts of its outcome; nothing if they kept none."""
+        """Return the hidden facts of all rounds for the outcome; empty if there are none."""
         return {"hidden": [dict(hidden) for hidden in self._hidden]} if any(self._hidden) else {}
 
     def _one_step(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
-        """A round of a game with a table, without the detour over the generator of the game."""
+        """Play a round of a game with a payoff table without the game's generator."""
         return self.settle(number, (yield self.ask(number, history, shows)))
 
     def ask(self, number: int, history: History, shows: Shows | None) -> list[Decision]:
-        """What all seats of a game with a table are asked in a round.
+        """Return the decisions of all seats of a game with a payoff table.
 
         The views and decisions are those that their constructors make, without the calls: these would take a fifth of
         the time of scripted play.
@@ -97,7 +97,7 @@ class Rounds:
         return decisions
 
     def settle(self, number: int, answers: Sequence[Answer]) -> Round:
-        """The round of a game with a table in which the seats answered so."""
+        """Return the round of a game with a payoff table for these answers."""
         game = self.game
         if self._plain:
             profile = self._named
@@ -125,7 +125,7 @@ class Rounds:
         return Round(number, profile, game.payoff(profile), expected=expected, missed=late)
 
     def _by_stages(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
-        """The steps of a game that says itself who decides when."""
+        """Play the steps of a game that determines itself who decides when."""
         game, streams = self.game, self.streams
         state = history[-1].facts.get("state", {}) if history else {}
         stages = game.begin(Now(number, state, lambda seat, purpose: streams.chance(number, seat, purpose)))
@@ -164,7 +164,7 @@ class Rounds:
         return Decision(seat, "act", View(self.game, seat, self.mechanism, number, past, facts), form_of(turn.options))
 
     def _done(self, number: int, turn: Due, answer: Any, moves: Sequence[Mapping[str, Any]]) -> Value:
-        """What is done at a turn: the answer as the game reads it, or another option by accident."""
+        """Return the move at a turn: the answer as the game reads it, or a random slip."""
         options, place = turn.options, turn.options.index(answer)
         if self.noise:
             count = options.levels if isinstance(options, Amounts) else len(options)
@@ -175,7 +175,7 @@ class Rounds:
         return options.value(place) if isinstance(options, Amounts) else options[place]
 
     def _slip(self, number: int, seat: int, place: int, count: int, nth: str = "") -> int:
-        """The place of what is done by accident instead of this one: all others of so many are equally likely."""
+        """Return the index of a random slip: all other options are equally likely."""
         if count == 1:
             return place
         other = int(self.streams.chance(number, seat, f"slip{nth}") * (count - 1))
@@ -191,32 +191,32 @@ def play_round(
     streams: Streams,
     missing: Missing | None = None,
 ) -> Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]:
-    """One round and how it ended, None where it is void: what mechanisms of other packages call since 0.1."""
+    """Play one round; return it and its end (None if void). Mechanisms of other packages use it since 0.1."""
     rounds = Rounds(game, mechanism, streams, told, missing=missing)
     played = yield from rounds.play(number, history, None)
     return played, rounds.end
 
 
 def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
-    """What the rounds that ended so kept from everybody; goes with ``play_round``."""
+    """Return the hidden facts of rounds with these ends; for users of ``play_round``."""
     hidden = [dict(end.hidden) if end is not None else {} for end in ends]
     return {"hidden": hidden} if any(hidden) else {}
 
 
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
-    """Where the round of a view began, as far as its seat knows; ``chance`` stands for what it does not know."""
+    """Return the start of a view's round as its seat knows it; ``chance`` replaces what it does not know."""
     facts = {(view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)}
     state = view.history[-1].facts.get("state", {}) if view.history else {}
     return Now(view.round, state, chance, facts)
 
 
 def due_with(view: View) -> list[Due]:
-    """The turns that are due at the same time as the one that a view is about, that one included.
+    """Return the turns that are due at the same time as a view's own, that one included.
 
     None of them where what was done so far does not lead there without knowing what chance brought.
     """
     game = view.game
-    if game.has_table:  # whatever the rules tell, there is one step
+    if game.has_table:  # with a table there is one step, whatever the rules tell
         return list(next(game.begin()))
     stages = game.begin(now_of(view, Now().chance))
     due = next(stages)
@@ -230,7 +230,7 @@ def due_with(view: View) -> list[Due]:
 
 
 def otherwise(game: Game, played: Round, seat: int) -> Round | None:
-    """The round as if the last move of a seat had been another one, and all others had moved as they did.
+    """Return the round as if a seat's last move had been another one, all else equal.
 
     An amount becomes the end of its range that lies further away, an option the next one. None where nobody can say
     what would have followed: the round leaves something behind, chance decides in it, the seat did not move, or others
@@ -262,7 +262,7 @@ def otherwise(game: Game, played: Round, seat: int) -> Round | None:
 
 
 class _ByChance(Exception):
-    """The rule asks for chance."""
+    """Raised when the rule of a game draws random numbers."""
 
 
 def _refused(seat: int, purpose: str) -> float:
@@ -275,8 +275,8 @@ def _other(options: Options, value: Any) -> Any:
     return options[(options.index(value) + 1) % len(options)]
 
 
-def settled(game: Game, number: int, values: Sequence[Any], missed: tuple[int, ...] = ()) -> Round:
-    """The round in which the seats did this at the same time, where that settles it (``pays_by_profile``)."""
+def simultaneous_round(game: Game, number: int, values: Sequence[Any], missed: tuple[int, ...] = ()) -> Round:
+    """Return the round of these simultaneous moves, if they determine it (``pays_by_profile``)."""
     stages = game.begin(Now(number))
     due = next(stages)
     done = [game.value(turn.seat, game.index(turn.seat, values[turn.seat])) for turn in due]
@@ -289,13 +289,13 @@ def settled(game: Game, number: int, values: Sequence[Any], missed: tuple[int, .
 
 
 def unplayed_rounds(game: Game, last: int, count: int) -> list[Round]:
-    """So many rounds after the last one that an early end of the game took away: nobody acts, nobody is paid."""
+    """Return the rounds after the last one that an early end took away: no actions, no payoffs."""
     nothing, what = (0.0,) * game.seats, ("not reached",) * game.seats
     return [Round(last + n, (), nothing, what=what) for n in range(1, count + 1)]
 
 
 def act_now(view: View, player: int) -> Decision:
-    """The question of a seat in a round that one step settles."""
+    """Return the decision of a seat in a round of one step."""
     game = view.game
     if game.has_table:
         return act(view, player)
@@ -305,13 +305,13 @@ def act_now(view: View, player: int) -> Decision:
 
 
 def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:
-    """Rounds before a round that chance drew for a seat: the same ones whenever it is asked."""
+    """Return random rounds before a round for a seat: always the same ones."""
     return History([drawn_round(game, earlier, seat, streams) for earlier in range(1, number)])
 
 
 def drawn_round(game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()) -> Round:
-    """A round in which every option of every turn is as likely as every other."""
-    draw = streams.about(number, whose, "sham")
+    """Return a round in which all options of every turn are equally likely."""
+    draw = streams.for_round(number, whose, "sham")
     stages = game.begin(Now(number, chance=lambda seat, purpose: float(draw.random())))  # noqa: ARG005
     moves: list[dict[str, Any]] = []
     due = next(stages)
@@ -335,7 +335,7 @@ def _move(turn: Due, value: Value) -> dict[str, Any]:
 
 
 def _round(game: Game, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...] = ()) -> Round:
-    """The round as the past holds it: the last move of every seat as its action, and every move among the facts.
+    """Return the round for the history: each seat's last move as its action, all moves in the facts.
 
     Of a game with a table the actions say all that there is.
     """

@@ -1,4 +1,4 @@
-"""Selection: whose way is taken over, by what it earned. Chances as plain numbers; whoever uses them draws.
+"""Selection: which strategy is adopted, by its earnings. Chances as numbers; callers draw.
 
 Fitness is exp(strength x payoff): positive for every payoff, and for weak selection the 1 + strength x payoff of the
 theory (Ohtsuki et al. 2006; Nowak et al. 2004).
@@ -21,7 +21,7 @@ RULES = ("death-birth", "imitation", "pairwise")
 
 
 def fitness(payoffs: Sequence[float], strength: float) -> list[float]:
-    """Fitness in relation to the best payoff, so that strong selection cannot overflow.
+    """Return fitness relative to the best payoff, so that strong selection cannot overflow.
 
     >>> fitness([1.0, 1.0], 5.0)
     [1.0, 1.0]
@@ -31,7 +31,7 @@ def fitness(payoffs: Sequence[float], strength: float) -> list[float]:
 
 
 def takeover(rule: str, strength: float, own: float, others: Sequence[float]) -> list[float]:
-    """The chance that a member takes over the way of each of its neighbours; the rest is the chance to keep its own.
+    """Return the chance that a member adopts each neighbour's strategy; the rest is the chance to keep its own.
 
     ``death-birth``: the member dies and its neighbours compete for its place in proportion to fitness.
     ``imitation``: it compares itself with all of them, in proportion to fitness, its own included.
@@ -62,7 +62,7 @@ def fermi(gap: float) -> float:
 
 
 def draw_index(chances: Sequence[float], u: float) -> int | None:
-    """The place that a number in [0, 1) falls on; None beyond the last one.
+    """Return the index that a number in [0, 1) falls on; None beyond the last.
 
     >>> draw_index([0.5, 0.25], 0.6), draw_index([0.5, 0.25], 0.9)
     (1, None)
@@ -130,7 +130,7 @@ def next_parents(
 
 @value
 class Imitation:
-    """After every ``every``-th round ``members`` of the society, drawn by chance, may change over (``takeover``).
+    """After every ``every``-th round, ``members`` random members may switch strategies (``takeover``).
 
     ``strength`` is the strength of selection on the payoffs of the round; with chance ``mutation`` one takes over the
     way of anybody, whatever it earned. All changes of a round look at the same ways and payoffs. The fact ``adopted``
@@ -145,16 +145,16 @@ class Imitation:
     names: Literal["imitated", "first"] = "imitated"
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
+    def from_options(cls, given: Mapping[str, Any] | str | None) -> Self | None:
         """Read the options from a study: the name of a rule, or a mapping; None gives None."""
         stated = given if isinstance(given, str) else given or {}
         return None if given is None else options_of(cls, stated, "imitation", first="rule")
 
     def step(self, life: SocietyState, number: int) -> None:
-        """Draw members after a round, each of which may take over the way of another member."""
+        """Draw members after a round, each of which may adopt another member's strategy."""
         if number % self.every:
             return
-        rng = life.streams.about(number, 0, "imitation")
+        rng = life.streams.for_round(number, 0, "imitation")
         chosen = sorted(int(p) for p in rng.permutation(life.count)[: self.members])
         before, last = list(life.ways), life.past[-1]
         for player in chosen:
@@ -165,7 +165,7 @@ class Imitation:
             else:
                 paid = [life.paid(p, last) for p in around]
                 place = draw_index(takeover(self.rule, self.strength, life.paid(player, last), paid), u)
-                # What rounding leaves over belongs to the last neighbour where somebody must take the place.
+                # The rounding remainder goes to the last neighbour if somebody must take the place.
                 if place is None and around and self.rule == "death-birth":
                     place = len(around) - 1
                 source = None if place is None else around[place]
@@ -175,7 +175,7 @@ class Imitation:
 
 
 def before_2(spec: Any) -> Any:
-    """The specification of a mechanism as versions before 2.0 understood it; their runs are replayed so.
+    """Return a specification as versions before 2.0 understood it, to replay their runs.
 
     >>> before_2({"name": "society", "imitation": "moran"})
     {'name': 'society', 'imitation': {'rule': 'moran', 'names': 'first'}}

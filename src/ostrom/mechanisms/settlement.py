@@ -1,4 +1,4 @@
-"""The rule of settlement: what every player did and was paid in every round of its match, and the law that holds.
+"""Settlement: each player's action and payoff in every round of a match, and its invariants.
 
 A round is settled once: with one place for each player of the match, whether it was asked or not. The payoffs of a
 player, each with the weight of its round (``Mechanism.weights``), sum to its score.
@@ -22,12 +22,12 @@ action is the default, if there is one); the round does not count for it because
 
 
 class SettledRound(NamedTuple):
-    """One player in one round; counted from 0, apart from the number of the round."""
+    """One player in one round; indices from 0, except the number of the round."""
 
     meeting: int
     number: int
     table: int | None
-    """The first player of those who meet in the round; None for a player who meets nobody, or all of its neighbours."""
+    """The first player of those who meet; None for a player who meets nobody, or all neighbours."""
     player: int
     seat: int
     what: str
@@ -37,7 +37,7 @@ class SettledRound(NamedTuple):
 
 
 def what_of(game: Game, played: Round) -> tuple[str, ...]:
-    """By seat what the action of a round was."""
+    """Return the kind of each seat's action in a round."""
     seats = range(len(played.payoffs))
     stated = played.what or ("",) * len(played.payoffs)
     moved = {move["seat"] for move in played.facts.get("moves", ())}
@@ -56,7 +56,7 @@ def what_of(game: Game, played: Round) -> tuple[str, ...]:
 
 
 def settled_rounds(game: Game, rounds: Sequence[Round]) -> Iterator[SettledRound]:
-    """Every place of every round, in the order of meetings, rounds and players."""
+    """Yield every seat of every round, by meeting, round and player."""
     places: list[SettledRound] = []
     for played in rounds:
         meeting = played.facts.get("bout", 0) if played.facts else 0
@@ -77,7 +77,7 @@ def settled_rounds(game: Game, rounds: Sequence[Round]) -> Iterator[SettledRound
 
 
 def breach(rules: Mechanism, game: Game, outcome: Outcome) -> str | None:
-    """Where a match breaks the law of settlement, in words; None where it keeps it."""
+    """Return where a match violates the settlement invariants; None if it does not."""
     own: dict[tuple[int, int], dict[int, float]] = {}
     for one in settled_rounds(game, outcome.rounds):
         rows = own.setdefault((one.meeting, one.player), {})
@@ -89,7 +89,7 @@ def breach(rules: Mechanism, game: Game, outcome: Outcome) -> str | None:
         meeting = played.facts.get("bout", 0)
         for player in played.players if rules.apart else range(len(outcome.scores)):
             due.setdefault((meeting, player), set()).add(played.number)
-    if rules.apart:  # who sat at a table once is at it in all of its rounds
+    if rules.apart:  # a player at a table is there in all of its rounds
         for played in outcome.rounds:
             shared = set().union(*(due[played.facts["bout"], player] for player in played.players))
             due.update({(played.facts["bout"], player): shared for player in played.players})

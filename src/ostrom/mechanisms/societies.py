@@ -1,4 +1,4 @@
-"""Societies: many players live together, meet in every round and are shown records. The rules that all of them share.
+"""Societies: many players who meet in every round and see records; the rules that they share.
 
 A society says who meets whom (``tables``), what each is asked (``question``) and what happens between two rounds
 (``between``). Everything else, from missed decisions to scores, is the same in all of them.
@@ -22,19 +22,19 @@ from ostrom.mechanisms.base import Mechanism, closed_object, match_score, profil
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.rounds import settled
+from ostrom.mechanisms.rounds import simultaneous_round
 from ostrom.mechanisms.statements import StatementForm, check_stating, statement_count, statements, times_of
 
 FEW_ROUNDS = 4
-"""Rounds of a brief society."""
+"""The number of rounds of a shortened society."""
 ByPlayer = Mapping[int, Round]
-"""The match of every player in one round; whoever met nobody has none."""
+"""Each player's round; players who met nobody have none."""
 
 
 def record_of(
     player: int, past: Sequence[ByPlayer], oldest: int, depth: int, names: Sequence[str], reader: int
 ) -> dict[str, Any]:
-    """One player's record as a reader sees it: the rounds in ``past`` from index ``oldest`` on."""
+    """Return a player's record for a reader: the rounds of ``past`` from index ``oldest`` on."""
     matches = []
     for index in range(len(past) - 1, oldest - 1, -1):
         played = past[index].get(player)
@@ -54,7 +54,7 @@ def record_of(
             at_table[move["seat"]]["value"] = move["value"]
         line: dict[str, Any] = {"round": played.number, "players": at_table}
         if played.missed:
-            line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
+            line["missed"] = [display_name(played.players[seat], names, reader) for seat in played.missed]
         if depth > 1 and index > oldest:
             line["opponents"] = [
                 record_of(other, past[:index], oldest, depth - 1, names, reader)
@@ -62,11 +62,11 @@ def record_of(
                 if other != player
             ]
         matches.append(line)
-    return {"name": called(player, names, reader), "seat": _seat(player, past), "matches": matches}
+    return {"name": display_name(player, names, reader), "seat": _seat(player, past), "matches": matches}
 
 
 class LazyFacts(Mapping[str, Any]):
-    """Facts of which some are computed at first use: few of those who are asked look at a record."""
+    """Facts, some of which are computed at first use: few players look at a record."""
 
     __slots__ = ("_computed", "_facts")
 
@@ -88,13 +88,13 @@ class LazyFacts(Mapping[str, Any]):
         return key in self._facts or key in self._computed
 
 
-def called(player: int, names: Sequence[str], reader: int) -> str:
+def display_name(player: int, names: Sequence[str], reader: int) -> str:
     """The pseudonym of a player; the reader is "You"."""
     return "You" if player == reader else names[player]
 
 
 def _seat(player: int, past: Sequence[ByPlayer]) -> int | None:
-    """The seat of a player, as its matches show it."""
+    """Return a player's seat, from its matches."""
     last = next((by[player] for by in reversed(past) if player in by), None)
     return None if last is None else last.players.index(player)
 
@@ -105,33 +105,33 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 
 @dataclass(slots=True)
 class SocietyState:
-    """A society under way."""
+    """The state of a society in play."""
 
     game: Game
     streams: Streams
     count: int
     names: tuple[str, ...]
     ways: list[int]
-    """The player whose agent decides for each member: at first its own."""
+    """The player whose agent decides for each member: initially its own."""
     links: Links = field(default_factory=list)
     past: list[ByPlayer] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     own: list[list[Round]] = field(default_factory=list)
-    """Every member's own rounds, as it saw them."""
+    """Each member's own rounds, as it saw them."""
     facts: dict[str, Any] = field(default_factory=dict)
 
     def paid(self, player: int, past: ByPlayer) -> float:
-        """What a member earned in a round; nothing where it met nobody."""
+        """Return a member's payoff in a round; 0 if it met nobody."""
         played = past.get(player)
         return 0.0 if played is None else played.payoffs[played.players.index(player)]
 
     def agent(self, player: int) -> int | None:
-        """Whose agent decides for a member, where that is not its own."""
+        """Return whose agent decides for a member, if it is not its own."""
         return None if self.ways[player] == player else self.ways[player]
 
     @property
     def unnamed(self) -> tuple[str, ...]:
-        """What seats are called where a member faces all of its neighbours."""
+        """Return the names of seats for a member that faces all of its neighbours."""
         seats = self.game.seats
         return ("You", "your neighbour") if seats == 2 else ("You", *(f"neighbour {s}" for s in range(1, seats)))
 
@@ -142,7 +142,7 @@ class SocietyState:
 
 
 class SocietyRules(Mechanism):
-    """What societies have in common: rounds, records of the last ``window`` rounds, a score for every member."""
+    """Shared rules of societies: rounds, records of the last ``window`` rounds, and scores."""
 
     society: ClassVar[bool] = True
 
@@ -174,18 +174,18 @@ class SocietyRules(Mechanism):
         return grown
 
     between_every: int = 1
-    """Something may be asked between rounds, after every so many of them."""
+    """The number of rounds between questions."""
 
-    def brief(self) -> Self:
-        """So many rounds that records are full and that something was asked between them."""
+    def shortened(self) -> Self:
+        """Return rules with enough rounds for full records and a question between rounds."""
         return self.with_rounds(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
     def members(self, game: Game) -> int:
-        """How many players there are; without a study, one per seat."""
+        """Return the number of players; without a study, one per seat."""
         return game.seats if self.players is None else self.players
 
     def begin(self, game: Game, streams: Streams) -> SocietyState:
-        """The society before its first round."""
+        """Return the society before its first round."""
         count = self.members(game)
         names = pseudonyms(count, streams)
         life = SocietyState(game, streams, count, names, list(range(count)), own=[[] for _ in range(count)])
@@ -194,18 +194,18 @@ class SocietyRules(Mechanism):
 
     @abstractmethod
     def tables(self, life: SocietyState, number: int) -> list[Table]:
-        """Who meets whom in a round: a player per seat, or one player who meets all of its neighbours at once."""
+        """Return who meets whom in a round: a player per seat, or one player with all its neighbours."""
 
     @abstractmethod
     def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
-        """What a member is asked at its table."""
+        """Return the question to a member at its table."""
 
     def between(self, life: SocietyState, number: int) -> Steps:  # noqa: ARG002
-        """What happens after a round, before the next one."""
+        """Do what happens between two rounds: by default nothing."""
         yield from ()
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Meet, show records, ask everybody, score; round after round."""
+        """Play: match, show records, ask everybody and score, round after round."""
         self.check(game)
         life = self.begin(game, streams)
         missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
@@ -233,7 +233,7 @@ class SocietyRules(Mechanism):
             ]
             self._remember(life, played)
             late = [p for p in players if answer_of[p].reading == "missed"] if missing is not None else []
-            if missing is not None and (ended := missing.ends(times, late)):
+            if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
             if number < self.rounds:
                 yield from self.between(life, number)
@@ -251,7 +251,7 @@ class SocietyRules(Mechanism):
         return 0
 
     def _statements(self, life: SocietyState, number: int, when: str) -> Steps:
-        """What every member states at the same time."""
+        """Ask every member for a statement at the same time."""
         game, who = life.game, []
         for player in range(life.count):
             seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"
@@ -268,7 +268,7 @@ class SocietyRules(Mechanism):
         number: int,
         missing: Missing | None,
     ) -> list[Round]:
-        """What the answers come to, table by table."""
+        """Return the rounds that follow from the answers, table by table."""
         game, rounds = life.game, []
         for table in tables:
             at_table: Sequence[Answer] = [given[player] for player in table]
@@ -282,13 +282,13 @@ class SocietyRules(Mechanism):
                 profile = profile_of(game, at_table)
                 rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
             else:
-                played = settled(game, number, [answer.value for answer in at_table], late)
+                played = simultaneous_round(game, number, [answer.value for answer in at_table], late)
                 rounds.append(replace(played, players=table))
         return rounds
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
-        """A round as a member sees it in its memory: its co-players by the names that they have."""
-        names = [called(who, life.names, player) for who in played.players]
+        """Return a round as a member remembers it, with its co-players' names."""
+        names = [display_name(who, life.names, player) for who in played.players]
         return Round(
             played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
         )
@@ -314,12 +314,12 @@ class SocietyRules(Mechanism):
 
 
 def pseudonyms(players: int, streams: Streams) -> tuple[str, ...]:
-    """A name per player that tells nothing about its type or seat.
+    """Return a name per player that reveals neither its type nor its seat.
 
     >>> sorted(pseudonyms(3, Streams(0, 0)))
     ['Player 1', 'Player 2', 'Player 3']
     """
-    return tuple(f"Player {int(i) + 1}" for i in streams.about(0, 0, "pseudonyms").permutation(players))
+    return tuple(f"Player {int(i) + 1}" for i in streams.for_round(0, 0, "pseudonyms").permutation(players))
 
 
 NOBODY = "nobody"
@@ -327,7 +327,7 @@ NOBODY = "nobody"
 
 @value
 class Rewiring:
-    """After every ``every``-th round a ``share`` of the members may each cut one link and propose another.
+    """After every ``every``-th round a ``share`` of the members may cut one link and propose another.
 
     A proposal goes to one of at most ``offers`` members who are no neighbours yet, drawn by chance; whoever is proposed
     to accepts or not. ``seen`` bounds how many neighbours are shown with their records.
@@ -338,20 +338,20 @@ class Rewiring:
     offers: Count = 3
     seen: Count = 12
 
-    def asked(self, count: int) -> int:
-        """How many members are asked at a time."""
+    def members_per_step(self, count: int) -> int:
+        """Return the number of members asked at a time."""
         return max(1, round(self.share * count))
 
     def most_decisions(self, count: int, rounds: int) -> int:
         """Everybody who is asked may propose, and every proposal may be somebody else's to accept."""
-        return 2 * self.asked(count) * ((rounds - 1) // self.every)
+        return 2 * self.members_per_step(count) * ((rounds - 1) // self.every)
 
     def steps(self, life: SocietyState, number: int, name: str, told: Mapping[str, Any]) -> Steps:
         """Ask for cuts and proposals, then for acceptances; then change the links."""
         if number % self.every:
             return
-        rng = life.streams.about(number, 0, "rewiring")
-        choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.asked(life.count)])
+        rng = life.streams.for_round(number, 0, "rewiring")
+        choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.members_per_step(life.count)])
         near, far = {}, {}
         for player in choosers:
             around = sorted(life.links[player])
@@ -395,7 +395,7 @@ class Rewiring:
         oldest = max(0, len(life.past) - window)
         people = [
             {
-                "name": called(who, life.names, player),
+                "name": display_name(who, life.names, player),
                 "linked": who in near,
                 "record": record_of(who, life.past, oldest, 1, life.names, player),
             }
@@ -408,7 +408,7 @@ class Rewiring:
 
 
 def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Record:
-    """Whom to leave and to whom to propose; nobody is always possible."""
+    """Return the form of link changes: whom to leave, and to whom to propose; nobody is allowed."""
     choices = {"cut": near, "propose": far}
     properties = {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
     return Record("links", closed_object(properties))

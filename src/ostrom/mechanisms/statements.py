@@ -1,4 +1,4 @@
-"""Statements of a strategy: when players are asked for one, and the forms in which they give it.
+"""Statements of strategies: when players are asked for one, and the answer forms.
 
 A statement is in ``words`` (and then turned into a table by the same player), a ``memory_one`` table (how often in a
 hundred the first action is taken in the first round and after each combination of the last actions), or an
@@ -18,8 +18,8 @@ from ostrom.games.steps import steps_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
-from ostrom.ground.words import listed
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, unpredicting
+from ostrom.ground.words import join_words
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 from ostrom.mechanisms.rounds import form_of
 
@@ -32,7 +32,7 @@ PLACES = ((1, 1), (1, 2), (2, 1), (2, 2))
 
 
 def times_of(when: Any) -> tuple[str, ...]:
-    """The times at which players are asked, as written in a study: one, a list, or none.
+    """Return the times at which players are asked, as written in a study: one, a list, or none.
 
     >>> times_of("after"), times_of(["after", "before"]), times_of(None)
     (('after',), ('before', 'after'), ())
@@ -45,7 +45,7 @@ def times_of(when: Any) -> tuple[str, ...]:
 
 
 def has_tables(game: Game) -> bool:
-    """Whether strategies of the game can be put into a table."""
+    """Return whether strategies of the game fit into a table."""
     return game.seats == 2 and all(len(names) == 2 for names in game.actions)
 
 
@@ -54,12 +54,12 @@ def check_stating(mechanism: str, game: Game) -> None:
     if not has_tables(game):
         raise GameError(
             f"mechanism {mechanism}: strategies are stated for two seats with two actions, game {game.name} has "
-            f"{listed(len(names) for names in game.actions)} actions (state_as: words holds any game)"
+            f"{join_words(len(names) for names in game.actions)} actions (state_as: words holds any game)"
         )
 
 
 def place_key(own: int, other: int) -> str:
-    """The key of what is done after a round, by the places of both actions.
+    """Return the key of the reaction to a round, by the indices of both actions.
 
     >>> place_key(1, 2)
     'after_1_2'
@@ -91,7 +91,7 @@ def statement_form(how: str, game: Game, seat: int) -> Form:
 def statements(
     who: Sequence[tuple[int, View, int | None]], how: str, when: str
 ) -> Generator[list[Decision], Sequence[Answer], None]:
-    """What players state at the same time; words are then put into a table by whoever said them, where there is one.
+    """Ask players for statements at the same time; statements in words are then put into a table.
 
     ``who`` names each player, what it knows, and whose agent answers where that is not its own.
     """
@@ -107,12 +107,12 @@ def statements(
 
 
 def statement_count(times: Sequence[str], how: str) -> int:
-    """How many questions about its strategy a player is asked in a match at most."""
+    """Return the most questions about its strategy that a player gets in a match."""
     return len(times) * (2 if how == "words" else 1)
 
 
 class Stated(WrappedMechanism):
-    """The same rules, with statements of strategies that nobody else is told: ``mechanism: {name: ..., state: after}``.
+    """The same rules with private statements of strategies: ``mechanism: {name: ..., state: after}``.
 
     Every player is asked ``before`` the first round, ``during`` the match (in the middle) or ``after`` it, or at
     several of these times, in the form ``state_as``.
@@ -132,7 +132,7 @@ class Stated(WrappedMechanism):
             check_stating(self.name, game)
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Let the rules ask; statements come before the first question of a round, and at the end."""
+        """Play by the rules; statements come before the first question of a round, and at the end."""
         reached, middle, views = 0, max(2, self.most_rounds(game) // 2 + 1), list[View]()
 
         def ask(due: list[Decision]) -> AskSteps:
@@ -146,7 +146,7 @@ class Stated(WrappedMechanism):
             reached = max(reached, number)
             return (yield due)
 
-        outcome = yield from relay(self.rules.play(game, streams), ask)
+        outcome = yield from drive(self.rules.play(game, streams), ask)
         if "after" in self.state:
             rounds = outcome.played
             past = History(rounds, gaps=any(played.void for played in rounds))
@@ -155,7 +155,7 @@ class Stated(WrappedMechanism):
         return outcome
 
     def _statements(self, views: Sequence[View], when: str) -> Generator[list[Decision], Sequence[Answer], None]:
-        """Ask every seat, whoever of them the rules ask now."""
+        """Ask every seat, whether the rules ask it now or not."""
         views = [unpredicting(view) for view in views]
         by_seat = {view.seat: view for view in views}
         seats = [
@@ -175,7 +175,7 @@ Watched = Annotated[Annotated[int, Ge(1)] | None, InWords("the number of a seat"
 
 
 class Predicted(WrappedMechanism):
-    """The same rules, with predictions of what seats are about to do: nobody is told one, and no history holds one.
+    """The same rules with private predictions of other seats' next actions.
 
     ``predict: players`` lets each seat predict the others, ``observer`` adds a player who has no seat and predicts all
     seats, or only the one that is ``watched``. In a game with a table everybody predicts everybody before the first
@@ -194,7 +194,7 @@ class Predicted(WrappedMechanism):
         self.observers = rules.observers + (predict == "observer")
 
     def check(self, game: Game) -> None:
-        """An observer can only watch a seat that is there, a player only predict others."""
+        """Refuse observers of a missing seat, and players that would predict only themselves."""
         super().check(game)
         if self.watched is not None and self.watched > game.seats:
             raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
@@ -206,7 +206,7 @@ class Predicted(WrappedMechanism):
             )
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Let the rules ask; predictions come before the actions that they are about."""
+        """Play by the rules; predictions come before the actions that they are about."""
         reached = 0
 
         def ask(due: list[Decision]) -> AskSteps:
@@ -217,10 +217,10 @@ class Predicted(WrappedMechanism):
                 yield from self._predictions(game, due)
             return (yield due)
 
-        return relay(self.rules.play(game, streams), ask)
+        return drive(self.rules.play(game, streams), ask)
 
     def _predictions(self, game: Game, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
-        """One target at a time, asked of all who predict at once."""
+        """Ask all predictors at once, one target at a time."""
         acting = list(due)
         if game.has_table and len(due) < game.seats:
             by_seat = {decision.view.seat: decision for decision in due}
@@ -240,7 +240,7 @@ class Predicted(WrappedMechanism):
                 yield [self._prediction(target, target, observer)]
 
     def _prediction(self, own: Decision, target: Decision, observer: int | None = None) -> Decision:
-        """The question about a target: of a player from its own view, of an observer from that of the target."""
+        """Return the question about a target: from a player's own view, or for an observer from the target's."""
         game, seat = own.view.game, target.view.seat
         facts = {**own.view.facts, "target": seat}
         if observer is not None:
@@ -258,7 +258,7 @@ class Predicted(WrappedMechanism):
         """An upper bound of a player's decisions under the rules and its predictions; an observer only predicts."""
         total = super().decisions_of(game, player, players)
         if self.predict == "players":
-            # Every act meets at most all others, of which a game with a table has one per round.
+            # Every act meets at most all others; a game with a table has one per round.
             acts = self.most_rounds(game) if game.has_table else total
             return total + (0 if player >= game.seats else acts * (game.seats - 1))
         if player < players - 1:

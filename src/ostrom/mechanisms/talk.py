@@ -1,4 +1,4 @@
-"""Talk: messages that players send each other around the decisions of a mechanism. Words bind nobody.
+"""Talk: non-binding messages between players around the decisions of a mechanism.
 
 ``mechanism: {name: ..., talk: {...}}`` puts talk around any mechanism. Messages are data. They travel in the facts
 of a view, prompts quote them, and nothing reads an answer from them.
@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, ParameterError, brief
+from ostrom.ground.errors import GameError, ParameterError, short_repr
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, relay, seat_key, unpredicting
+from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, seat_key, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -28,7 +28,7 @@ MOST_CHANNELS = 20
 
 @value
 class Channel:
-    """Who reads what is written on a channel: ``everybody``, or seats by number and roles by name.
+    """The readers of a channel: ``everybody``, or seats by number and roles by name.
 
     ``overseen``: ``told``: players read in the rules that an overseer reads it, and observers do; ``secret``: observers
     read it and players are not told; ``no``: nobody but the members reads it.
@@ -58,19 +58,19 @@ class Channel:
 
 
 def channels_of(value: Any) -> dict[str, Channel]:
-    """The channels that a study declares: ``{ring: [1, 2], hall: {members: everybody, overseen: told}}``.
+    """Parse the channels of a study: ``{ring: [1, 2], hall: {members: everybody, overseen: told}}``.
 
     >>> channels_of({"ring": [1, 2]})["ring"].overseen
     'no'
     """
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_CHANNELS:
         raise ParameterError(
-            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {brief(value)}"
+            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {short_repr(value)}"
         )
     channels = {}
     for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
-            raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {brief(name)})")
+            raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {short_repr(name)})")
         options = channel if isinstance(channel, Mapping) else {"members": channel}
         channels[name] = options_of(Channel, options, f"talk.channels.{name}")
     return channels
@@ -78,7 +78,7 @@ def channels_of(value: Any) -> dict[str, Channel]:
 
 @value
 class Talk:
-    """Who may say what, when and to whom.
+    """The rules of talk: who may say what, when and to whom.
 
     ``when``: once at the ``start``, ``before`` every round, or ``after`` every round that another one follows.
     ``who``: ``everybody``, the number of a seat, or the name of a role. ``order``: all write at the same time
@@ -103,12 +103,12 @@ class Talk:
             raise ParameterError("talk.channels says who reads what: it goes with neither private nor who")
 
     def open_channels(self, game: Game) -> dict[str, tuple[tuple[int, ...], str]]:
-        """The seats of every channel, and whether it is overseen."""
+        """Return the seats of every channel, and its oversight."""
         named = {} if self.channels is None else channels_of(self.channels)
         return {name: (channel.seats(name, game), channel.overseen) for name, channel in named.items()}
 
     def sender(self, game: Game) -> int | None:
-        """The seat that alone may talk; None where everybody may."""
+        """Return the only seat that may talk; None if everybody may."""
         if self.who == EVERYBODY:
             return None
         if isinstance(self.who, int):
@@ -138,7 +138,7 @@ def talk_of(stated: Any) -> Talk:
 
 
 def message_form(length: int, receivers: Sequence[str] = (), kind: str = "private") -> Record:
-    """The form of a message: a bounded text, which may be empty, and whom it goes to where that is to be named."""
+    """Return the form of a message: a bounded, possibly empty text, and the receiver if it is to be named."""
     parts: dict[str, Any] = {"to": {"type": "string", "enum": list(receivers)}} if receivers else {}
     parts["message"] = {"type": "string", "maxLength": length}
     return Record(f"{kind}_message" if receivers else "message", closed_object(parts))
@@ -146,22 +146,22 @@ def message_form(length: int, receivers: Sequence[str] = (), kind: str = "privat
 
 @value
 class Speaker:
-    """One player who may talk: what it knows but for the talk, and whom or where it can write to."""
+    """A player who may talk: its view without the talk, and its possible receivers."""
 
     player: int
     view: View
     receivers: Mapping[str, Message]
-    """What a message says of whom it goes to, by the key that names it in an answer; none where all read it."""
+    """The message fields of each receiver, by its key in an answer; empty if all read it."""
     agent: int | None = None
 
 
 Hearing: TypeAlias = Callable[[Speaker, Sequence[Message]], View]
-"""The view of a speaker with what it has heard so far in this talk."""
+"""Returns the view of a speaker with the messages so far."""
 Conversation: TypeAlias = Generator[list[Decision], Sequence[Answer], tuple[list[Message], tuple[int, ...]]]
 
 
 def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> Conversation:
-    """Ask for all messages of one talk; returns them in speaking order, and the players who missed one.
+    """Ask for all messages of one talk; return them in order, and the players who missed one.
 
     A missed message has an empty text.
     """
@@ -200,16 +200,16 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
 
 
 def _choice(talk: Talk, speaker: Speaker) -> tuple[str, ...]:
-    """The receivers among which a speaker chooses; a single channel is not asked for."""
+    """Return the receivers among which a speaker chooses; empty for a single channel."""
     return tuple(speaker.receivers) if talk.private or len(speaker.receivers) > 1 else ()
 
 
 SILENT = ("state", "code")
-"""Questions about a player's own strategy: no round begins with them, so nobody talks before them."""
+"""Questions about a player's own strategy: they start no round, so there is no talk before them."""
 
 
 class Talking(WrappedMechanism):
-    """The same rules with talk; what their questions tell a player grows by the messages that it has heard.
+    """The same rules with talk; views contain the messages that the player has heard.
 
     A missed message is an empty one: only what the rules themselves ask for can void a round. In a society
     everybody who is asked in a round talks, and public messages are read by all of them. Observers read public
@@ -223,7 +223,7 @@ class Talking(WrappedMechanism):
         self.talk = talk
 
     def check(self, game: Game) -> None:
-        """Refuse games in which nobody would listen, the sender has no seat, or no round could follow."""
+        """Refuse games without listeners, without the sender's seat, or without a following round."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"talk: game {game.name} has one seat, nobody would listen")
@@ -236,7 +236,7 @@ class Talking(WrappedMechanism):
             raise GameError(f"talk: when: after needs several rounds; mechanism {self.name} has one")
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Let the rules ask; talk comes before the first question of a round."""
+        """Play by the rules; talk comes before the first question of a round."""
         floor = _Floor(self, game, streams)
 
         def ask(due: list[Decision]) -> AskSteps:
@@ -244,7 +244,7 @@ class Talking(WrappedMechanism):
                 yield from floor.talk(due)
             return (yield [replace(d, view=floor.heard(d.player, d.view)) for d in due])
 
-        return relay(self.rules.play(game, streams), ask)
+        return drive(self.rules.play(game, streams), ask)
 
     def talks(self, game: Game) -> int:
         """The most talks in a match."""
@@ -269,7 +269,7 @@ class Talking(WrappedMechanism):
 
 
 class _Floor:
-    """What has been said in one match, and who may hear which of it."""
+    """The messages of one match, and who may read them."""
 
     def __init__(self, rules: Talking, game: Game, streams: Streams) -> None:
         talk = rules.talk
@@ -290,7 +290,7 @@ class _Floor:
         self.said: list[Message] = []
 
     def opens(self, due: Sequence[Decision]) -> bool:
-        """Whether there is talk before these decisions."""
+        """Return whether there is talk before these decisions."""
         if due[0].kind in SILENT or due[0].view.facts.get("alone"):
             return False
         number, before = max(decision.view.round for decision in due), self.round
@@ -310,13 +310,13 @@ class _Floor:
         self.said = [*earlier, *now]
 
     def heard(self, player: int, view: View) -> View:
-        """A view with the messages that its player has heard."""
+        """Return a view with the messages that its player has heard."""
         if view.facts.get("alone") or (self.channels and not self._channels_of(player)):
             return view
         return self._with(player, view, self.said)
 
     def _channels_of(self, player: int) -> dict[str, tuple[int, ...]]:
-        """The channels that a player reads: those it is a member of; of an observer, those that are overseen."""
+        """Return the channels that a player reads: its own; for an observer, those overseen."""
         observer = player >= self.game.seats
         return {
             name: seats
@@ -347,7 +347,7 @@ class _Floor:
         return replace(view, facts={**view.facts, "talk": talk})
 
     def _name(self, player: int) -> str | int:
-        """A seat, which a prompt names, or the pseudonym of a member of a society."""
+        """Return the seat, or the pseudonym of a member of a society."""
         return player if self.names is None else self.names[player]
 
     def _speakers(self, due: Sequence[Decision]) -> list[Speaker]:

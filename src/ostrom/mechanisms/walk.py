@@ -1,4 +1,4 @@
-"""Every history that one seat can come to in a repeated game, asked level by level.
+"""All histories that one seat can face in a repeated game, asked level by level.
 
 A player who always does the same after the same past has one answer per history of the others' moves: its own
 moves follow from its earlier answers. Level t has one decision for each of the histories of t rounds, numbered
@@ -16,7 +16,7 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 
 MOST_NODES = 1_000_000
 Moves = tuple[tuple[int, ...], ...]
-"""What the others did, round by round: the actions of the other seats by seat."""
+"""The actions of the other seats, round by round."""
 
 
 class Walk(Mechanism):
@@ -44,16 +44,16 @@ class Walk(Mechanism):
 
     @property
     def nodes(self) -> int:
-        """How many decisions there are in all."""
+        """Return the number of decisions."""
         return sum(self.width**t for t in range(self.rounds))
 
     @property
     def players(self) -> int:
-        """How many decisions the last level has."""
+        """Return the number of decisions of the last level."""
         return int(self.width ** (self.rounds - 1))
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Ask all decisions of a level; their answers make the histories of the next one."""
+        """Ask all decisions of a level; the answers extend the histories of the next one."""
         form, replies = choice_of(game.actions[self.seat]), others_moves(game, self.seat)
         level: list[list[Round]] = [[]]
         for number in range(1, self.rounds + 1):
@@ -91,7 +91,7 @@ class Walk(Mechanism):
 
 
 def others_moves(game: Game, seat: int) -> list[tuple[int, ...]]:
-    """Everything that the other seats can do in a round.
+    """Return every combination of the other seats' actions in a round.
 
     >>> from ostrom.games import build_game
     >>> others_moves(build_game("prisoners_dilemma"), 0)
@@ -101,7 +101,7 @@ def others_moves(game: Game, seat: int) -> list[tuple[int, ...]]:
 
 
 def moves_of(rounds: Sequence[Round], seat: int) -> Moves:
-    """What the others did in rounds that were played."""
+    """Return the other seats' actions in played rounds."""
     return tuple((*r.actions[:seat], *r.actions[seat + 1 :]) for r in rounds)
 
 

@@ -117,7 +117,7 @@ class Memory(ABC):
         """Whether it shows rounds that were never played: no turn of a dialogue can stand for them."""
         return False
 
-    def lacks(self, game: Game) -> str | None:  # noqa: ARG002
+    def unsupported(self, game: Game) -> str | None:  # noqa: ARG002
         """What the game would have to have for this memory and has not, in words."""
         return None
 

@@ -110,7 +110,7 @@ class Forgiving(Memory):
             if seat != view.seat or self.whose == "anyone"
         )
 
-    def lacks(self, game: Game) -> str | None:
+    def unsupported(self, game: Game) -> str | None:
         """Speaks of cooperation."""
         return no_cooperation(game)
 

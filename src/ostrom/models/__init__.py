@@ -47,11 +47,11 @@ __all__ = [
 PROVIDERS: Registry[Model] = Registry("model provider", "ostrom.models.providers", "PROVIDER", "ostrom.models")
 URL_SCHEMES = ("http://", "https://")
 STARTED = ("vllm", "transformers", "llama-server")
-"""Providers whose servers are started where no address is set (``ostrom.models.serving``)."""
+"""Providers whose servers are started if no address is set (``ostrom.models.serving``)."""
 
 
 def open_model(name: str, **settings: Any) -> Model:
-    """A client for the model of that name. Nothing is sent before the first call.
+    """Return a client for a model by name. Nothing is sent before the first call.
 
     Settings belong to the client (``timeout``, ``connections``, ``base_url``, ...); temperature and the
     like travel with each request.
@@ -64,7 +64,7 @@ def open_model(name: str, **settings: Any) -> Model:
 
 
 def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Model], str]:
-    """Refuse a name that leads nowhere, settings that its client does not have and keys that may not be sent.
+    """Refuse an unknown name, settings that its client lacks, and keys that may not be sent.
 
     Whether there is a key is not asked.
 
@@ -84,7 +84,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
 
 
 def client_name(name: str, settings: Mapping[str, Any]) -> str:
-    """The name of a client: that of its model, and the settings by which clients of one model may differ.
+    """Return the name of a client: the model's name and the settings by which its clients may differ.
 
     A provider's module lists those settings in a constant ``VARIANTS``; all clients that differ by nothing else share
     what the provider loads.
@@ -98,7 +98,7 @@ def client_name(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def common_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in which all clients of one model agree."""
+    """Return the settings that all clients of one model share."""
     return {key: value for key, value in settings.items() if key not in _variants(name)}
 
 
@@ -115,7 +115,7 @@ def _variants(name: str) -> tuple[str, ...]:
 
 
 def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
-    """Refuse a name and settings that could not be opened; return what the model can do, where that is known.
+    """Refuse a name and settings that cannot be opened; return the model's abilities, if known.
 
     Whether there is a key and an answer only a call tells. A provider's module may offer ``check(argument)``
     and ``abilities(name, settings)`` for what it knows without opening the model.
@@ -129,12 +129,12 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
 
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
-    """The module that a model's client stands in."""
+    """Return the module of a model's client."""
     return sys.modules.get((factory.func if isinstance(factory, partial) else factory).__module__)
 
 
 def params_of(name: str) -> tuple[str, ...] | None:
-    """The sampling parameters that a model's client takes; None where it does not say.
+    """Return the sampling parameters of a model's client; None if unknown.
 
     A provider's module says so in a constant ``PARAMS`` beside its ``PROVIDER``.
 
@@ -146,7 +146,7 @@ def params_of(name: str) -> tuple[str, ...] | None:
 
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:
-    """What opens a model of that name, and the rest of the name for it."""
+    """Return the factory for a model's name, and the rest of the name."""
     from ostrom.models.providers.openai import open_service, open_url
     from ostrom.models.services import SERVICES
 
@@ -173,7 +173,7 @@ def _factory(name: str) -> tuple[Callable[..., Model], str]:
 
 
 def model_names() -> list[str]:
-    """Every way to name a model: exact names where they are known, ``provider/<model>`` elsewhere."""
+    """Return all model names: exact ones if known, else ``provider/<model>``."""
     from ostrom.models.embedded.weights import WEIGHTS
     from ostrom.models.services import SERVICES
 

@@ -1,4 +1,4 @@
-"""The checks every client makes: a request may use only what the model can do, numbers are of a certain kind."""
+"""Checks shared by all clients: requests within a model's abilities, and numbers of the right kind."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,11 +21,11 @@ def at_least_one(value: object, key: str) -> int:
 
 
 MOST_TOKENS = 20_000_000
-"""No call takes more: the largest models read half as many. More is a wrong report."""
+"""The largest plausible token count of a call; more is a wrong report."""
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens as a server reports it; None where what it says cannot be one.
+    """Return a token count reported by a server; None if it is implausible.
 
     >>> [token_count(v) for v in (12, 0, -1, 2**62, 3.0, True, "7", None)]
     [12, 0, None, None, None, None, None, None]
@@ -45,11 +45,11 @@ def positive(value: object, key: str) -> float:
 
 
 MOST_CALLS, LONGEST_ARGUMENTS, LONGEST_NAME = 32, 20_000, 200
-"""Of one reply: calls of tools, and characters of the arguments and of a name."""
+"""Limits of one reply: calls of tools, and characters of arguments and of a name."""
 
 
 def tool_calls(raw_calls: Iterable[tuple[object, object, object]], who: str) -> list[dict[str, str]]:
-    """The calls of tools in a reply (id, name, arguments), as they are kept: bounded texts.
+    """Return the tool calls of a reply (id, name, arguments), with bounded texts.
 
     >>> tool_calls([("c1", "calculate", {"expression": "1+1"})], "m")
     [{'id': 'c1', 'name': 'calculate', 'arguments': '{"expression":"1+1"}'}]
@@ -74,12 +74,12 @@ def tool_calls(raw_calls: Iterable[tuple[object, object, object]], who: str) -> 
 
 
 def tool_turn(text: str, calls: Sequence[Mapping[str, str]]) -> Message:
-    """The turn of a model that calls tools."""
+    """Return the chat turn of a model that calls tools."""
     return Message("call", orjson.dumps({"text": text, "calls": calls}).decode())
 
 
 def calls_in(content: str) -> tuple[str, list[dict[str, str]]]:
-    """What a turn that calls tools says, and its calls."""
+    """Return the text of a turn with tool calls, and its calls."""
     turn = orjson.loads(content)
     return turn["text"], turn["calls"]
 
@@ -90,7 +90,7 @@ def result_turn(call: Mapping[str, str], result: str) -> Message:
 
 
 def arguments_of(text: str) -> dict[str, Any] | None:
-    """The arguments of a call as an object; None where they are none."""
+    """Parse the arguments of a call; None if they are no object."""
     try:
         parsed = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.ground.errors``."""
+"""The interface of model clients: requests, replies, abilities; errors are in ``ostrom.ground.errors``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ Finish = Literal["stop", "length", "filter", "tools", "other"]
 
 @value
 class Message:
-    """One turn of the conversation that is sent.
+    """One turn of the conversation.
 
     A ``call`` is an assistant's turn that calls tools, a ``tool`` the result of one call: both are JSON (``tool_turn``,
     ``result_turn``), so that a prompt is a list of roles and texts wherever it is kept.
@@ -24,7 +24,7 @@ class Message:
 
 @value
 class ToolSpec:
-    """A tool as a model is told of it; ``schema`` is the JSON schema of its arguments."""
+    """A tool offered to a model; ``schema`` is the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -33,7 +33,7 @@ class ToolSpec:
 
 @value
 class Constraint:
-    """A bound on what the model may write: one of ``choices``, or an object of ``schema``."""
+    """A constraint on the reply: one of ``choices``, or an object of ``schema``."""
 
     choices: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
@@ -42,23 +42,23 @@ class Constraint:
 
 @value
 class Request:
-    """Everything that decides a reply. A trailing assistant message begins the reply (prefill)."""
+    """Everything a reply depends on. A trailing assistant message starts the reply (prefill)."""
 
     messages: tuple[Message, ...]
     params: Mapping[str, Any] = field(default_factory=dict)
-    """temperature, max_tokens, top_p, seed, stop, and anything the provider understands under ``extra``."""
+    """temperature, max_tokens, top_p, seed, stop; provider-specific ones under ``extra``."""
     constraint: Constraint | None = None
     top_logprobs: int = 0
-    """How many alternatives of the first token to report (0: none)."""
+    """The number of alternatives of the first token to report (0 for none)."""
     lasting: int = 0
-    """So many of the first messages are likely to begin a later request too: a wire may mark them for a cache."""
+    """The number of leading messages that later requests likely share: a client may mark them for a cache."""
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may call before it answers."""
+    """The tools that the model may call before it answers."""
 
 
 @value
 class Usage:
-    """Tokens of one call; None where the server does not say.
+    """Token counts of one call; None if the server does not report them.
 
     ``input`` counts the whole prompt, ``cached`` the part of it that the server had in its cache, ``kept`` the
     part that it wrote into its cache for a price; ``output`` counts everything written, ``reasoning`` the part
@@ -74,7 +74,7 @@ class Usage:
 
 @value
 class Reply:
-    """What came back: the new text alone, never the beginning that was sent as prefill.
+    """A reply: the new text alone, without the prefill.
 
     ``logprobs`` maps alternatives of the first generated token to log-probabilities. A reply that calls tools has the
     finish ``tools``, and its text is the content of the turn that makes the calls (``tool_turn``).
@@ -87,36 +87,36 @@ class Reply:
     usage: Usage = Usage()
     logprobs: Mapping[str, float] | None = None
     model: str | None = None
-    """The version that the server says it used."""
+    """The model version that the server reports."""
     id: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Anything else worth keeping: fingerprint, refusal, timings, parameters the server has no word for."""
+    """Further facts: fingerprint, refusal, timings, unsupported parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a model can be asked for besides text. A request for anything else is refused, never ignored."""
+    """What a model supports besides text. A request for anything else is refused, never ignored."""
 
     choices: bool = False
     schema: bool = False
     logprobs: bool = False
     prefill: bool = False
     deterministic: bool = False
-    """The same request with the same seed always gives the same reply."""
+    """Whether the same request with the same seed always has the same reply."""
     tools: bool = False
 
     def described(self) -> dict[str, bool]:
-        """What a manifest holds; that a model could call tools decides no reply to a request without any."""
+        """Return the abilities for a manifest; tools are left out, because they affect no request without tools."""
         return {name: has for name, has in asdict(self).items() if name != "tools"}
 
 
 class Model(Protocol):
-    """A model client. Created once per run, used from many matches at the same time."""
+    """A model client, created once per run and used by many matches concurrently."""
 
     name: str
     abilities: Abilities
     connections: int
-    """How many calls may be in flight at the start; the engine's limiter adapts from there."""
+    """The initial number of calls in flight; the engine's limiter adapts it."""
 
     async def complete(self, request: Request) -> Reply:
         """Make one call. Raises a ModelError; never retries by itself."""
@@ -125,7 +125,7 @@ class Model(Protocol):
         """Release connections, threads and memory."""
 
     def describe(self) -> Mapping[str, Any]:
-        """What the manifest records: base URL, version, settings; never a secret.
+        """Return what the manifest records: base URL, version, settings; never a secret.
 
         Everything in it may decide a reply, except the entry ``client`` (timeout, connections).
         """

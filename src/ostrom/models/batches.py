@@ -1,4 +1,4 @@
-"""What a batch endpoint is: many requests sent together, answered within a day at a lower price.
+"""The batch endpoint interface: many requests sent together, answered within a day at a lower price.
 
 A client whose service has one offers a method ``batches()``. Every method of an endpoint makes one exchange and raises
 a ModelError; when to try again, and what was paid for, is the engine's concern.
@@ -23,13 +23,13 @@ from ostrom.models.transport import Transport
 LARGEST_RESULTS = 1 << 30
 """The most bytes of results that are read at once."""
 BATCH_TIMEOUT = 60.0
-"""Seconds that a small exchange may take at most: one that hangs is better tried again."""
+"""The longest small exchange in seconds: a hanging one is better retried."""
 BYTES_A_SECOND, RESULTS_A_SECOND = 100_000, 100
-"""More time is given for large exchanges: for each byte sent, and for each result read."""
+"""Extra time for large exchanges: per byte sent, and per result read."""
 SPARE_LINES = 1000
-"""A file with more lines of results than twice its requests plus this number is refused."""
+"""A result file with more lines than twice its requests plus this number is refused."""
 PAGES, PER_PAGE = 100, 100
-"""Bounds of a listing."""
+"""Limits of a listing."""
 
 
 class BatchRequest(NamedTuple):
@@ -41,86 +41,86 @@ class BatchRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchProblem:
-    """Why a batch was not accepted by the service after it had been created."""
+    """The reason why a service rejected a batch after its creation."""
 
     code: str
     message: str
     line: int | None = None
-    """The line of the input file it is about, from 1."""
+    """The line of the input file, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """What a service says about a batch."""
+    """A service's status of a batch."""
 
     id: str
     ended: bool
     how: str
-    """In the service's own word: in_progress, completed, expired, ..."""
+    """The service's own word: in_progress, completed, expired, ..."""
     total: int | None = None
-    """How many requests it has."""
+    """The number of requests."""
     ended_requests: int | None = None
-    """How many requests have come to an end: a reply, an error, or never run."""
+    """The number of ended requests: replied, failed, or never run."""
     replied: int | None = None
-    """How many requests have a reply; these are paid for."""
+    """The number of requests with a reply; these are billed."""
     created: float | None = None
-    """When it was created, by the clock of the service, in seconds."""
+    """The creation time by the service's clock, in seconds."""
     input: str | None = None
-    """The uploaded file that it was made from."""
+    """The uploaded input file."""
     marker: str | None = None
     outputs: tuple[str, ...] = ()
-    """What its results can be read from."""
+    """The result files."""
     problems: tuple[BatchProblem, ...] = field(default=())
 
 
 class ResultLine(NamedTuple):
-    """One line of results: what became of a request."""
+    """One result line: the outcome of a request."""
 
     id: str
     kind: Literal["reply", "error", "unrun", "bad"]
-    """``unrun``: the request expired or was cancelled; ``bad``: a reply that cannot be read."""
+    """``unrun``: the request expired or was cancelled; ``bad``: an unreadable reply."""
     document: Any
     status: int = 200
 
 
 class Wanted(NamedTuple):
-    """What is known about a batch whose creation had no clear answer."""
+    """The known facts of a batch whose creation had no clear answer."""
 
     marker: str
     file: str | None
     requests: int
     since: float | None
-    """The creation time of the newest batch that was there before."""
+    """The creation time of the newest batch before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How much one batch may hold."""
+    """The size limits of one batch."""
 
     requests: int
     bytes: int
 
 
 class BatchEndpoint(ABC):
-    """The batch endpoint of a model's service: exchanges of JSON documents, listings, results line by line."""
+    """The batch endpoint of a model's service: JSON exchanges, listings, and results line by line."""
 
     transport: Transport
     encode: Callable[[Request], bytes]
-    """Makes the body of one request. Raises a ModelError."""
+    """Encodes the body of one request. Raises a ModelError."""
     limits: BatchLimits
     root: str
-    """Where batches are listed and created, below the address."""
+    """The path at which batches are listed and created."""
     after: str
-    """The parameter of a listing that names the last batch seen."""
+    """The query parameter that names the last batch seen."""
     who: str
 
     @abstractmethod
     def read(self, line: ResultLine, request: Request) -> Reply:
-        """The reply in a line of results; one that reports an error raises it as a ModelError."""
+        """Return the reply in a result line; an error line raises a ModelError."""
 
     @abstractmethod
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> str | None:
-        """Store the requests, where the service wants that first; gives the name of the file."""
+        """Upload the requests, if the service needs that first; return the file's name."""
 
     @abstractmethod
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:
@@ -128,29 +128,29 @@ class BatchEndpoint(ABC):
 
     @abstractmethod
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
-        """Whether a listed batch is, or may be, the one that ``create`` was to make."""
+        """Return whether a listed batch is, or may be, the one that ``create`` was to make."""
 
     @abstractmethod
     async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
-        """The lines of one file of results; a line that is no JSON is left out."""
+        """Return the lines of a result file; lines that are no JSON are left out."""
 
     @abstractmethod
     def _status(self, document: dict[str, Any]) -> BatchStatus:
-        """What a document of this wire says about a batch."""
+        """Parse a document about a batch."""
 
     async def json(self, method: str, path: str, body: Any = None, kind: str | None = None) -> dict[str, Any]:
         """One exchange of JSON objects; ``kind`` is the content type of a body that is not JSON."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         more_time = len(payload) / BYTES_A_SECOND
         response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
-        # Why a batch failed is journaled and shown: a service that repeats the key must not bring it there.
+        # Errors are journaled and shown, so keys that a service repeats are removed.
         document = json_or_none(self.transport.redactor.clean(response.body.decode("utf-8", "replace")))
         if not isinstance(document, dict):
             raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
         return document
 
-    async def listed(self, path: str) -> tuple[list[dict[str, Any]], str | None]:
-        """One page of a listing, and the last identifier on it where there are more."""
+    async def list_page(self, path: str) -> tuple[list[dict[str, Any]], str | None]:
+        """Return one page of a listing, and its last identifier if there are more."""
         document = await self.json("GET", path)
         data = document.get("data")
         if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
@@ -159,7 +159,7 @@ class BatchEndpoint(ABC):
         return data, in_text(last) if document.get("has_more") and data and last else None
 
     async def retrieve(self, batch: str) -> BatchStatus:
-        """What has become of a batch."""
+        """Return the status of a batch."""
         return self._status(await self.json("GET", f"{self.root}/{batch}"))
 
     async def cancel(self, batch: str) -> None:
@@ -167,12 +167,12 @@ class BatchEndpoint(ABC):
         await self.json("POST", f"{self.root}/{batch}/cancel")
 
     async def page(self, after: str | None = None, count: int = PER_PAGE) -> tuple[list[BatchStatus], str | None]:
-        """Batches of the account, and where the next page begins.
+        """Return batches of the account, and where the next page begins.
 
         One that cannot be read is left out: a batch of somebody else's making may be of another shape.
         """
         since = "" if after is None else f"&{self.after}={quote(after, safe='')}"
-        data, last = await self.listed(f"{self.root}?limit={count}{since}")
+        data, last = await self.list_page(f"{self.root}?limit={count}{since}")
         batches = []
         for entry in data:
             with suppress(MalformedReply):
@@ -180,7 +180,7 @@ class BatchEndpoint(ABC):
         return batches, last
 
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
-        """The JSON objects in a file of results; whatever else stands there is left out."""
+        """Return the JSON objects in a result file; other content is left out."""
         more_time = (10_000 if requests is None else requests) / RESULTS_A_SECOND
         response = await self.transport.exchange(
             Route("GET", path), largest=largest_results(requests), more_time=more_time
@@ -222,7 +222,7 @@ def count(value: object) -> int | None:
 
 
 def identifier(document: Mapping[str, Any], who: str) -> str:
-    """The identifier of a batch or a file; it becomes part of a path, so it may hold no other characters."""
+    """Return the identifier of a batch or file; it becomes part of a path, so other characters are refused."""
     id_ = document.get("id")
     if not isinstance(id_, str) or not is_identifier(id_):
         raise MalformedReply(f"{who} sent no usable identifier")
@@ -239,7 +239,7 @@ def is_identifier(text: str) -> bool:
 
 
 def may_batch(model: str) -> bool:
-    """Whether the service of a model may have a batch endpoint, by its name alone.
+    """Return whether a model's service may have a batch endpoint, by its name.
 
     >>> [may_batch(f"{name}/m") for name in ("openai", "anthropic", "embedded", "google")]
     [True, True, False, False]
@@ -251,7 +251,7 @@ def may_batch(model: str) -> bool:
 
 
 def no_endpoint(who: str, error: ModelError) -> UsageError:
-    """What is said where a service has no batch endpoint, or none that lists what was made."""
+    """Return the error for a service without a usable batch endpoint."""
     if error.status in (405, 501):
         return UsageError(
             f"{who} lists no batches ({error.status}), and one whose making was cut off could be paid for twice: "

@@ -1,4 +1,4 @@
-"""Conformance of a model client: what it claims is true, and what the engine relies on holds.
+"""Conformance checks of a model client: its claimed abilities, and what the engine relies on.
 
 For your own client::
 
@@ -30,11 +30,11 @@ QUESTION = "Pick one of the two labels. Valid answers: [A0] or [A1]."
 
 
 class ModelCheckFailed(OstromError):
-    """A client breaks its contract."""
+    """Raised when a client violates its contract."""
 
 
 async def check_model(model: str | Model, *, concurrent: int = 4, close: bool = True) -> list[str]:
-    """Check a client against the contract; the names of the checks that were made, or ModelCheckFailed.
+    """Check a client against the contract; return the names of the checks, or raise ModelCheckFailed.
 
     ``model`` is a name (``provider/model``) or the client.
     """
@@ -75,7 +75,7 @@ TOOL = ToolSpec(
 
 
 async def calls_tools(model: Model) -> str:
-    """Offer a tool to a model that may be able to call it, and say what it does, in words."""
+    """Offer a tool to a model, and describe what it does."""
     if not model.abilities.tools:
         return "not known to call them"
     try:
@@ -98,7 +98,7 @@ async def _one_call(model: Model, _: int) -> None:
 
 
 async def _stages(model: Model, _: int) -> None:
-    """A call that is made ready goes out when it is told to, and gives its place back once."""
+    """Check that a prepared call is sent on demand, and releases its slot once."""
     if not isinstance(model, PreparesCalls):
         return
     left: list[bool] = []
@@ -185,7 +185,7 @@ async def _refuses(model: Model, name: str, request: Request) -> None:
 
 
 async def _concurrency(model: Model, concurrent: int) -> None:
-    """Calls made at the same time give what they give alone, where that can be told at all."""
+    """Check that concurrent calls return what they return alone, if that can be compared."""
     if not (model.abilities.choices or model.abilities.deterministic):
         await asyncio.gather(*(model.complete(_request(QUESTION)) for _ in range(concurrent)))
         return

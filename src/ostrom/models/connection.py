@@ -1,4 +1,4 @@
-"""A connection to a server: opened plainly, with TLS or through a proxy, then one exchange at a time.
+"""A connection to a server: plain, with TLS or through a proxy; one exchange at a time.
 
 Several addresses of one name are tried as RFC 8305 ("happy eyeballs") says: asyncio can do this by itself and uvloop
 cannot, so it is done here for both. The reason of a failed handshake is given in words.
@@ -29,7 +29,7 @@ from ostrom.models.services import is_local
 CLOSED = "it closed the connection during the TLS handshake"
 _TRUST = "SSL_CERT_FILE names a file of further certificates to trust"
 _UNKNOWN = f"its certificate was issued by an authority that this machine does not know ({_TRUST})"
-# The codes of X509_V_ERR_* in OpenSSL; they have not changed since they were introduced.
+# The codes of X509_V_ERR_* in OpenSSL; they have never changed.
 _CERTIFICATE = {
     2: _UNKNOWN,
     9: "its certificate is not valid yet (or the clock of this machine is wrong)",
@@ -73,7 +73,7 @@ def check_trust() -> None:
 
 
 def reason(error: ssl.SSLError) -> str:
-    """Why TLS failed."""
+    """Explain why TLS failed."""
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in _OTHER_HOST:
             return f"its certificate is for another host ({error.verify_message.rstrip('.')})"
@@ -85,7 +85,7 @@ def reason(error: ssl.SSLError) -> str:
 
 
 HEAD_START = 0.25
-"""Seconds after which the next address is tried beside those that have not answered."""
+"""Seconds after which the next address is tried in parallel."""
 
 
 class Abortable(asyncio.BufferedProtocol):
@@ -100,7 +100,7 @@ P = TypeVar("P", bound=Abortable)
 
 
 async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext | None) -> P:
-    """Connect to whichever address of a host answers first. Raises the OSError of the first address."""
+    """Connect to the first address of a host that answers. Raises the OSError of the first address."""
     loop = asyncio.get_running_loop()
 
     async def attempt(address: str) -> P:
@@ -151,7 +151,7 @@ def is_address(host: str) -> bool:
 
 
 def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
-    """The addresses, families in turn: the first that the resolver gives, then one of the other family, ..."""
+    """Return the addresses with alternating families, starting with the resolver's first."""
     families = grouped((family, str(address[0])) for family, *_, address in addresses)
     mixed = chain.from_iterable(zip_longest(*families.values()))
     return list(dict.fromkeys(address for address in mixed if address is not None))
@@ -184,7 +184,7 @@ class Proxy(NamedTuple):
 
     @classmethod
     def towards(cls, url: str) -> Proxy | None:
-        """The proxy for this address, if there is one."""
+        """Return the proxy for this URL; None without one."""
         target = urlsplit(url)
         if is_local(url) or target.hostname is None:
             return None
@@ -193,7 +193,7 @@ class Proxy(NamedTuple):
 
     @classmethod
     def _parsed(cls, variable: str, named: str) -> Proxy:
-        # The address may hold a password: no message repeats it.
+        # The URL may hold a password: no message repeats it.
         wrong = UsageError(f"{variable}: not the address of an HTTP proxy (as http://host:port)")
         try:
             parts = urlsplit(named if "://" in named else f"http://{named}")
@@ -214,7 +214,7 @@ class Proxy(NamedTuple):
 
 
 def _first_set(*names: str) -> tuple[str, str]:
-    """Name and value of the first variable that is set; a name counts in lower case, then in upper case."""
+    """Return name and value of the first variable that is set; lower case first, then upper case."""
     for name in names:
         for variable in (name, name.upper()):
             # Under CGI a client can set HTTP_PROXY by sending a header "Proxy".
@@ -260,30 +260,30 @@ def _matches(entry: str, host: str, port: int, variable: str) -> bool:
 
 
 class ServerClosed(Exception):
-    """The server closed the connection before any byte of a response."""
+    """Raised when the server closed the connection before any byte of a response."""
 
     def __str__(self) -> str:
         return "closed the connection without a response"
 
 
 class ResponseCut(Exception):
-    """The server closed the connection in the middle of a response."""
+    """Raised when the server closed the connection in the middle of a response."""
 
     def __str__(self) -> str:
         return "closed the connection in the middle of a response"
 
 
 class Route(NamedTuple):
-    """The method and path of a request below an address."""
+    """The method and path of a request below a base URL."""
 
     method: str
     path: str
     kind: str | None = None
-    """The content type of the body, where that is not JSON."""
+    """The content type of the body, if it is not JSON."""
 
 
 class Address:
-    """The URL that bodies are posted to, with its headers, TLS context and proxy."""
+    """The URL of requests, with headers, TLS context and proxy."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
@@ -315,7 +315,7 @@ class Address:
         return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
 
     def request(self, body: bytes, route: Route | None = None) -> bytes:
-        """The bytes of a request with this body, to the address itself or to a route below it."""
+        """Return the bytes of a request with this body, to the URL itself or a route below it."""
         head = self._head
         if route is not None:
             below = quote(route.path, safe="/?=&%:@!$'()*+,;~")
@@ -333,7 +333,7 @@ class Address:
         return connection
 
     async def _tunnel(self, connection: Connection, proxy: Proxy) -> None:
-        """Have the proxy connect us to the server, then start TLS with the server."""
+        """Ask the proxy for a connection to the server, then start TLS with the server."""
         name = self._authority
         lines = [f"CONNECT {name} HTTP/1.1", f"Host: {name}", *proxy.headers, "", ""]
         try:
@@ -353,11 +353,11 @@ class Address:
 BUFFER = 1 << 15
 """Bytes that a connection reads at a time."""
 Take = Callable[["Response | Exception"], None]
-"""Called with the result of an exchange: a response, or ServerClosed, ResponseCut, InvalidResponse, OSError."""
+"""Called with the result of an exchange: a response, ServerClosed, ResponseCut, InvalidResponse or OSError."""
 
 
 class Connection(Abortable):
-    """One exchange at a time: a request goes out, a response comes back."""
+    """A connection with one exchange at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -370,7 +370,7 @@ class Connection(Abortable):
         self.idle_since = 0.0
 
     def exchange(self, request: bytes, take: Take, largest: int = LARGEST_BODY) -> None:
-        """Send a request; ``take`` is called the moment the whole response, or an error, is there."""
+        """Send a request; ``take`` is called when the whole response, or an error, has arrived."""
         if self.usable and self._transport is not None:
             self._take = take
             self._reader.expect(largest)
@@ -379,7 +379,7 @@ class Connection(Abortable):
             take(ServerClosed())
 
     async def tunnel(self, request: bytes) -> int:
-        """Ask a proxy for a tunnel; returns the status of its response."""
+        """Ask a proxy for a tunnel; return the status of its response."""
         self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
         self.exchange(request, lambda outcome: None if answer.done() else answer.set_result(outcome))
@@ -397,14 +397,14 @@ class Connection(Abortable):
         self._transport = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
 
     def fail(self, error: Exception) -> None:
-        """End the exchange under way with an error, and close the connection."""
+        """End the current exchange with an error, and close the connection."""
         take, self._take = self._take, None
         self.abort()
         if take is not None:
             take(error)
 
     def forget(self) -> None:
-        """Drop the exchange under way without calling ``take``, and close the connection."""
+        """Drop the current exchange without calling ``take``, and close the connection."""
         self._take = None
         self.abort()
 
@@ -419,13 +419,13 @@ class Connection(Abortable):
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        """Where the next bytes go. Without it asyncio allocates 256 KiB for every read."""
+        """Return the buffer for the next bytes; without it asyncio allocates 256 KiB for every read."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes arrived."""
+        """Process received bytes."""
         if self._take is None:
-            self.abort()  # bytes that no request asked for
+            self.abort()  # bytes without a request
             return
         try:
             response = self._reader.feed(bytes(self._buffer[:nbytes]))
@@ -436,10 +436,10 @@ class Connection(Abortable):
             self._done(response)
 
     def eof_received(self) -> None:
-        """The server closed its side; ``connection_lost`` follows."""
+        """Do nothing: ``connection_lost`` follows."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed."""
+        """Handle the end of the connection."""
         self.usable = False
         if self._take is None:
             return

@@ -1,4 +1,4 @@
-"""How OpenAI-compatible servers differ: the words each one has for what a plain chat call cannot say.
+"""Dialects of OpenAI-compatible servers: their parameters beyond a plain chat call.
 
 The settings of all clients are checked here too, by name, before a client is opened.
 
@@ -22,23 +22,23 @@ PrefillForm = Literal["continue", "trailing", "prefix"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The words of one kind of server."""
+    """The parameters of one kind of server."""
 
     choices: ChoiceForm | None = None
     schema: bool = True
-    """Knows ``response_format`` of type ``json_schema``."""
+    """Whether ``response_format`` of type ``json_schema`` is supported."""
     logprobs: bool = True
-    """Knows ``logprobs`` and ``top_logprobs``."""
+    """Whether ``logprobs`` and ``top_logprobs`` are supported."""
     prefill: PrefillForm | None = None
     seed: str = "seed"
     endpoint: Literal["chat", "completions"] = "chat"
-    """``completions`` sends one text that the model goes on from: the way to ask a base model, which knows no chat."""
+    """``completions`` sends one text to be continued, for base models without a chat format."""
     most_logprobs: int = 20
-    """How many alternatives of a token the server tells at most."""
+    """The most alternatives of a token that the server reports."""
     claims: frozenset[str] = frozenset()
 
     def forms(self) -> dict[str, bool]:
-        """Which abilities can be asked for in this dialect."""
+        """Return which abilities this dialect supports."""
         return {
             "choices": self.choices is not None,
             "schema": self.schema,
@@ -54,7 +54,7 @@ DIALECTS: dict[str, Dialect] = {
     "plain": Dialect(),
     "openai": Dialect(claims=frozenset({"schema", "logprobs", "tools"})),
     "vllm": Dialect(choices="structured_outputs", prefill="continue", claims=_ALL),
-    # vLLM before 0.12 knew the same constraint under another name.
+    # vLLM before 0.12 had another name for the same constraint.
     "vllm_guided": Dialect(choices="guided_choice", prefill="continue", claims=_ALL),
     "llamacpp": Dialect(choices="grammar", prefill="trailing", claims=_ALL),
     "ollama": Dialect(claims=frozenset({"schema", "logprobs"})),
@@ -82,7 +82,7 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def abilities_of(dialect: Dialect, wanted: Iterable[str] | None, *, who: str) -> Abilities:
-    """What a client of this dialect claims: its usual abilities, or exactly those that are ``wanted``."""
+    """Return the abilities of a client: the dialect's, or exactly those ``wanted``."""
     if wanted is None:
         names = dialect.claims
     else:
@@ -97,7 +97,7 @@ def abilities_of(dialect: Dialect, wanted: Iterable[str] | None, *, who: str) ->
 
 
 def check_values(settings: Mapping[str, Any]) -> None:
-    """Refuse values that no client takes; which settings a client has, ``check_name`` says.
+    """Refuse values that no client accepts; ``check_name`` checks which settings exist.
 
     >>> check_values({"timeout": 30, "connections": 4})
     """

@@ -1,4 +1,4 @@
-"""From what a server did wrong to the error tree: status codes, Retry-After, one readable line."""
+"""Converts server failures to errors: status codes, Retry-After, and one readable line."""
 
 import math
 import re
@@ -28,13 +28,13 @@ _CONTENT = re.compile(
     r"data_?inspection_?failed|invalid_prompt|usage polic|flagged|moderation|safety (system|polic|filter)",
     re.IGNORECASE,
 )
-"""How services say that a filter stopped a prompt or a reply."""
+"""Patterns for a prompt or reply stopped by a content filter."""
 _CONTEXT = re.compile(
     r"context[ _-]?(length|window|size)|(prompt|input|request|messages?) (is|are) too (long|large)|"
     r"too many (input )?tokens|string_above_max_length|request_too_large|maximum (input|prompt) length",
     re.IGNORECASE,
 )
-"""How services say that a prompt is longer than the model can read."""
+"""Patterns for a prompt longer than the model can read."""
 _PARAMETER = re.compile(r"(unknown|unsupported|missing|invalid)_(parameter|value|type|field)|param", re.IGNORECASE)
 
 _MEANINGS: dict[int, tuple[type[ModelError], str]] = {
@@ -46,7 +46,7 @@ _MEANINGS: dict[int, tuple[type[ModelError], str]] = {
     413: (ContextExceeded, "cannot read a prompt this long"),
     425: (ServerFailed, "failed"),
 }
-"""What a status means whatever else the server says."""
+"""The error class and meaning of a status, whatever the message."""
 
 
 def from_status(
@@ -71,24 +71,24 @@ def from_document(
     body: bytes = b"",
     retry_after: float | None = None,
 ) -> ModelError:
-    """The error for a status and the JSON that came with it; ``body`` speaks where that is no object."""
+    """Return the error for a status and its JSON; ``body`` is used if that is no object."""
     message = one_line(message_in(document, body), secrets)
     return make(status, who, message, code=_code(document), retry_after=retry_after)
 
 
 def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
-    """The error for an ``error`` object inside a reply with status 200; unclear codes count as 5xx."""
+    """Return the error for an ``error`` object in a reply with status 200; unclear codes count as 5xx."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code <= 599 else 500
     return from_document(status, {"error": error}, who=who, secrets=secrets)
 
 
 def make(status: int, who: str, text: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
-    """One error of the tree for an HTTP status and the server's own words."""
+    """Return the error for an HTTP status and the server's message."""
     tail = f": {text}" if text else ""
     kind: type[ModelError]
     if status == 429 and code == "insufficient_quota":
-        # The account is empty: waiting does not help, so this must not look like a plain rate limit.
+        # The account is empty: waiting does not help, so this is no plain rate limit.
         kind, what = AccessRefused, "the account has no credit left"
     elif status == 429:
         kind, what = RateLimited, "asks for patience"
@@ -108,14 +108,14 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
 
 
 def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:
-    """Whether a refusal is of a kind: by its code, or by its words unless the code blames a parameter."""
+    """Return whether a refusal is of a kind: by its code, or by its text unless the code blames a parameter."""
     if code is not None and pattern.search(code):
         return True
     return bool(pattern.search(text)) and not (code is not None and _PARAMETER.search(code))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds the server wants us to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or HTTP date.
+    """Return the seconds to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or HTTP date.
 
     >>> retry_after({"retry-after-ms": "1500"})
     1.5
@@ -136,13 +136,13 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     if then is None:
         return None
     if now is None:
-        # Use the server's clock (Date header) where it is given: the local clock may be wrong.
+        # Use the server's clock (Date header) if present: the local clock may be wrong.
         now = _date(low.get("date", "")) or time.time()
     return max(0.0, then - now)
 
 
 def message_in(document: object, body: bytes) -> str:
-    """The server's own words, wherever the usual servers put them."""
+    """Return the server's message from any of the usual places."""
     if not isinstance(document, dict):
         text = body.decode("utf-8", "replace").strip()
         return "an HTML page" if text[:1] == "<" else text
@@ -158,7 +158,7 @@ def message_in(document: object, body: bytes) -> str:
 
 
 def in_text(value: object) -> str:
-    """Any value of a JSON document as text; a text as it is.
+    """Return a JSON value as text; a text unchanged.
 
     >>> in_text("slow down"), in_text(502), in_text({"a": [None]})
     ('slow down', '502', '{"a":[null]}')
@@ -167,17 +167,17 @@ def in_text(value: object) -> str:
         return value
     try:
         return orjson.dumps(value).decode()
-    except TypeError:  # nested deeper than it can be written, though not than it could be read
+    except TypeError:  # too deeply nested to be written, though it could be read
         return "(nested too deeply to show)"
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:
-    """Text of any size and origin as one short printable line without secrets.
+    """Return any text as one short printable line without secrets.
 
     >>> one_line("two\\nlines\\x1b[31m")
     'two lines [31m'
     """
-    # Redact before cutting: a key that was cut in half would not be recognised.
+    # Redact before cutting: a key cut in half would not be recognised.
     clean = redact(text, secrets)
     clean = "".join(c if c.isprintable() else " " for c in clean[: 8 * LONGEST])
     clean = " ".join(clean.split())
@@ -208,7 +208,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _date(text: str) -> float | None:
-    """Seconds of an HTTP date. One without a zone (asctime, or -0000) is UTC, not the zone of this machine."""
+    """Parse an HTTP date to seconds; without a zone it is UTC."""
     try:
         moment = parsedate_to_datetime(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""Which environment variable may be sent to which server: the one decision, for every client.
+"""Permissions for API keys: which environment variable may be sent to which server.
 
 A study file, a run folder or a mapping comes from strangers, and what it names is what they chose. So a key goes
 
@@ -22,16 +22,16 @@ from ostrom.models.services import OWN_VARIABLE, SERVICES, as_header, checked_ur
 Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"
 INSPECT = "INSPECT"
-"""Stands for whatever key Inspect AI finds in the environment for one of its providers."""
+"""The placeholder for keys that Inspect AI finds in the environment for its providers."""
 _granted: ContextVar[frozenset[tuple[str, Origin]]] = ContextVar("_granted", default=frozenset())
 ENTRIES = ("allow_keys", "environments")
-"""What the configuration file may hold."""
+"""The allowed entries of the configuration file."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _URL = re.compile(r"https?://[^\s#,\"'\]}]+")
 
 
 def allow_key(variable: str, *hosts: str) -> None:
-    """Let the key in an environment variable be sent to these servers, for the rest of this process.
+    """Allow the key in an environment variable to be sent to these servers, for this process.
 
     >>> allow_key("LAB_KEY", "https://models.example.org")
     """
@@ -40,7 +40,7 @@ def allow_key(variable: str, *hosts: str) -> None:
 
 
 def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
-    """Take in what a command line says: VARIABLE=HOST, and texts that name servers. Replaces what was said before."""
+    """Set the permissions of a command line: VARIABLE=HOST, and texts that name servers."""
     pairs = set()
     for text in grants:
         variable, mark, host = text.partition("=")
@@ -52,28 +52,28 @@ def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
             try:
                 pairs.add((OWN_VARIABLE, origin(url)))
             except ValueError:
-                continue  # opening the model says what is wrong with it
+                continue  # opening the model reports the error
     _granted.set(frozenset(pairs))
 
 
 def said() -> list[tuple[str, Origin]]:
-    """All that was said in this process, for workers elsewhere."""
+    """Return all permissions of this process, for workers elsewhere."""
     return sorted(_granted.get(), key=str)
 
 
 def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
-    """Take over what was said in another process."""
+    """Restore the permissions of another process."""
     _granted.set(frozenset(pairs))
 
 
 def variables() -> set[str]:
-    """The environment variables that hold keys: those of services, and those that the person named."""
+    """Return the environment variables with keys: those of services, and those that the user named."""
     services = (variable for service in SERVICES.values() for variable in service.keys)
     return {*services, *(variable for variable, _ in said()), *_configured()}
 
 
 def may_send(variable: str, address: str) -> bool:
-    """Whether the key in an environment variable may go to the server at this address."""
+    """Return whether the key in an environment variable may be sent to this address."""
     place = origin(address)
     return (
         place in _homes(variable)
@@ -97,7 +97,7 @@ def require(variable: str, address: str, *, who: str) -> None:
 
 
 def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, named: str | None, who: str) -> str | None:
-    """The key that goes with every call to an address, if there is one; raises where it may not be sent.
+    """Return the key for calls to an address, if any; raises if it may not be sent.
 
     That is the key in the variable ``named``; else the service's own if the address is one of its homes; else
     OSTROM_API_KEY.
@@ -117,7 +117,7 @@ def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, nam
 
 
 def check_settings(name: str, settings: Mapping[str, object]) -> None:
-    """Refuse a key variable that a file names for a server it does not belong to; no key has to be there for this."""
+    """Refuse a key variable that a file names for a foreign server; the key need not be set."""
     for setting in ("key_variable", "base_url"):
         if not isinstance(settings.get(setting), str | None):
             raise StudyError("must be a text", key=setting, actual=settings[setting])
@@ -143,14 +143,14 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
 
 
 def config_file() -> Path:
-    """The person's own configuration file."""
+    """Return the user's configuration file."""
     xdg = os.environ.get("XDG_CONFIG_HOME", "").strip()
     root = Path(xdg) if xdg and Path(xdg).is_absolute() else Path("~/.config").expanduser()
     return root / "ostrom" / "config.yaml"
 
 
 def _homes(variable: str) -> Iterator[Origin]:
-    """The servers that a key belongs to."""
+    """Yield the servers that a key belongs to."""
     services = [(entry.base_url, entry.keys, entry.url_variable) for entry in SERVICES.values()]
     services.append((ANTHROPIC_HOME, ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"))
     for home, keys, moved in services:
@@ -179,7 +179,7 @@ def _configured() -> Mapping[str, frozenset[Origin]]:
 
 
 def _configuration(entry: str, kind: str) -> Mapping[object, object]:
-    """One entry of the configuration file, empty where there is none."""
+    """Return one entry of the configuration file; empty if missing."""
     path = config_file()
     try:
         text = path.read_text(encoding="utf-8")
@@ -205,7 +205,7 @@ def _variable(name: str, source: str) -> str:
 
 
 def _place(host: str, source: str) -> Origin:
-    """A server as people write it: a host means https, unless it is this machine."""
+    """Parse a server as users write it: a host means https, unless it is this machine."""
     text = host.strip()
     if "://" not in text:
         text = f"{'http' if is_local(f'http://{text}') else 'https'}://{text}"

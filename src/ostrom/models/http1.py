@@ -1,4 +1,4 @@
-"""HTTP/1.1 responses from bytes as they arrive. ``httptools`` (llhttp) parses; this file sets the limits.
+"""HTTP/1.1 responses from bytes as they arrive: ``httptools`` (llhttp) parses, this module sets limits.
 
 llhttp is strict: it refuses bare LF line ends, folded headers, two lengths, and a Content-Length beside a
 Transfer-Encoding. It sets no limits on size, so every limit is here, counted to the byte: the result does not
@@ -29,7 +29,7 @@ _BOUNDS = ("max_tokens", "max_completion_tokens")
 
 
 def largest_body(request: Request) -> int:
-    """The most bytes that the body of the reply to this request may have.
+    """Return the most bytes that the reply to this request may have.
 
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
@@ -47,7 +47,7 @@ _plain = Derived(_most_bytes)
 
 
 def longest_reply(params: Mapping[str, Any], unset: int = TOKENS_IF_UNSET) -> int:
-    """The most tokens that the reply to a request with these parameters may have; ``unset``: if they do not say.
+    """Return the most tokens of a reply with these parameters; ``unset`` if they do not say.
 
     >>> longest_reply({"max_tokens": 2000}), longest_reply({"max_tokens": 9, "extra": {"max_tokens": 50, "n": 2}})
     (2000, 100)
@@ -56,7 +56,7 @@ def longest_reply(params: Mapping[str, Any], unset: int = TOKENS_IF_UNSET) -> in
         return unset
     tokens = _count(params.get("max_tokens")) or unset
     if extra := params.get("extra"):
-        # What stands here goes into the request as it is, so it may hold another bound than ours.
+        # Extra parameters are sent unchanged, so they may hold another limit.
         tokens = max((n for name in _BOUNDS if (n := _count(extra.get(name)))), default=tokens)
         tokens *= _count(extra.get("n")) or 1
     return tokens
@@ -67,15 +67,15 @@ def _count(value: object) -> int | None:
 
 
 GZIP, ZLIB, RAW = 31, 15, -15
-"""What ``zlib`` calls these formats."""
+"""The window sizes by which ``zlib`` knows these formats."""
 
 
 class CannotDecode(Exception):
-    """The body cannot be decoded; the message says why."""
+    """Raised when a body cannot be decoded; the message says why."""
 
 
 def decoded(body: bytes, coding: str, largest: int) -> bytes:
-    """The body as it was before the server compressed it.
+    """Decompress a body.
 
     >>> decoded(zlib.compress(b"{}"), "deflate", 10), decoded(zlib.compress(b"{}")[2:-4], "deflate", 10)
     (b'{}', b'{}')
@@ -86,13 +86,13 @@ def decoded(body: bytes, coding: str, largest: int) -> bytes:
     if name in ("gzip", "x-gzip"):
         return _inflated(body, GZIP, largest, members=True)
     if name == "deflate":
-        # The standard means zlib's format; some servers send the raw stream inside it.
+        # The standard means zlib's format; some servers send the raw stream.
         return _inflated(body, ZLIB if _is_zlib(body) else RAW, largest)
     raise CannotDecode("its content encoding was not offered (we read gzip and deflate)")
 
 
 def _inflated(body: bytes, form: int, largest: int, *, members: bool = False) -> bytes:
-    """All of a compressed body; gzip allows several members, one behind the other."""
+    """Decompress a body; gzip allows several members in a row."""
     parts: list[bytes] = []
     room = largest
     while True:
@@ -115,21 +115,21 @@ def _inflated(body: bytes, form: int, largest: int, *, members: bool = False) ->
 
 
 def _is_zlib(body: bytes) -> bool:
-    """Whether the two header bytes of zlib's format are there (RFC 1950); a raw stream never has them."""
+    """Return whether the two header bytes of zlib's format are there (RFC 1950)."""
     return len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
 
 
 LARGEST_HEAD = 1 << 17
-"""Bytes of the status line and the headers, those of interim (1xx) responses included."""
+"""The most bytes of status line and headers, interim (1xx) responses included."""
 MOST_HEADERS = 256
 FRAMING = 16
-"""A chunked body may take this many bytes on the wire for each byte that it holds."""
+"""The most bytes on the wire for each byte of a chunked body."""
 _PREFIX = b"HTTP/1."
 _TLS_RECORD = (b"\x15\x03", b"\x16\x03")
 
 
 class InvalidResponse(Exception):
-    """The server sent something that is not an HTTP response, or one that was not asked for.
+    """Raised when the server sent no valid HTTP response, or an unexpected one.
 
     ``found`` is what it sent, uncut: keys have to be redacted before it is cut to a length that can be shown.
     """
@@ -140,13 +140,13 @@ class InvalidResponse(Exception):
 
 
 class Response(NamedTuple):
-    """One whole response; the names of headers are in lower case."""
+    """A complete response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     keep: bool
-    """The connection may carry another exchange."""
+    """Whether the connection may be used again."""
 
 
 class ResponseReader:
@@ -160,26 +160,26 @@ class ResponseReader:
 
     def __init__(self, *, tunnel: bool = False) -> None:
         self._tunnel = tunnel
-        """A proxy's 2xx answer to CONNECT ends with its headers, whatever length they state."""
+        """Whether this is a proxy's answer to CONNECT, which ends with its headers."""
         self._parser = HttpResponseParser(self)
         # Some servers pad the length of a chunk with spaces; that is harmless.
         self._parser.set_dangerous_leniencies(lenient_spaces_after_chunk_size=True)
         self.expect(LARGEST_BODY)
 
     def expect(self, largest: int) -> None:
-        """Begin a new response whose body has at most so many bytes, packed and unpacked."""
+        """Start a new response whose body has at most this many bytes, compressed and decompressed."""
         self._largest = largest
         self._limit = LARGEST_HEAD
         self._received = self._fields = 0
         self._opening = b""
         self._headers: dict[str, str] = {}
         self._status = 0
-        """The status of the final response once its headers are complete; 0 before that."""
+        """The final status once its headers are complete; 0 before."""
         self._body: bytes | bytearray = b""
         self._problem: InvalidResponse | None = None
         self._response: Response | None = None
         self._more = False
-        """Bytes came behind the response."""
+        """Whether bytes follow the response."""
 
     @property
     def begun(self) -> bool:
@@ -187,7 +187,7 @@ class ResponseReader:
         return self._received > 0 or bool(self._opening)
 
     def feed(self, data: bytes) -> Response | None:
-        """Take bytes; the response once it is complete. Raises InvalidResponse."""
+        """Process bytes; return the response once it is complete. Raises InvalidResponse."""
         if not self._received:
             if self._opening:
                 data = self._opening + data
@@ -216,7 +216,7 @@ class ResponseReader:
                 raise self._too_long()
 
     def end(self) -> Response | None:
-        """The server closed the connection: the response, if its end was to be marked by that."""
+        """Handle the end of the connection; return the response if this marks its end."""
         headers = self._headers
         framed = "content-length" in headers or "transfer-encoding" in headers
         return self._finish(keep=False) if self._status and not framed else None
@@ -224,12 +224,12 @@ class ResponseReader:
     # -- called by the parser ------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """A message begins; behind a complete response nothing may follow."""
+        """Refuse a message after a complete response."""
         if self._response is not None:
             self._refuse("bytes follow its response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer behind a chunked body, which is only counted."""
+        """Process a header, or a trailer, which is only counted."""
         self._fields += 1
         if self._fields > MOST_HEADERS:
             self._refuse(f"it has more than {MOST_HEADERS} headers")
@@ -240,7 +240,7 @@ class ResponseReader:
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
-        """The headers are complete: the rules that they have to keep."""
+        """Check the headers and start the body."""
         status = self._parser.get_status_code()
         if 100 <= status < 200:
             if status == 101:
@@ -262,11 +262,11 @@ class ResponseReader:
         self._limit = LARGEST_HEAD + FRAMING * self._largest
 
     def on_body(self, data: bytes) -> None:
-        """Part of the body."""
+        """Process a part of the body."""
         body = self._body
         if len(body) + len(data) > self._largest:
             raise self._refuse_size()
-        if self._response is not None:  # behind the answer to CONNECT
+        if self._response is not None:  # after the answer to CONNECT
             self._more = True
         elif not body:
             self._body = data
@@ -276,7 +276,7 @@ class ResponseReader:
             self._body = bytearray(body) + data
 
     def on_message_complete(self) -> None:
-        """A message ends: an interim one is dropped, a final one is the response."""
+        """Finish a message: an interim one is dropped, a final one is the response."""
         if self._status:
             if self._response is None:
                 self._finish(keep=self._parser.should_keep_alive())
@@ -294,7 +294,7 @@ class ResponseReader:
         return self._response
 
     def _refuse(self, problem: str, excerpt: str = "") -> None:
-        """Stop the parser. It wraps what its callbacks raise, so ``feed`` raises what is kept here."""
+        """Stop the parser. It wraps exceptions of callbacks, so ``feed`` raises the error stored here."""
         self._problem = InvalidResponse(problem, excerpt.encode("latin-1"))
         raise self._problem
 
@@ -312,7 +312,7 @@ class ResponseReader:
 
 @lru_cache(maxsize=256)
 def _lower(name: bytes) -> str:
-    """The name of a header in lower case. A server sends the same names with every response."""
+    """Return a header name in lower case, cached."""
     return name.lower().decode("latin-1")
 
 

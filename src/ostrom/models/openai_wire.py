@@ -1,4 +1,4 @@
-"""The OpenAI chat wire, both ways and pure: a request as JSON bytes, a reply from JSON bytes.
+"""The OpenAI chat protocol as pure functions: requests to JSON bytes, JSON bytes to replies.
 
 Reasoning is kept apart from the answer: what a model thought is data of its own, never part of the text.
 """
@@ -36,7 +36,7 @@ def is_reasoning_model(model: str) -> bool:
 
 
 def encode(request: Request, model: str, dialect: Dialect, token_word: str = "max_tokens") -> bytes:
-    """The body of one chat call. Which abilities the request may use has been checked before."""
+    """Encode one chat call. Its abilities have been checked before."""
     chat = dialect.endpoint == "chat"
     body: dict[str, Any] = {"model": model}
     if not chat:
@@ -82,7 +82,7 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
 
 
 def _with_tools(messages: Iterable[Message]) -> list[Any]:
-    """The messages with calls of tools and their results in the words of the wire."""
+    """Return the messages with tool calls and results in the form of the protocol."""
     sent: list[Any] = []
     for message in messages:
         if message.role == "call":
@@ -101,7 +101,7 @@ def _with_tools(messages: Iterable[Message]) -> list[Any]:
 
 
 def as_one_text(request: Request) -> str:
-    """The messages as one text to go on from; the beginning of the reply stands on a line of its own.
+    """Return the messages as one text to be continued; a prefill is on its own line.
 
     >>> from ostrom.models.base import Message
     >>> as_one_text(Request((Message("user", "Q: J or F?"), Message("assistant", "A: Option"))))
@@ -133,7 +133,7 @@ def _add_prefill(body: dict[str, Any], request: Request, dialect: Dialect) -> No
 
 
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
-    """Read the reply to one chat call; anything the wire does not promise is an error of the tree."""
+    """Decode the reply to one chat call; unexpected content raises a ModelError."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -193,7 +193,7 @@ def _called(calls: object, who: str) -> Iterator[tuple[object, object, object]]:
 
 
 def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, str | None, ReasoningKind]:
-    """Text, reasoning and its kind, from any of the shapes a message has."""
+    """Return text, reasoning and its kind, from any shape of message."""
     reasoning, kind = of_message(message)
     if type(content) is str:
         text = content
@@ -214,7 +214,7 @@ def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, s
 
 
 def _parts(content: list[Any], kind: str) -> list[str]:
-    """The texts of the content parts of one kind; a thinking part may hold a list of text parts."""
+    """Return the texts of content parts of one kind; a thinking part may hold a list of text parts."""
     texts = []
     for part in content:
         if isinstance(part, dict) and part.get("type") == kind:
@@ -230,12 +230,12 @@ def _usage(usage: object, timings: object = None) -> Usage:
     if type(usage) is not dict:
         return Usage()
     get = usage.get
-    # DeepSeek has a field of its own for what its cache held.
+    # DeepSeek has its own field for cached tokens.
     cached, written, thought = get("prompt_cache_hit_tokens"), None, None
     if type(prompt := get("prompt_tokens_details")) is dict:
         cached, written = prompt.get("cached_tokens", cached), prompt.get("cache_write_tokens")
     elif type(timings) is dict and type(read_anew := timings.get("prompt_n")) is int:
-        # llama-server before late 2025 tells how many tokens of the prompt it had to read.
+        # llama-server before late 2025 reports how many prompt tokens it had to read.
         cached = (token_count(get("prompt_tokens")) or 0) - read_anew
     if type(completion := get("completion_tokens_details")) is dict:
         thought = completion.get("reasoning_tokens")
@@ -249,7 +249,7 @@ def _usage(usage: object, timings: object = None) -> Usage:
 
 
 def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
-    """Alternatives of the first token; two tokens that read the same are one alternative."""
+    """Return alternatives of the first token; two tokens with equal text are merged."""
     try:
         if isinstance(logprobs, dict) and "content" not in logprobs:  # a completion has them as a mapping
             top = [{"token": t, "logprob": v} for of in logprobs["top_logprobs"][:1] for t, v in of.items()]
@@ -264,7 +264,7 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
             value = float(value)
             alternatives[token] = _log_sum(alternatives[token], value) if token in alternatives else value
     except (LookupError, TypeError, ValueError, AttributeError):
-        # Asking again would not help: this server does not give them.
+        # Asking again would not help: this server does not report them.
         raise RequestRefused(f"{who} gives no log-probabilities", status=200) from None
     return alternatives
 
@@ -287,7 +287,7 @@ OPEN, SHUT = "<think>", "</think>"
 
 
 def split_thinking(text: str) -> tuple[str, str | None]:
-    """Take a ``<think>`` block at the start off the text: (answer, reasoning or None).
+    """Split a leading ``<think>`` block off the text: (answer, reasoning or None).
 
     Some chat templates open the block themselves, so the text may begin inside it. A block that never
     ends was cut: all of it is reasoning and there is no answer.
@@ -314,7 +314,7 @@ def split_thinking(text: str) -> tuple[str, str | None]:
 
 
 def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
-    """The reasoning that an OpenAI-compatible server put into fields of its own.
+    """Return the reasoning in separate fields of an OpenAI-compatible server.
 
     >>> of_message({"reasoning_content": "hm"})
     ('hm', 'raw')
@@ -338,7 +338,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def choice_grammar(choices: Iterable[str]) -> str:
-    r"""A grammar whose only texts are the choices.
+    r"""Return a grammar that allows only the choices.
 
     >>> choice_grammar(["[A0]", 'say "no"'])
     'root ::= "[A0]" | "say \\"no\\""'

@@ -1,4 +1,4 @@
-"""A call in stages: prepared, sent when a slot is granted, its reply read at the end.
+"""A call in stages: prepared, sent when a slot is granted, and read at the end.
 
 The stages are separate so that a granted slot is used at once: when a reply arrives its slot goes to the next call,
 which is sent before the reply is parsed.
@@ -18,10 +18,10 @@ Release = Callable[[], None]
 
 
 class CallSize(NamedTuple):
-    """What bounds the price of a call."""
+    """The size of a call, which bounds its price."""
 
     prompt: int = 0
-    """Bytes of its prompt: no tokenizer makes more tokens of it."""
+    """The length of the prompt in bytes, an upper bound of its tokens."""
     most: int = 0
     """The most tokens of its reply."""
 
@@ -30,52 +30,52 @@ NO_SIZE = CallSize()
 
 
 class PendingCall:
-    """A call that is ready to be sent. It holds a slot from ``start`` until ``release``."""
+    """A prepared call. It holds a slot from ``start`` until ``release``."""
 
     __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "rank", "size", "took")
 
     def __init__(self, release: Release | None = None) -> None:
         self._release_slot = release
         self.dropped = False
-        """Whether the caller was cancelled and does not wait for the reply."""
+        """Whether the caller was cancelled and no longer waits."""
         self.begun = self._clock = 0.0
-        """When it was sent; 0 before that."""
+        """When it was sent; 0 before."""
         self.era = 0
         """The era of the limiter in which it was sent."""
         self.rank = 0
-        """Its place among calls that wait for a slot: the number of its match."""
+        """Its priority among waiting calls: the number of its match."""
         self.size = NO_SIZE
-        """What the budget reserves for it."""
+        """The size that the budget reserves."""
         self.took: float | None = None
         """Seconds until the reply had arrived completely."""
 
     def start(self, era: int = 0) -> None:
-        """Send it: a slot was granted."""
+        """Send the call: a slot was granted."""
         self.era, self.begun, self._clock = era, time.time(), time.perf_counter()
 
     def measure(self, size: CallSize) -> None:
-        """State what the budget is to reserve for it."""
+        """Set the size that the budget reserves."""
         self.size = size
 
     def refuse(self, error: Exception) -> None:
-        """No slot is granted: ``reply`` raises this error."""
+        """Refuse the slot: ``reply`` raises this error."""
         raise NotImplementedError
 
     async def reply(self) -> Reply:
-        """Wait for its reply and read it. Raises a ModelError, or that with which it was refused."""
+        """Wait for the reply and read it. Raises a ModelError, or the error of a refusal."""
         raise NotImplementedError
 
     async def send_now(self) -> Reply:
-        """Send it without a slot, and wait for its reply."""
+        """Send the call without a slot, and wait for its reply."""
         self.start()
         return await self.reply()
 
     def drop(self) -> None:
-        """Abandon it in any stage; the caller still has to release the slot."""
+        """Abandon the call in any stage; the caller still has to release the slot."""
         self.dropped = True
 
     def release(self) -> None:
-        """Release the slot, unless that was done."""
+        """Release the slot, once."""
         release, self._release_slot = self._release_slot, None
         if release is not None:
             release()
@@ -129,7 +129,7 @@ Prepare = Callable[[Request, Release], PendingCall]
 
 
 def preparing(model: Model) -> Prepare:
-    """The function that prepares calls to a model, whether or not it has stages."""
+    """Return the function that prepares calls to a model, with or without stages."""
     if not isinstance(model, PreparesCalls):
         return lambda request, release: SingleStepCall(lambda: model.complete(request), release)
     prepare = model.prepare
@@ -138,7 +138,7 @@ def preparing(model: Model) -> Prepare:
         try:
             return prepare(request, release)
         except ModelError as error:
-            # The request could not be encoded: nothing is sent, but the failed try is counted and journaled.
+            # The request cannot be encoded: nothing is sent, but the failed try is counted and journaled.
             return SingleStepCall(partial(_raise, error), release)
 
     return made_ready

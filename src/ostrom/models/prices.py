@@ -1,4 +1,4 @@
-"""What a call costs: by the user's own table, else by genai-prices, else unknown (which is never zero)."""
+"""Prices of calls: by the user's table, else by genai-prices, else unknown (never zero)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from ostrom.models.base import Usage
 from ostrom.models.services import is_local
 
 MILLION = 1_000_000
-# Providers that run on the user's machine: a call costs nothing.
+# Providers on the user's machine: a call costs nothing.
 FREE = frozenset({"embedded", "scripted", "vllm", "transformers", "llama-server"})
 BATCH_SHARES = {"openai": 0.5, "anthropic": 0.5, "groq": 0.5}
-"""What services say that batches cost (platform.openai.com, docs.claude.com, console.groq.com/docs/batch)."""
-# The services in our table whose name at genai-prices is another one.
+"""Published price shares of batches (platform.openai.com, docs.claude.com, console.groq.com/docs/batch)."""
+# Services that have another name at genai-prices.
 _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per million tokens. Without rates of their own, cached and kept tokens cost what others cost."""
+    """US dollars per million tokens. Without own rates, cached and kept tokens cost what others cost."""
 
     input: float
     output: float
     cached: float | None = None
     batch: float | None = None
-    """What a call in a batch costs, as a share of the price; None: what its service is known to take."""
+    """The price of a batched call as a share; None for the service's published share."""
     kept: float | None = None
-    """Tokens of a prompt that the server writes into its cache."""
+    """The rate of prompt tokens that the server writes into its cache."""
 
     def cost(self, usage: Usage) -> float | None:
         """The price of one call, or None if its tokens are not known.
@@ -53,7 +53,7 @@ Table = Mapping[str, "Rates | Mapping[str, Any]"]
 
 
 def price_of(model: str, usage: Usage, table: Table | None = None, *, batch: bool = False) -> float | None:
-    """US dollars for one call, or for one in a batch (the usual price where its service states no other).
+    """Return US dollars for one call, or for one in a batch (the usual price if its service states no other).
 
     None where no price is known.
 
@@ -73,7 +73,7 @@ def price_of(model: str, usage: Usage, table: Table | None = None, *, batch: boo
 def price_of_calls(
     model: str, calls: float, tokens_in: float, tokens_out: float, table: Table | None = None
 ) -> float | None:
-    """US dollars for calls of so many tokens each, which may be means; None where no price is known.
+    """Return US dollars for calls of this many (mean) tokens each; None if no price is known.
 
     >>> price_of_calls("lab/own", 10, 1.5, 0.5, {"lab/own": {"input": 1, "output": 2}})
     2.5e-05
@@ -89,7 +89,7 @@ def price_of_calls(
 
 
 def batch_share(model: str, rates: Rates | None = None) -> float | None:
-    """What a call in a batch costs, as a share of the price of a call; None where nothing is known.
+    """Return the price of a batched call as a share; None if unknown.
 
     >>> batch_share("openai/gpt-4o-mini"), batch_share("lab/own"), batch_share("lab/own", Rates(1, 2, batch=0.8))
     (0.5, None, 0.8)
@@ -100,7 +100,7 @@ def batch_share(model: str, rates: Rates | None = None) -> float | None:
 
 
 def rates_of(model: str, table: Table | None = None) -> Rates | None:
-    """The flat rates of a model: the table's, zero for this machine's own models, else the published ones."""
+    """Return the flat rates of a model: the table's, zero for local models, else published ones."""
     if table is not None and model in table:
         entry = table[model]
         return entry if isinstance(entry, Rates) else read_rates(entry, model=model)
@@ -150,7 +150,7 @@ def _table_rates(model: str) -> Rates | None:
 
 
 def _tiered(model: str, usage: Usage) -> float | None:
-    """Published prices that depend on the length of the prompt are worked out call by call."""
+    """Return the price of a call under published prices that depend on the length of the prompt."""
     if usage.input is None or usage.output is None or not _has_tiers(model):
         return None
     return float(_published(model, usage).total_price)
@@ -162,7 +162,7 @@ def _has_tiers(model: str) -> bool:
 
 
 def _published(model: str, usage: Usage) -> Any:
-    """What genai-prices says about one call, or None."""
+    """Return the price of one call by genai-prices; None if unknown."""
     try:
         from genai_prices import Usage as Tokens
         from genai_prices import calc_price

@@ -25,7 +25,7 @@ _SHORTEST, _RUN, _ENCODED_RUN, _ANCHOR = 8, 16, 48, 6
 _SMALL = bytes(range(256)).lower()
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|pk|rk|key|xai|hf)[-_][^\s'\"]{6,}|\bBearer\s+[^\s'\"]+", re.I)
 _BETWEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
-"""What can stand between the letters of a key unseen: white space of every kind, and characters of no width."""
+"""Invisible characters that can be inside a key: white space, and characters of no width."""
 _ESCAPE = re.compile(
     r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\(.)"
     rf"|({_BETWEEN.pattern})|(.)",
@@ -35,7 +35,7 @@ _HAS_ESCAPES = re.compile(rb"%[0-9a-f]{2}|\\u00|\\x[0-9a-f]|&#|\\[^\w\s()[\]{}]"
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """The text with every secret, and everything that looks like one, taken out.
+    """Remove every secret, and everything that looks like one, from a text.
 
     >>> redact("Incorrect API key provided: sk-ab****wxyz. key=opensesame", ["opensesame"])
     'Incorrect API key provided: [key] key=[key]'
@@ -54,7 +54,7 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 class Redactor:
-    """Finds keys, and long parts of them, in texts. Most texts hold none: those cost a few substring searches."""
+    """Finds keys, and long parts of them, in texts; texts without any cost a few substring searches."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._runs: dict[int, set[str]] = {}
@@ -63,7 +63,7 @@ class Redactor:
             length = max(_SHORTEST, min(most, len(form) - 4))
             for start in range(len(form) - length + 1):
                 self._runs.setdefault(length, set()).add(form[start : start + length])
-            # Every run of that length contains one of these whole.
+            # Any substring of this length of a key contains one of these pieces completely.
             steps = range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)
             anchors |= {form[i : i + _ANCHOR] for i in steps}
         self._anchors = tuple(anchor.encode() for anchor in sorted(anchors))
@@ -97,7 +97,7 @@ class Redactor:
         return reply if clean == reply else replace(clean, facts={**clean.facts, "redacted": True})
 
     def _suspects(self, text: str) -> bool:
-        """Whether a closer look is due."""
+        """Return whether a text needs a closer check."""
         if not self._anchors or len(text) < _SHORTEST:
             return False
         # One pass lowers case and drops white space; searching bytes is the fastest way in Python.
@@ -114,7 +114,7 @@ class Redactor:
 
     def _masked(self, text: str) -> str:
         hidden = bytearray(len(text))
-        # Also as it stands: a part of a key may read on from an escape (``\`` before a part that begins with x).
+        # Also unmodified: a part of a key may follow an escape (``\`` before a part that begins with x).
         for plain, spans in (_unescaped(text), _as_it_stands(text)):
             for length, runs in self._runs.items():
                 for start in range(len(plain) - length + 1):
@@ -137,7 +137,7 @@ def redactor(secrets: tuple[str, ...]) -> Redactor:
 
 
 def _forms(secret: str) -> Iterable[tuple[str, int]]:
-    """A key as it is written in the wild, in small letters and without white space, and how much of it tells it.
+    """Yield the encoded forms of a key in lower case, and the length that identifies it.
 
     Short ones are left alone. An encoding needs more characters for the same part of a key.
     """
@@ -147,7 +147,7 @@ def _forms(secret: str) -> Iterable[tuple[str, int]]:
     for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], html.escape(secret)):
         yield "".join(form.lower().split()), _RUN
     yield data.hex(), _ENCODED_RUN
-    for shift in range(3):  # base64 depends on where the key begins in what was encoded
+    for shift in range(3):  # base64 depends on the offset of the key in the encoded text
         base64_text = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
         inner = base64_text[(0, 2, 3)[shift] : len(base64_text) - bool((shift + len(data)) % 3)].lower()
         yield inner, _ENCODED_RUN
@@ -155,7 +155,7 @@ def _forms(secret: str) -> Iterable[tuple[str, int]]:
 
 
 def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """A text in small letters without escapes and white space, and where each of its characters stood."""
+    """Return a text in lower case without escapes and white space, and the position of each character."""
     letters: list[str] = []
     spans: list[tuple[int, int]] = []
     for match in _ESCAPE.finditer(text):
@@ -174,7 +174,7 @@ def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """A text in small letters without white space, and where each of its characters stood."""
+    """Return a text in lower case without white space, and the position of each character."""
     visible_letters = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
     letters = [(place, each) for place, letter in visible_letters for each in letter.lower()]
     return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]

@@ -1,4 +1,4 @@
-"""Addresses and keys: which server is meant, and where the text of a key comes from.
+"""Addresses and keys: which server is meant, and where a key comes from.
 
 The well-known servers that speak the OpenAI wire have one line each: address, key variables, dialect.
 
@@ -21,7 +21,7 @@ OWN_VARIABLE = "OSTROM_API_KEY"
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of a URL: what decides whether two addresses are the same server.
+    """Return scheme, host and port of a URL, which identify a server.
 
     >>> origin("https://API.example.org/v1") == origin("https://api.example.org:443")
     True
@@ -34,7 +34,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def checked_url(url: str, *, source: str) -> str:
-    """A base URL without trailing slash; refuses what is no plain http address or carries a password."""
+    """Return a base URL without trailing slash; refused if it is no http URL or has a password."""
     try:
         parts = urlsplit(url.strip())
         parts.port  # noqa: B018 - reading it checks the number
@@ -59,7 +59,7 @@ def host_of(url: str) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Whether the address is this very machine.
+    """Return whether the URL is on this machine.
 
     >>> is_local("http://localhost:8000/v1"), is_local("https://api.example.org")
     (True, False)
@@ -67,7 +67,7 @@ def is_local(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # a name, and be it 127.0.0.1.example.org
+    except ValueError:  # a name, even 127.0.0.1.example.org
         return False
 
 
@@ -81,14 +81,14 @@ def first_set(variables: Iterable[str]) -> str | None:
 
 
 def as_header(key: str, *, source: str) -> str:
-    """The key, checked: a line break or a letter outside ASCII can never be part of a header."""
+    """Return the key; refused if it cannot be a header (line breaks, non-ASCII)."""
     if not key.isascii() or not key.isprintable():
         raise UsageError(f"{source}: the key holds characters that no key has (a line break, a quote mark?)")
     return key
 
 
 def variant_of(settings: Mapping[str, Any], names: Iterable[str]) -> str:
-    """What the name of a client has beyond that of its model: the settings that tell it from others of that model.
+    """Return the suffix of a client's name: the settings that distinguish it from others of its model.
 
     >>> variant_of({"adapter": "tuned", "threads": 2}, ("adapter", "scale"))
     '[adapter=tuned]'
@@ -99,7 +99,7 @@ def variant_of(settings: Mapping[str, Any], names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a service lives and how it is spoken to; ``{NAME}`` in the address is an environment variable."""
+    """The address and protocol of a service; ``{NAME}`` in the address is an environment variable."""
 
     base_url: str
     keys: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class Service:
     url_variable: str | None = None
     needs_key: bool = True
     batches: bool = True
-    """False: its batches are known to be made in another way than OpenAI's."""
+    """Whether its batches work as OpenAI's."""
 
 
 SERVICES: dict[str, Service] = {
@@ -163,7 +163,7 @@ SERVICES: dict[str, Service] = {
 
 
 def home_of(name: str) -> str:
-    """The service's own address, with the variables in it filled in.
+    """Return the service's own address, with its variables filled in.
 
     >>> home_of("groq")
     'https://api.groq.com/openai/v1'
@@ -192,7 +192,7 @@ _FAMILIES = (
 
 
 def full_name(word: str) -> str | None:
-    """The whole name of a model that was written without its provider, or None where it looks like no model.
+    """Return the full name of a model written without its provider; None if it does not look like one.
 
     >>> full_name("gpt-4o"), full_name("Qwen2.5-7B-Instruct"), full_name("tit_for_tat")
     ('openai/gpt-4o', 'vllm/Qwen2.5-7B-Instruct', None)

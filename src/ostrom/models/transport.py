@@ -1,4 +1,4 @@
-"""Posts to one address over connections that are kept alive; every failure is raised as a ModelError."""
+"""HTTP requests to one address over kept-alive connections; every failure is a ModelError."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
 from ostrom.models.services import host_of
 
-# Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.
+# Many servers close a connection after five idle seconds: it is closed earlier, before a request can fail.
 KEEP_ALIVE = 4.0
 
 
 class Decode(Protocol):
-    """Reads the body of a good reply. Raises a ModelError."""
+    """Reads the body of a successful reply. Raises a ModelError."""
 
     def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
         """The reply in the body."""
@@ -49,17 +49,17 @@ class PendingPost(PendingCall):
         """The most bytes that the body of the reply may have."""
         self._response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.way: Connection | asyncio.Task[None] | None = None
-        """The connection it uses, or the task that opens one."""
+        """The connection in use, or the task that opens one."""
 
     def start(self, era: int = 0) -> None:
         super().start(era)
         try:
             self._transport.send(self._payload, self)
-        except Exception as error:  # raised by ``reply``, not in the code that released a slot
+        except Exception as error:  # raised by ``reply``, not where the slot is released
             self.refuse(error)
 
     def receive(self, outcome: Response | Exception) -> None:
-        """The exchange is over. On 2xx release the slot now; on an error, after the limiter has been told."""
+        """Handle the end of an exchange. On 2xx the slot is released now; on an error, after the limiter knows it."""
         self.arrived()
         connection, self.way = self.way, None
         assert isinstance(connection, Connection)
@@ -106,7 +106,7 @@ class PendingPost(PendingCall):
 
 
 class PendingExchange(PendingPost):
-    """A request to a route below the address that returns the whole response instead of a reply."""
+    """A request to a route that returns the whole response instead of a reply."""
 
     __slots__ = ("route", "timeout")
 
@@ -144,7 +144,7 @@ class Transport:
         )
         self._idle: deque[Connection] = deque()
         self._busy: dict[Connection, float] = {}
-        """Connections in use and until when."""
+        """Connections in use, with their deadline."""
         self._alarm: asyncio.TimerHandle | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -154,7 +154,7 @@ class Transport:
         return f"<Transport {self.who}>"
 
     def send(self, payload: bytes, pending: PendingPost) -> None:
-        """Send a body over a connection that is kept, at once, or over a new one."""
+        """Send a body over an idle connection at once, or over a new one."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._closed:
             self._enter(loop)
@@ -189,7 +189,7 @@ class Transport:
     async def exchange(
         self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY, more_time: float = 0.0
     ) -> Response:
-        """One request to a place below the address; the response has status 2xx. Raises a ModelError.
+        """Make one request to a route; the response has status 2xx. Raises a ModelError.
 
         ``more_time``: seconds beside the timeout, for what is large.
         """
@@ -198,7 +198,7 @@ class Transport:
         return await pending.response()
 
     def returned(self, connection: Connection, *, well: bool) -> None:
-        """Release the connection of a finished exchange; if that went well, keep it for another one."""
+        """Release the connection of a finished exchange; if it went ``well``, keep it for another one."""
         del self._busy[connection]
         if well and connection.usable:
             assert self._loop is not None
@@ -263,7 +263,7 @@ class Transport:
         self._sweep = loop.call_at(idle[0].idle_since + KEEP_ALIVE, self._drop_old, loop) if idle else None
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give up on calls whose time is over. One timer serves all calls: one for each would cost more."""
+        """Time out calls past their deadline. One timer serves all calls."""
         now = loop.time()
         for connection in [c for c, deadline in self._busy.items() if deadline <= now]:
             connection.fail(TimeoutError())
@@ -271,11 +271,11 @@ class Transport:
         self._alarm = loop.call_at(min(waiting), self._expire, loop) if waiting else None
 
     def refusal(self, response: Response) -> ModelError:
-        """The error that a response with another status than 2xx stands for."""
+        """Return the error for a response with another status than 2xx."""
         return from_status(response.status, response.headers, response.body, who=self.who, secrets=self.secrets)
 
     def failure(self, error: Exception) -> ModelError:
-        """Why there is no response; made anew, for the cause may hold the request with its headers."""
+        """Return the error for a failed exchange, without its cause, which may hold the request's headers."""
         if isinstance(error, TimeoutError):
             return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
         if isinstance(error, ResponseCut):
@@ -287,7 +287,7 @@ class Transport:
         return ConnectionFailed(f"lost the connection to {self.who}: {self._line(error)}")
 
     def _line(self, error: object) -> str:
-        """An error as part of one line. Secrets are redacted before anything is cut."""
+        """Return an error as part of one line. Secrets are redacted before it is cut."""
         if isinstance(error, InvalidResponse):
             excerpt = one_line(error.found.decode("latin-1"), self.secrets)
             return one_line(str(error), self.secrets) + (f" (it sent {excerpt[:40]!r})" if excerpt else "")

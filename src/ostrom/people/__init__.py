@@ -1,4 +1,4 @@
-"""People who take part in a study: visits, assignment, lobby, clocks, endings, payments and their register.
+"""Studies with people: visits, assignment to cells, lobby, time limits, payments and the register.
 
 ``Visit`` is the mechanism of a visit: its steps, pure. ``LiveVisit`` is what a running server keeps of one in memory.
 ``Host`` leads all visits of a run. ``SeatedPerson`` is the agent that sits for a person in a match and asks the host.

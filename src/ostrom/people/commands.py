@@ -1,4 +1,4 @@
-"""`ostrom serve`, `ostrom pilot` and `ostrom people`: serve a study, rehearse it, and see to those who came."""
+"""`ostrom serve`, `ostrom pilot` and `ostrom people`: serve a study, rehearse it, and manage participants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from ostrom.cli.ending import spending_text, spent_data
 from ostrom.cli.options import BUDGET, PlayOptions, Presets, Runs, Sets, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
@@ -30,10 +30,10 @@ people = typer.Typer(help="Manage who took part: list, links, close, bonuses, er
 
 
 class RunFirst(TyperGroup):
-    """Takes `people list RUN` for `people RUN list`."""
+    """A command group that accepts `people list RUN` as well as `people RUN list`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; the name of a command in front changes places with the run."""
+        """Parse the arguments; a command name before the run is swapped with it."""
         swapped = len(args) > 1 and args[0] in self.commands and args[1] not in self.commands
         if swapped and not args[1].startswith("-"):
             args = [args[1], args[0], *args[2:]]
@@ -154,7 +154,7 @@ def erase(
     if (code is None) == (older_than is None):
         raise UsageError("erase: name either the code of a person or --older-than, for example --older-than 90d")
     try:
-        if older_than is not None and older_than.strip().isdecimal():  # 30 would mean seconds, and erasing is for good
+        if older_than is not None and older_than.strip().isdecimal():  # 30 would mean seconds, and erasing is final
             raise ValueError(f"needs a unit: {older_than.strip()}d, or h, min, s")
         keep = None if older_than is None else seconds(older_than)
     except ValueError as error:
@@ -233,11 +233,11 @@ def serve(
     setup = resolve(study, preset=preset, changes=set_ or (), options=options)
 
     async def run(people: Host, folder: Folder) -> None:
-        await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
+        await serve_people(people, folder, where, folder_of(study), print_stderr, joins_a_minute)
 
     with listening(host, port, admin_port, public) as where:
         host_plan(setup.plan, run, name=check_name(name or setup.plan.name), runs=runs, options=options, test=test)
-    say(f"stopped; the same command goes on. run: {runs / (name or setup.plan.name)}")
+    print_stderr(f"stopped; the same command goes on. run: {runs / (name or setup.plan.name)}")
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key", "allow_command")

@@ -1,4 +1,4 @@
-"""Answer forms as fields of a page, and back: what a person sees for every form, and how what they sent is read."""
+"""Answer forms as fields of a web page, and the parsing of submitted fields."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ YES_NO = ("yes", "no")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing to fill in. Options are (value, text) pairs; ``buttons`` sends the form at once."""
+    """One form field. Options are (value, text) pairs; ``buttons`` submits the form at once."""
 
     name: str
     label: str
@@ -28,12 +28,12 @@ class Field:
     step: float | str = 1
     required: bool = True
     rows: "tuple[tuple[Field, ...], ...]" = ()
-    """The fields of a list, one row for each entry that it may have; a row that is left empty is none."""
+    """The fields of a list: one row for each possible entry; an empty row is no entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A valid answer, and what of it is personal."""
+    """A valid answer, and its personal part."""
 
     value: Any
     personal: tuple[tuple[str, str], ...] = ()
@@ -43,7 +43,7 @@ class Read:
 
 
 def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = {}) -> tuple[Field, ...]:
-    """The fields of a form; options appear under their labels alone, never under their own names.
+    """Return the fields of a form; options appear under their labels, never under their internal names.
 
     ``names`` are the words of a page for the keys of a record, and as ``KEY_VALUE`` for values that are no options.
     """
@@ -65,7 +65,7 @@ def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = 
 
 
 def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Field]:
-    """The fields of an object, those of the objects in it included."""
+    """Yield the fields of an object, nested objects included."""
     required = schema.get("required", ())
     for i, (key, part) in enumerate(schema["properties"].items()):
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
@@ -88,7 +88,7 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
 
 
 def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Field, ...]:
-    """The fields of one entry of a list; none is required, as the row may stay empty."""
+    """Return the fields of one list entry; none is required, because the row may stay empty."""
     return tuple(
         replace(field, kind="select" if field.options else field.kind, required=False)
         for field in _fields(f"{name}_{row}_", schema["items"], names)
@@ -96,7 +96,7 @@ def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str
 
 
 def _is_optional(schema: Mapping[str, Any]) -> bool:
-    """Whether a list is one value or none, which a field that may stay empty says."""
+    """Return whether a list holds one value or none, which one optional field can express."""
     return bool(schema["maxItems"] == 1 and schema["items"]["type"] != "object")
 
 
@@ -115,7 +115,7 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, key: str, names
 
 
 def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
-    """What somebody sent for a decision of a match."""
+    """Parse a submitted decision of a match."""
     match form:
         case Choice():
             keys = [key for key in form.options if labels[key] == sent.get("answer")]
@@ -151,7 +151,7 @@ def _record(form: Record, labels: Mapping[str, str], sent: Sent) -> Read | Inval
 
 
 def _object(prefix: str, schema: Mapping[str, Any], sent: Sent) -> dict[str, Any]:
-    """What was sent for an object; raises Misfit that names the part which cannot be read."""
+    """Parse a submitted object; raises Misfit with the name of the invalid part."""
     value: dict[str, Any] = {}
     for i, (key, part) in enumerate(schema["properties"].items()):
         name = f"{prefix}{i}"
@@ -219,7 +219,7 @@ def _integer(text: str) -> int | None:
 
 
 def sheet_fields(sheet: Questionnaire, orders: Mapping[str, Sequence[int]]) -> tuple[Field, ...]:
-    """The fields of a quiz or a survey; options are sent by number, so that they mean the same in all languages."""
+    """Return the fields of a quiz or survey; options are submitted by number, independent of the language."""
     fields = []
     for name, question in sheet.named():
         order = orders.get(name) or range(len(question.options))
@@ -233,7 +233,7 @@ def sheet_fields(sheet: Questionnaire, orders: Mapping[str, Sequence[int]]) -> t
 
 
 def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
-    """What somebody sent for a quiz or a survey, by the options of the first language."""
+    """Parse a submitted quiz or survey, by the options of the first language."""
     value: dict[str, Any] = {}
     personal: list[tuple[str, str]] = []
     for number, (name, question) in enumerate(sheet.named(), 1):

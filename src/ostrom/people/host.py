@@ -1,4 +1,4 @@
-"""The host of a study with people: leads visits, seats people, and knows what everybody should see.
+"""The host of a study with people: runs visits, assigns seats, and knows which page each person needs.
 
 It knows nothing of the web: a page, a simulated participant and a test talk to the same few methods (``join``,
 ``now_at``, ``shown``, ``settle``, ``leave``). ``SeatedPerson`` is the agent that sits for a person in a match: the
@@ -22,7 +22,7 @@ from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
-from ostrom.people.live_visit import Inbox, LiveVisit, Lobby, Open, choose_cell, result_of
+from ostrom.people.live_visit import Inbox, LiveVisit, Lobby, PendingQuestion, choose_cell, result_of
 from ostrom.people.payment import due, owed
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
@@ -30,9 +30,9 @@ from ostrom.people.register import Overdue, Participant, Register, new_code, ove
 from ostrom.people.visit import HOSTED
 
 MOST_EXTENSIONS = 10
-"""How often the time for one decision may be lengthened (WCAG 2.2, success criterion 2.2.1)."""
+"""The most extensions of one decision's time (WCAG 2.2, success criterion 2.2.1)."""
 PATIENCE = 2.0
-"""Seconds that a page may take to fetch a question before its clock starts, where partners wait."""
+"""Seconds for a page to fetch a question before its time starts, if partners wait."""
 STATES = {
     "consent": "arrived", "text": "consented", "quiz": "instructed", "accommodation": "assigned", "seat": "waiting",
     "match": "playing", "ask": "asked", "survey": "surveyed", "debrief": "debriefed",
@@ -44,10 +44,10 @@ LEAVING = ("departed", "withdrawn", "timed_out")
 
 
 class Host:
-    """Hosts all visits of a run: resumes them, seats people, plays their matches and takes their answers."""
+    """Hosts all visits of a run: resumes them, assigns seats, plays matches and takes answers."""
 
     journal: Journal
-    """From ``begin`` on."""
+    """The journal; set by ``begin``."""
 
     def __init__(self, plan: PeoplePlan, register: Register, *, title: str = "", test: bool = False) -> None:
         self.plan, self.register, self.title, self.test = plan, register, title, test
@@ -59,23 +59,23 @@ class Host:
         self.lobby = Lobby()
         self._epoch = time.time() - time.monotonic()
         self.strangers = 0
-        """Visits of the journal that the register should know and does not."""
+        """The number of journaled visits that are missing in the register."""
         self.failed, self.failure = 0, ""
-        """Matches that broke off by a fault, and what the last one said."""
+        """The number of matches that failed, and the last error."""
         self.closed = False
-        """Whether nobody new may join."""
+        """Whether recruiting is closed."""
         self.ready = asyncio.Event()
         """Set when visits can begin."""
         self._queue: asyncio.Queue[Unit | None] = asyncio.Queue()
         self._gathered: dict[int, set[int]] = {}
-        """Players who sit at a table and wait for its match to begin."""
+        """Players seated at each table whose match has not started."""
         self._over: dict[int, asyncio.Future[OstromError | None]] = {}
         self._finished: dict[int, str] = {}
 
     # -- what the engine asks ------------------------------------------------------------------------
 
     async def next(self) -> Unit | None:
-        """The next unit to be played."""
+        """Wait for the next unit and return it."""
         return await self._queue.get()
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
@@ -89,14 +89,14 @@ class Host:
             return
         live = self.live_visits.get(unit.index // self.plan.stride)
         if live is not None and error is None:
-            await self.journal.flush()  # what a visit came to is read from there
-            ending = self.journal.ended(unit.index) or ("", None, None, {})
+            await self.journal.flush()  # the result of a visit is read from the journal
+            ending = self.journal.outcome_of(unit.index) or ("", None, None, {})
             self._close(live, str(ending[3].get("end", "done")), ending[3])
 
     # -- beginning and end ---------------------------------------------------------------------------
 
     async def begin(self, journal: Journal) -> None:
-        """Take up all visits that are under way; call it in the loop, when the journal is open."""
+        """Resume all visits under way; call it in the event loop, with the journal open."""
         self.journal = journal
         self.closed = bool(self.register.meta("closed"))
         states = {index: state for index, state in journal.states().items() if index % self.plan.stride == 0}
@@ -107,7 +107,7 @@ class Host:
         tombs = self.register.tombstones()
         left = {code: kind for code, _, kind, _ in self.register.events() if kind in LEAVING}
         for visit, visitor in self.plan.book.visits.items():
-            if visit not in self.live_visits:  # the register is older than the journal, or was erased from
+            if visit not in self.live_visits:  # the register is older than the journal, or the person was erased
                 self.strangers += visitor.code not in tombs
                 self._add_live_visit(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
         for visit, live in self.live_visits.items():
@@ -116,18 +116,18 @@ class Host:
                 raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
             live.cell = None if booking is None else booking.cell
             if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
-                facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
+                facts = (journal.outcome_of(visit * self.plan.stride) or ("", None, None, {}))[3]
                 withdrawn = states[visit * self.plan.stride] == "withdrawn"
                 self._close(live, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
             else:
                 live.resumed = booking is not None
-                if live.code in left:  # killed before the end of the visit was on the disk
+                if live.code in left:  # the server was killed before the end of the visit was on disk
                     live.leaving = left[live.code]
                     live.left.set()
                 self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
         for index, table in self.plan.book.tables.items():
             key = self.plan.people_of(table.cell).order[table.match]
-            for player in self.plan.persons(table.cell, key):
+            for player in self.plan.human_players(table.cell, key):
                 if player not in table.people and player not in table.stand_ins:
                     self.lobby.torn.setdefault((table.cell, table.match), []).append((index, player))
         await self.register.flush()
@@ -140,7 +140,7 @@ class Host:
         return live
 
     def close(self) -> None:
-        """Hand out no more units, so that the run ends."""
+        """Return no more units, so that the run ends."""
         self._queue.put_nowait(None)
         for live in self.live_visits.values():
             live.changed()
@@ -158,22 +158,22 @@ class Host:
         live.changed()
 
     def _take_out(self, live: LiveVisit) -> None:
-        """Take a visit and its matches out of all tables."""
+        """Remove a visit and its matches from all tables."""
         facts = {"end": "withdrawn", "points": live.points, "earned": live.earned}
         for index in self.plan.units_of(live.visit):
-            if (self.journal.ended(index) or ("",))[0] != "withdrawn":
+            if (self.journal.outcome_of(index) or ("",))[0] != "withdrawn":
                 self.journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
 
     # -- arriving ------------------------------------------------------------------------------------
 
-    def known_as(self, source: str, external: str) -> LiveVisit | None:
-        """The visit of somebody who was here before."""
+    def returning_visit(self, source: str, external: str) -> LiveVisit | None:
+        """Return the visit of a returning person; None for a new one."""
         who = self.known.get((source, external))
         return None if who is None else self.live_visits.get(who.visit)
 
     async def join(self, source: str, external: str, session: str, language: str, *, test: bool = False) -> LiveVisit:
-        """Begin a visit; whoever joins twice has one visit."""
-        if (before := self.known_as(source, external)) is not None:
+        """Start a visit; a person who joins twice has one visit."""
+        if (before := self.returning_visit(source, external)) is not None:
             await self.register.flush()
             return before
         visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
@@ -186,7 +186,7 @@ class Host:
         return live
 
     def occupied(self) -> list[int]:
-        """The number of people in each cell who are under way, or finished and are not excluded; no test visits."""
+        """Return the number of active or finished, not excluded people in each cell, without test visits."""
         counts = [0] * self.plan.cells
         for live in self.live_visits.values():
             if live.cell is not None and not live.test and live.end in (None, "done") and not live.excluded:
@@ -194,13 +194,13 @@ class Host:
         return counts
 
     def full(self) -> bool:
-        """Whether every cell has all its people."""
+        """Return whether every cell has reached its quota."""
         return min(self.occupied()) >= self.people.quota
 
     # -- steps of a visit -----------------------------------------------------------------------------
 
-    async def lead(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Answer a decision of a visit: the host's own, or the person's."""
+    async def answer_visit_decision(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Answer a decision of a visit, by the host or by the person."""
         live = self.live_visits[context.unit // self.plan.stride]
         if live.leaving is not None and decision.kind != "arrive":
             return Answer({"end": live.leaving}, "assigned")
@@ -212,12 +212,12 @@ class Host:
             live.factor = None if chosen == "none" else float(chosen)
         if decision.kind in HOSTED:
             value = await getattr(self, f"_{decision.kind}")(live, decision, context)
-            self.plan.book.learn(live.visit, value)
+            self.plan.book.record(live.visit, value)
             return Answer(value, "assigned")
         first = self.people.visit[0].kind
         if decision.kind == first and decision.view.facts["number"] == 0 and not live.test and self.full():
             return Answer({"end": "full"}, "assigned")
-        entry = Open(context.unit, context.step, context.player, decision, interrupted=live.resumed)
+        entry = PendingQuestion(context.unit, context.step, context.player, decision, interrupted=live.resumed)
         if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
             orders = {
                 name: [int(i) for i in context.draw(f"order:{name}").permutation(len(question.options))]
@@ -231,7 +231,7 @@ class Host:
         return await self.inbox.ask(entry)
 
     def sheet(self, decision: Decision, language: str) -> Questionnaire | None:
-        """The questions of a decision in a language, where it has any."""
+        """Return the questionnaire of a decision in a language; None if it has none."""
         number = decision.view.facts.get("number")
         return None if number is None else self.plan.sheet(self.people.visit[number], language)
 
@@ -253,7 +253,7 @@ class Host:
         lobby = self.people.lobby
         live.changed()
         seating = await self.lobby.seat(
-            live.cell, match, self.plan.match_index(live.visit, match), self.plan.persons(live.cell, key),
+            live.cell, match, self.plan.match_index(live.visit, match), self.plan.human_players(live.cell, key),
             lobby.wait, lobby.stand_in,
         )  # fmt: skip
         if live.leaving is not None:
@@ -265,7 +265,7 @@ class Host:
         return {"table": table, "player": player, "match": match, **more}
 
     async def _match(self, live: LiveVisit, decision: Decision, context: DecisionContext) -> dict[str, Any]:
-        """Play the match that the person has a seat in, and say what it came to for them."""
+        """Play the person's match and return its result for the person."""
         seat = self.plan.book.visits[live.visit].seats[int(decision.view.facts["match"])]
         live.table, live.player = seat.unit, seat.player
         time_, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
@@ -277,7 +277,7 @@ class Host:
             await asyncio.wait(waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED)
             left.cancel()
             begun = begun or self._has_begun(seat.unit)
-            if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
+            if not over.done() and not begun:  # the group was broken up, and nobody took the empty seat
                 live.table = live.player = None
                 return {"points": 0.0, "missed": 0, "ended": live.leaving or "no_partner"}
         await self.journal.flush()
@@ -291,8 +291,8 @@ class Host:
         return {"points": result.points, "missed": result.missed, "ended": live.leaving or result.ended}
 
     def _start_when_complete(self, table: int, player: int) -> bool:
-        """Start a match as soon as all its people sit at the table; one that is over is not played again."""
-        if self.journal.ended(table) is not None:
+        """Start a match when all its people are seated; a finished match is not played again."""
+        if self.journal.outcome_of(table) is not None:
             self._over[table].set_result(None)
             return True
         self._gathered.setdefault(table, set()).add(player)
@@ -306,25 +306,25 @@ class Host:
 
     def _has_begun(self, table: int) -> bool:
         at = self.plan.book.tables[table]
-        persons = self.plan.persons(at.cell, self.plan.people_of(at.cell).order[at.match])
+        persons = self.plan.human_players(at.cell, self.plan.people_of(at.cell).order[at.match])
         return self._gathered[table] >= {p for p in persons if p not in at.stand_ins}
 
     # -- who is where --------------------------------------------------------------------------------
 
     def visit_at(self, unit: int, player: int) -> LiveVisit:
-        """Whose visit a unit is, or who sits where in a match or makes a preparation."""
+        """Return the visit of a unit, or of a player in a match or preparation."""
         visit, rest = divmod(unit, self.plan.stride)
         if rest:
-            table, place = self.plan.place_of(unit, player)
+            table, place = self.plan.seat_of(unit, player)
             visit = self.plan.book.tables[table].people[place]
         return self.live_visits[visit]
 
-    def people_at(self, entry: Open) -> int:
-        """How many people sit at the table of a decision."""
-        return len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people)
+    def people_at(self, entry: PendingQuestion) -> int:
+        """Return the number of people at the table of a decision."""
+        return len(self.plan.book.tables[self.plan.seat_of(entry.unit, entry.player)[0]].people)
 
     def stand_in(self, unit: int) -> AgentConfig | None:
-        """The agent that takes the seat of somebody who left, if the study declares one."""
+        """Return the agent that replaces a person who left, if the study declares one."""
         name = self.people.lobby.departed.partition(":")[2]
         return self.plan.agent_type(unit, name) if name else None
 
@@ -337,11 +337,11 @@ class Host:
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
-        """The agent of a person."""
+        """Return the agent of a person."""
         return SeatedPerson(self, config, renderer, others, agent)
 
-    async def ask_in_match(self, live: LiveVisit, entry: Open, context: DecisionContext) -> Answer:
-        """Ask a person for a decision of a match, within its time and not before it may be shown."""
+    async def ask_in_match(self, live: LiveVisit, entry: PendingQuestion, context: DecisionContext) -> Answer:
+        """Ask a person for a decision of a match, within its time limit and not before its release time."""
         rules, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
         past = len(entry.decision.view.history)
         if rules.decision is not None and live.factor is not None:
@@ -350,10 +350,10 @@ class Host:
             low, high = rules.reveal
             entry.due = live.answered + low + (high - low) * context.chance("reveal")
         live.rounds, live.labels, entry.interrupted = past, entry.labels, live.resumed
-        # Whoever waits for the page hears of it when it may be shown; a timer may be early by the clock's resolution.
+        # The page is notified when the question is released; a timer may fire early by the clock's resolution.
         timers = [loop.call_at(entry.due + 0.001, live.changed)] if entry.due > loop.time() else []
         if self.people_at(entry) > 1:
-            # Partners wait: the clock runs whether or not the page was fetched.
+            # Partners wait: the time runs whether or not the page was fetched.
             timers.append(loop.call_at(max(entry.due, loop.time()) + PATIENCE, self.shown, entry))
         try:
             answer = await self.inbox.ask(entry)
@@ -365,33 +365,35 @@ class Host:
 
     # -- what a page needs ---------------------------------------------------------------------------
 
-    def now_at(self, live: LiveVisit) -> Open | None:
-        """The decision that waits for somebody and may be shown; None: there is nothing to do yet."""
+    def now_at(self, live: LiveVisit) -> PendingQuestion | None:
+        """Return the released decision that waits for a person; None if there is nothing to do yet."""
         if live.end is not None or live.leaving is not None:
             return None
         if live.table is None or live.player is None:
-            entry = self.inbox.at(live.visit * self.plan.stride, 0)
+            entry = self.inbox.question_for(live.visit * self.plan.stride, 0)
         else:
-            entry = self.inbox.at(live.table, live.player) or self.inbox.at(live.table + 1 + live.player, 0)
+            entry = self.inbox.question_for(live.table, live.player) or self.inbox.question_for(
+                live.table + 1 + live.player, 0
+            )
         return entry if entry is not None and entry.due <= asyncio.get_running_loop().time() else None
 
-    def shown(self, entry: Open) -> None:
-        """Start the clock of a decision that is being sent to the person."""
+    def shown(self, entry: PendingQuestion) -> None:
+        """Start the time limit of a decision that is being sent."""
         self.inbox.show(entry, asyncio.get_running_loop().time(), self._missed)
 
-    def may_extend(self, entry: Open) -> bool:
-        """Whether somebody may ask for more time: not where other people wait for the answer."""
+    def may_extend(self, entry: PendingQuestion) -> bool:
+        """Return whether a person may extend the time: not if other people wait for the answer."""
         return self.people_at(entry) == 1 and entry.deadline is not None and entry.extended < MOST_EXTENSIONS
 
-    def extend(self, entry: Open) -> bool:
-        """Give somebody the time for a decision once more."""
+    def extend(self, entry: PendingQuestion) -> bool:
+        """Extend the time for a decision."""
         return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
 
-    def _missed(self, entry: Open) -> Answer:
+    def _missed(self, entry: PendingQuestion) -> Answer:
         return Answer(None, "missed", facts=self._timing_facts(self.visit_at(entry.unit, entry.player), entry))
 
-    def _timing_facts(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
-        """What is kept with an answer: when it was shown and given, in ms since the visit began."""
+    def _timing_facts(self, live: LiveVisit, entry: PendingQuestion) -> dict[str, Any]:
+        """Return the times at which a decision was shown and answered, in ms since the visit began."""
         seen_at = None if entry.shown is None else live.offset(entry.shown)
         facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
         if entry.extended:
@@ -399,12 +401,17 @@ class Host:
         return {**facts, "interrupted": True} if entry.interrupted else facts
 
     async def settle(
-        self, live: LiveVisit, entry: Open, value: Any, personal: Sequence[tuple[str, str]] = (), **facts: Any
+        self,
+        live: LiveVisit,
+        entry: PendingQuestion,
+        value: Any,
+        personal: Sequence[tuple[str, str]] = (),
+        **facts: Any,
     ) -> bool:
-        """Take an answer; True once it is on the disk, False where the question was settled before."""
+        """Store an answer; return True once it is on disk, False if the question was already answered."""
         if entry.answer.done() or self.now_at(live) is not entry:
             return False
-        if entry.claimed:  # another answer to the same question is on its way to the disk, and came first
+        if entry.claimed:  # another answer to the same question came first and is being written
             return False
         if personal:
             entry.claimed = True
@@ -422,25 +429,25 @@ class Host:
         return True
 
     async def leave(self, live: LiveVisit, how: str) -> None:
-        """End a visit from outside: the person left, took everything back, or was gone for too long."""
+        """End a visit from outside: the person left, withdrew, or was away too long."""
         if live.end is not None or live.leaving is not None:
             return
         entry = self.now_at(live)
         live.leaving = how
         live.left.set()
         self.register.note(live.code, how)
-        await self.register.flush()  # whoever left has left, also if the server is killed right now
+        await self.register.flush()  # the departure must survive a crash right now
         for match in range(len(self.people.order)):
             self.lobby.leave(self.plan.match_index(live.visit, match))
         if entry is None and live.table is not None and live.player is not None:
-            entry = self.inbox.at(live.table, live.player)  # one that may not be shown yet
+            entry = self.inbox.question_for(live.table, live.player)  # one that is not released yet
         if entry is not None and self.inbox.settle(entry, Answer({"end": how}, "assigned")):
             await entry.taken.wait()
             await self.journal.flush()
         live.changed()
 
-    async def sweep(self) -> None:
-        """End the visits of people who have been gone for too long, and see to requests of other commands."""
+    async def end_expired_visits(self) -> None:
+        """End visits of people who were away too long, and handle requests of other commands."""
         now = asyncio.get_running_loop().time()
         for live in list(self.live_visits.values()):
             if live.end is None and now - live.seen > self.people.time.resume_within:
@@ -455,10 +462,10 @@ class Host:
                 del self.known[key]
         await self.register.flush()
         if self.journal.failed:
-            await self.journal.flush()  # which says why: nobody's answers can be kept, so the server ends
+            await self.journal.flush()  # raises the error: answers cannot be stored, so the server ends
 
     def forget(self) -> Overdue:
-        """Erase what is personal and older than the study keeps it; who was, and who is owed money."""
+        """Erase personal data older than the retention time; return who was erased and who is still unpaid."""
         paid, source = self.register.payments(), self.people.source.name
 
         def owes(code: str) -> bool:
@@ -468,7 +475,7 @@ class Host:
             rules = self.people if live.cell is None else self.plan.people_of(live.cell)
             return bool(owed(source, *due(rules.pay, live.earned, live.points)))
 
-        # Erased is erased: a clock that jumped ahead while the server runs makes nobody old.
+        # The clock of the event loop is used, so that a jump of the system clock erases nobody.
         now = min(time.time(), self._epoch + time.monotonic())
         expired = overdue(self.register, self.people.keep.people, now, owes)
         if expired.erasable:
@@ -499,17 +506,17 @@ class SeatedPerson:
         self.host, self.config, self.renderer, self._agent = host, config, renderer, agent
         self.memory = memories.build(config.memory, key="agent.memory")
         self.served = [other.identity for other in others]
-        """The agents that sit at the same table: kept with every answer."""
+        """The agents at the same table, stored with every answer."""
         self._stand_in: Agent | None = None
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Not available: a person answers asynchronously."""
+        """Not supported: a person answers asynchronously."""
         raise NotImplementedError("a person answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask the person or, after the person has left, the agent that takes the seat."""
+        """Ask the person or, if the person has left, the agent that replaces them."""
         if decision.view.mechanism == "visit":
-            return await self.host.lead(decision, context)
+            return await self.host.answer_visit_decision(decision, context)
         if self._stand_in is None:
             live = self.host.visit_at(context.unit, context.player)
             if live.leaving is None and live.end is None:
@@ -524,18 +531,18 @@ class SeatedPerson:
         )
 
     def _take_over(self, context: DecisionContext) -> None:
-        """Seat the declared agent for a person who has left; without one, the match ends here."""
+        """Replace a person who left by the declared agent; without one, the match ends."""
         config = self.host.stand_in(context.unit)
         if config is None:
             live = self.host.visit_at(context.unit, context.player)
             raise SkipMatch(f"player {context.player + 1} left: {live.leaving or live.end}")
         self._stand_in = self._agent(config)
 
-    def _entry(self, decision: Decision, context: DecisionContext) -> Open:
+    def _entry(self, decision: Decision, context: DecisionContext) -> PendingQuestion:
         memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
         prompt = self.renderer.prompt(decision, memory_view, context.draw("order"), self.config.facts)
         fields = self.renderer.fields(decision) if decision.kind in ("state", "code", "recognise") else ""
-        return Open(
+        return PendingQuestion(
             context.unit, context.step, context.player, decision, prompt, fields, memory_view,
             self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a running server keeps in memory: visits under way, decisions that wait for people, people who wait for others.
+"""In-memory state of the server: active visits, open questions, and people waiting for partners.
 
 Somebody is put into the cell with the fewest people; a share of assignments is drawn at random. *Completed + under way*
 counts, so that cells stay balanced when more people leave some conditions than others. People who play with each other
@@ -38,7 +38,7 @@ class LiveVisit:
     """Seconds that the visit had lasted before ``here``, in earlier processes."""
     cell: int | None = None
     table: int | None = None
-    """The match that is under way."""
+    """The number of the current match."""
     player: int | None = None
     factor: float | None = 1.0
     """Multiplier of the time limit of a decision; None means no limit."""
@@ -106,7 +106,7 @@ GRACE = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class Open:
+class PendingQuestion:
     """A decision that waits for one person."""
 
     unit: int
@@ -114,54 +114,54 @@ class Open:
     player: int
     decision: Decision
     prompt: Prompt | None = None
-    """The words of the situation and the labels of the options, in a match."""
+    """The prompt and the labels of the options, in a match."""
     fields: str = ""
-    """What the fields of a stated strategy are about; empty for other decisions, whose fields need no explanation."""
+    """An explanation of the fields of a stated strategy; empty for other decisions."""
     past: MemoryView | None = None
-    """What the person's memory shows of the past."""
+    """The past as the person's memory shows it."""
     labels: tuple[Options, ...] = ()
-    """Labels of every seat's actions, in a match."""
+    """The labels of every seat's actions, in a match."""
     due: float = 0.0
-    """From when on it may be shown, on the loop's clock."""
+    """The release time, on the clock of the event loop."""
     limit: float | None = None
-    """Seconds for the answer, from when it is shown."""
+    """The time limit in seconds, from when it is shown."""
     interrupted: bool = False
-    """Whether it was open before the server was started again."""
+    """Whether it was open before a restart of the server."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What is kept with the answer."""
+    """Facts stored with the answer."""
     shown: float | None = None
     extended: int = 0
-    """How often more time was asked for."""
+    """The number of extensions."""
     deadline: float | None = None
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the answer is on its way to the journal."""
     timer: asyncio.TimerHandle | None = None
     claimed: bool = False
-    """Whether the personal part of an answer is being written: no other answer is taken meanwhile."""
+    """Whether the personal part of an answer is being written: other answers are refused meanwhile."""
 
     @property
     def place(self) -> str:
-        """Unit, step and player: names this question and no other."""
+        """Return a unique identifier: unit, step and player."""
         return f"{self.unit}.{self.step}.{self.player}"
 
 
 class Inbox:
-    """All decisions that wait for people, by unit and player: a player has one at a time."""
+    """All open decisions of people, by unit and player: a player has one at a time."""
 
     def __init__(self, changed: Callable[[int, int], None]) -> None:
-        self._open: dict[tuple[int, int], Open] = {}
+        self._open: dict[tuple[int, int], PendingQuestion] = {}
         self._changed = changed
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def at(self, unit: int, player: int) -> Open | None:
-        """What waits for a player."""
+    def question_for(self, unit: int, player: int) -> PendingQuestion | None:
+        """Return the open decision of a player."""
         return self._open.get((unit, player))
 
-    async def ask(self, entry: Open) -> Answer:
-        """Put a decision into the inbox and wait for its answer."""
+    async def ask(self, entry: PendingQuestion) -> Answer:
+        """Add a decision and wait for its answer."""
         loop = asyncio.get_running_loop()
         key = (entry.unit, entry.player)
         self._open[key] = entry
@@ -176,12 +176,12 @@ class Inbox:
                 entry.timer.cancel()
             if self._open.get(key) is entry:
                 del self._open[key]
-        # Nothing is awaited between here and the journal: whoever waits for this can flush it.
+        # Nothing is awaited between here and the journal, so a waiter can flush it.
         entry.taken.set()
         return answer
 
-    def show(self, entry: Open, now: float, missed: Callable[[Open], Answer]) -> None:
-        """The decision is on its way to the person: its clock starts, once."""
+    def show(self, entry: PendingQuestion, now: float, missed: Callable[[PendingQuestion], Answer]) -> None:
+        """Start the time limit of a decision, once."""
         if entry.shown is not None:
             return
         entry.shown = now
@@ -189,8 +189,8 @@ class Inbox:
             entry.deadline = now + entry.limit
             entry.timer = asyncio.get_running_loop().call_later(entry.limit + GRACE, self._expire, entry, missed)
 
-    def extend(self, entry: Open, missed: Callable[[Open], Answer]) -> bool:
-        """Start the clock of a decision anew; False where it is over."""
+    def extend(self, entry: PendingQuestion, missed: Callable[[PendingQuestion], Answer]) -> bool:
+        """Restart the time limit of a decision; False if it is over."""
         if entry.deadline is None or entry.limit is None or entry.answer.done():
             return False
         loop = asyncio.get_running_loop()
@@ -201,11 +201,11 @@ class Inbox:
         entry.timer = loop.call_later(entry.limit + GRACE, self._expire, entry, missed)
         return True
 
-    def _expire(self, entry: Open, missed: Callable[[Open], Answer]) -> None:
+    def _expire(self, entry: PendingQuestion, missed: Callable[[PendingQuestion], Answer]) -> None:
         self.settle(entry, missed(entry))
 
-    def settle(self, entry: Open, answer: Answer) -> bool:
-        """Answer a decision; False where it has been answered already."""
+    def settle(self, entry: PendingQuestion, answer: Answer) -> bool:
+        """Answer a decision; False if it was already answered."""
         if entry.answer.done() or self._open.get((entry.unit, entry.player)) is not entry:
             return False
         entry.answer.set_result(answer)
@@ -214,7 +214,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """Points, missed decisions, how it ended, the player, and the last round."""
+    """The result of a match: points, missed decisions, end, player, and last round."""
 
     points: float
     missed: int
@@ -223,7 +223,7 @@ class MatchResult:
     last: Round | None = None
 
     def shown(self, labels: tuple[Options, ...]) -> dict[str, Any]:
-        """What the next page says about it; ``labels`` are what the person saw for the actions."""
+        """Return the result for the next page; ``labels`` are the action labels that the person saw."""
         summary: dict[str, Any] = {"points": self.points, "whole": self.ended == "done"}
         if self.last is not None and len(self.last.actions) == 2 and len(labels) == 2 and self.player < 2:
             own, other = self.player, 1 - self.player
@@ -234,11 +234,11 @@ class MatchResult:
 
 
 def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
-    """Replay a match from the journal; one that broke off counts as far as it was played."""
+    """Replay a match from the journal; a broken-off match counts as far as it was played."""
     answers = journal.answers(unit.index)
     mechanism = unit.mechanism
     if unit.needs:
-        facts = [journal.ended(index) for index in unit.needs]
+        facts = [journal.outcome_of(index) for index in unit.needs]
         if any(ending is None or ending[0] != "done" for ending in facts):
             return MatchResult(0.0, 0, "failed", player)
         mechanism = mechanism.with_preparations([ending[3] for ending in facts if ending is not None])
@@ -250,7 +250,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
             if who == player:
                 points += played.payoffs[seat]
     missed = sum(a.reading == "missed" for (_, who, _), (a, *_) in answers.items() if who == player)
-    state = journal.ended(unit.index)
+    state = journal.outcome_of(unit.index)
     how = "done"
     if outcome is None:
         how = "failed" if state is None or state[0] == "failed" else "broken_off"
@@ -260,24 +260,24 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
 
 
 Seat: TypeAlias = tuple[int, int, dict[int, str]]
-"""The number of a match, the player in it, and which agents stand in for missing people."""
+"""A match number, the player in it, and the agents that replace missing people."""
 
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """Somebody who waits for partners; ``index`` is the number of the match if this one opens the table."""
+    """A person waiting for partners; ``index`` is the match number if this person opens the table."""
 
     index: int
     seat: asyncio.Future[Seat | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Lobby:
-    """Groups people of one cell for one match of their visits; whoever came first opens the table."""
+    """Groups people of one cell for a match; the person who came first opens the table."""
 
     def __init__(self) -> None:
         self._rooms: dict[tuple[int, int], list[Waiting]] = {}
         self.torn: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        """Seats, by cell and match, at tables whose group was torn apart by a restart while it sat down."""
+        """Free seats by cell and match, at tables whose group a restart broke up."""
 
     def __len__(self) -> int:
         return sum(len(room) for room in self._rooms.values())
@@ -285,7 +285,7 @@ class Lobby:
     async def seat(
         self, cell: int, match: int, index: int, persons: tuple[int, ...], wait: float, stand_in: str | None
     ) -> Seat | None:
-        """A seat at a table with all its people; None: nobody came in time."""
+        """Return a seat at a complete table; None if nobody came in time."""
         if len(persons) == 1:
             return index, persons[0], {}
         if torn := self.torn.get((cell, match)):
@@ -317,7 +317,7 @@ class Lobby:
             one.seat.set_result((group[0].index, player, stand_ins))
 
     def _give_up(self, room: list[Waiting], own: Waiting, persons: tuple[int, ...], stand_in: str | None) -> None:
-        """The time is over: those who wait sit down with agents in the empty seats, or this one waits no more."""
+        """End a wait: replace missing people by agents, or let this person leave the lobby."""
         if own.seat.done():
             return
         if stand_in is None:
@@ -327,7 +327,7 @@ class Lobby:
 
 
 def choose_cell(occupied: Sequence[int], quota: int, rule: str, coin: float, rng: np.random.Generator) -> int | None:
-    """The cell of the next person, or None where every cell has all its people.
+    """Return the cell of the next person; None if all cells are full.
 
     >>> choose_cell([3, 2, 5], 5, "least_filled", 0.0, np.random.default_rng(0))
     1

@@ -1,4 +1,4 @@
-"""The small Markdown of the texts that people read: everything is escaped.
+"""A small Markdown dialect for texts that people read; all markup is escaped.
 
 Only headings, paragraphs, lists, tables, **strong**, *emphasis*, links to http, https and mailto addresses, and
 pictures that lie beside the texts become markup.
@@ -19,7 +19,7 @@ _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BAR = re.compile(r"(?<!\\)\|")
 
 Addresses = Callable[[str], str]
-"""The address under which a picture of a text is served."""
+"""A function from a picture's name to its URL."""
 
 
 def render(text: str, picture: Addresses = lambda name: name) -> Markup:
@@ -76,7 +76,7 @@ def render(text: str, picture: Addresses = lambda name: name) -> Markup:
 
 
 def _begins_table(lines: list[str], at: int) -> bool:
-    """Whether a line is the head of a table: cells, and below them a line of dashes with as many columns."""
+    """Return whether a line is a table header: cells, and below them dashes for as many columns."""
     head, rule = lines[at], lines[at + 1].strip() if at + 1 < len(lines) else ""
     is_table = "|" in head and "|" in rule and len(rule) <= 1000 and _RULE.fullmatch(rule) is not None
     return is_table and len(_cells(head)) == len(_cells(rule))
@@ -96,7 +96,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(rows: list[list[str]], picture: Addresses) -> str:
-    """A table of a head and rows; a row has as many cells as the head."""
+    """Return a table as HTML; every row has as many cells as the header."""
     head, *body = rows
     top = "".join(f'<th scope="col">{_inline(cell, picture)}</th>' for cell in head)
     parts = [f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>']

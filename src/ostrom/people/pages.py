@@ -1,4 +1,4 @@
-"""The page that a participant should see now. A page holds nothing that the participant may not know."""
+"""The page that a participant sees now, without anything the participant must not know."""
 
 import asyncio
 import re
@@ -13,32 +13,32 @@ from ostrom.games.amounts import IDLE
 from ostrom.mechanisms.base import seat_key
 from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.recognition import RECOGNISE
-from ostrom.people.claims import fill
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.markdown import render
 from ostrom.people.payment import completion_link, due
 from ostrom.people.pictures import address_of, path_of
+from ostrom.people.text_checks import fill
 from ostrom.people.text_files import localised
 from ostrom.people.words import PageWords, words
 
 NAMES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "it": "Italiano", "nl": "Nederlands"}
 PLAIN = ("none", "repetition")
-"""Mechanisms whose rules are said by the table of points and the number of rounds."""
+"""Mechanisms explained by the payoff table and the number of rounds alone."""
 
 
 WITH_ANSWERS = ("done", "screened_out", "no_partner", "timed_out", "departed")
-"""Ends after which answers of the person are in the data and can be withdrawn with the personal code."""
+"""Ends of visits with stored answers, which can be withdrawn with the personal code."""
 NOTHING = "–"
-"""Shown where a player had nothing to decide or its action is unknown."""
+"""The sign for a player without a decision or with an unknown action."""
 _MARKED = re.compile(r"[^\n]*\n<(messages|negotiation)>\n.*?\n</\1>\n?", re.DOTALL)
-"""Messages as models are told them; people read them as a list."""
+"""Messages in the form for models; people see them as a list."""
 
 
 @lru_cache(maxsize=1)
 def environment() -> jinja2.Environment:
-    """The templates; everything that is filled in is escaped."""
+    """Return the template environment, with all values escaped."""
     return jinja2.Environment(
         loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
         auto_reload=False, trim_blocks=True,
@@ -53,7 +53,7 @@ EMPTY: Mapping[str, Any] = {
 
 
 def draw(language: str, context: Mapping[str, Any], *, part: bool = False) -> str:
-    """A whole page, or its main part."""
+    """Render a page, or its main part."""
     values = {**EMPTY, "w": words(language), "language": language, **context}
     return environment().get_template("main.html" if part else "base.html").render(values)
 
@@ -66,7 +66,7 @@ class Pages:
         self._texts: dict[tuple[str, int | None], Any] = {}
 
     def page(self, live: LiveVisit, *, problem: str = "", notice: str = "") -> dict[str, Any]:
-        """The content of the page that a participant should see now."""
+        """Return the template values of the participant's current page."""
         if live.end is not None or live.leaving is not None:
             return self.end(live, live.end or live.leaving or "departed")
         entry = self.host.now_at(live)
@@ -103,7 +103,7 @@ class Pages:
         path = path_of(text, name)
         return address_of(path, self.people.pictures.get(path, ""))
 
-    def _step(self, live: LiveVisit, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _step(self, live: LiveVisit, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         decision = entry.decision
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
@@ -129,7 +129,7 @@ class Pages:
         more = {"notice": w.again} if facts.get("again") else {}
         return {"kind": "text", "title": self.host.title, "own_title": own, "body": body, "buttons": buttons, **more}
 
-    def _accommodation(self, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _accommodation(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
         assert isinstance(form, Choice)
         names = {"none": w.accommodation_none, "1": w.accommodation_one}
@@ -137,12 +137,12 @@ class Pages:
         body = render(w.accommodation_text.format(seconds=f"{self.people.time.decision or 0:g}"))
         return {"kind": "text", "title": w.accommodation, "own_title": False, "body": body, "buttons": buttons}
 
-    def _match(self, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _match(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         decision, prompt = entry.decision, entry.prompt
         assert prompt is not None
         view = decision.view
         rounds = view.facts.get("rounds")
-        if decision.kind == RECOGNISE or (rounds and view.round > rounds):  # asked when all has been decided
+        if decision.kind == RECOGNISE or (rounds and view.round > rounds):  # asked after the last round
             title = w.match_over
         elif rounds:
             title = w.round_of.format(round=view.round, rounds=rounds)
@@ -157,7 +157,7 @@ class Pages:
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
             "payoffs": _payoffs(entry) if two and view.game.has_table else None,
-            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
+            "words": _MARKED.sub("", prompt.full_text.replace(prompt.instruction, entry.fields)).strip(),
             "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
@@ -177,7 +177,7 @@ class Pages:
         return f"{ended} {last_text}{w.match_point if points == '1' else w.match_points.format(points=points)}"
 
     def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
-        """The page at the end of a visit, with its code and what is paid."""
+        """Return the final page of a visit, with its code and payment."""
         w, people = words(live.language), self.people
         pay = people if live.cell is None else self.host.plan.people_of(live.cell)
         base, bonus = due(pay.pay, live.earned or how, live.points)
@@ -193,13 +193,13 @@ class Pages:
         }  # fmt: skip
 
 
-def _seats(entry: Open) -> list[int]:
+def _seats(entry: PendingQuestion) -> list[int]:
     view = entry.decision.view
     return [view.seat, *(s for s in range(view.game.seats) if s != view.seat)]
 
 
-def _payoffs(entry: Open) -> dict[str, Any]:
-    """The points of a game for two, from the reader's own side."""
+def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
+    """Return the payoffs of a two-player game from the reader's side."""
     view, labels = entry.decision.view, entry.labels
     own, other = view.seat, 1 - view.seat
     rows = []
@@ -213,20 +213,20 @@ def _payoffs(entry: Open) -> dict[str, Any]:
 
 
 def _last(history: list[dict[str, Any]], w: PageWords) -> str:
-    """What both chose in the round before; one that is void says why in the list of rounds."""
+    """Describe both choices of the last round; void rounds are explained in the list of rounds."""
     own, other = history[-1]["labels"] if history else ("", "")
     return w.last_round.format(own=own, other=other) if history and not {w.missed, NOTHING} & {own, other} else ""
 
 
-def _player(entry: Open, seat: int, w: PageWords) -> str:
+def _player(entry: PendingQuestion, seat: int, w: PageWords) -> str:
     view = entry.decision.view
     if seat == view.seat:
         return w.you
     return w.other if view.game.seats == 2 else w.player.format(number=seat + 1)
 
 
-def _names(entry: Open, w: PageWords) -> dict[str, str]:
-    """The words of a record's keys and values: those of the language, and the players as pages call them."""
+def _names(entry: PendingQuestion, w: PageWords) -> dict[str, str]:
+    """Return the words for a record's keys and values, in the page's language."""
     form, view = entry.decision.form, entry.decision.view
     names = {key.removeprefix("field_"): word for key, word in w.items() if key.startswith("field_")}
     for seat in range(view.game.seats):
@@ -237,8 +237,8 @@ def _names(entry: Open, w: PageWords) -> dict[str, str]:
     return names
 
 
-def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
-    """What was said and offered in a negotiation, and what became of it."""
+def _negotiated(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
+    """Return the messages and offers of a negotiation, with their outcomes."""
     lines = []
     for event in entry.decision.view.facts.get("log") or ():
         if "result" in event:
@@ -253,8 +253,8 @@ def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
     return lines
 
 
-def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
-    """An offer in one line: what players are bound to, and who pays whom."""
+def _terms(entry: PendingQuestion, offer: Mapping[str, Any], w: PageWords) -> str:
+    """Return an offer in one line: the commitments, and who pays whom."""
     bound = [
         f"{_player(entry, one['seat'], w)}: "
         + (_number(one["amount"]) if "amount" in one else str(entry.labels[one["seat"]][one["action"]]))
@@ -268,8 +268,8 @@ def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
     return "; ".join(bound + paid)
 
 
-def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
-    """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
+def _messages(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
+    """Return the messages of this round, the reader's own first; in talk, in order."""
     facts, own = entry.decision.view.facts, entry.decision.view.seat
     texts = facts.get("messages") or ()
     names = {s: w.player.format(number=s + 1) if len(texts) > 2 else w.other for s in range(len(texts))} | {own: w.you}
@@ -279,7 +279,7 @@ def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
 
 
 def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
-    """Who said it, to whom where that is one player, and the words."""
+    """Return the speaker, the addressee if it is one player, and the text."""
     ends = [(message["own"], message["from"])]
     if "to" in message:
         ends.append((message["to_you"], message["to"]))
@@ -289,7 +289,7 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
     return " → ".join(named), str(message["text"]).strip() or "–"
 
 
-def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
+def _line(entry: PendingQuestion, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
         missed = getattr(played, "missed", ())

@@ -1,4 +1,4 @@
-"""The participants' side: a start page, one page that is always the right one, answers, news, and leaving."""
+"""The web application for participants: start page, current page, answers, events, and leaving."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
 from ostrom.people.host import Host
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.pages import NAMES, Pages, draw
 from ostrom.people.sources import LinkReader
 from ostrom.people.words import words
@@ -19,13 +19,13 @@ from ostrom.web.server import static
 from ostrom.web.tokens import sign, verified
 
 PING = 15.0
-"""Seconds between signs of life on a stream of news."""
+"""Seconds between keep-alive messages on an event stream."""
 MOST_STREAMS = 8
-"""Streams of news that one person may have open: one per tab."""
+"""The most open event streams of one person: one per tab."""
 NEXT = 0.25
-"""Seconds that a reply waits for the next question, so that most pages need one request alone."""
+"""Seconds that a reply waits for the next question, so that most pages need one request."""
 BACK = 5.0
-"""Seconds that a page waits for a visit to be taken up after a restart."""
+"""Seconds that a page waits for its visit to be resumed after a restart."""
 
 
 class Participants:
@@ -39,7 +39,7 @@ class Participants:
         cookie: str,
         pictures: Mapping[str, tuple[bytes, str]] = {},
     ) -> None:
-        """``pictures`` are the pictures of the texts by their addresses, with their types."""
+        """Build the application; ``pictures`` are the pictures of the texts by URL, with their types."""
         self._pictures = pictures
         self.host, self.reader, self.gatekeeper = host, reader, gatekeeper
         self.pages, self.cookie, self._key = Pages(host), cookie, host.register.key
@@ -63,7 +63,7 @@ class Participants:
     # -- who is there --------------------------------------------------------------------------------
 
     def visit_of(self, request: Request) -> LiveVisit | None:
-        """The person whose cookie this is; a forged one is nobody's."""
+        """Return the visit of a request's cookie; None for a forged cookie."""
         code = verified(self._key, "visit", request.cookies.get(self.cookie, ""))
         live = None if code is None else self.host.codes.get(code)
         if live is not None:
@@ -94,7 +94,7 @@ class Participants:
         return HTMLResponse(draw(live.language, context, part=part), 422 if problem else 200)
 
     async def page(self, request: Request) -> Response:
-        """The page where somebody is now, or the start for whoever is new."""
+        """Return the current page of a person, or the start page for a new one."""
         if "return" in request.query_params:
             code = verified(self._key, "return", request.query_params["return"])
             back = None if code is None else self.host.codes.get(code)
@@ -104,7 +104,7 @@ class Participants:
         params = self.reader.parameters(request.query_params)
         if live is not None:
             invited = self.reader.invited(dict(params)) if params else None
-            other = None if invited is None else self.host.known_as(self.reader.source.name, invited.external)
+            other = None if invited is None else self.host.returning_visit(self.reader.source.name, invited.external)
             if invited is None or other is live:
                 await self._wait_until_resumed(live)
                 return self._draw(request, live) if not params else RedirectResponse("/", 303)
@@ -128,17 +128,17 @@ class Participants:
         return HTMLResponse(draw(language, context), 200 if fields is not None or self.host.closed else 400)
 
     async def join(self, request: Request) -> Response:
-        """Begin a visit, or come back to it."""
+        """Start a visit, or return to it."""
         form = await self.gatekeeper.form(request)
         invited, own = self.reader.invited(form), self.visit_of(request)
         language = self._language(request, form.get("language", ""))
         if invited is None:
             raise Refused(400, words(language).wrong_invitation)
         source = self.reader.source.name
-        before = self.host.known_as(source, invited.external)
+        before = self.host.returning_visit(source, invited.external)
         if before is not None:
             who = self.host.known[source, invited.external]
-            # Whoever knows somebody's id could act for them: without the cookie only the same session comes back.
+            # Whoever knows an id could act for that person: without the cookie only the same session may return.
             if before is not own and (not who.session or who.session != invited.session):
                 raise Refused(409, words(language).elsewhere)
             return self._admit(before, RedirectResponse("/", 303))
@@ -150,7 +150,7 @@ class Participants:
         return self._admit(live, RedirectResponse("/", 303))
 
     async def answer(self, request: Request) -> Response:
-        """Take an answer to the question that is open; any other one changes nothing."""
+        """Store an answer to the open question; any other answer is ignored."""
         live = self.visit_of(request)
         form = await self.gatekeeper.form(request)
         if live is None:
@@ -168,7 +168,7 @@ class Participants:
 
     @staticmethod
     async def _wait_until_resumed(live: LiveVisit) -> None:
-        """Wait for a visit that is being taken up: the server has just started, and an answer must not be lost."""
+        """Wait for a visit that is being resumed after a restart, so that no answer is lost."""
         if live.version == 0:
             await live.news(0, BACK)
 
@@ -181,7 +181,7 @@ class Participants:
                 return
             await live.news(version, left)
 
-    def _read(self, entry: Open, form: dict[str, str]) -> Read | Invalid:
+    def _read(self, entry: PendingQuestion, form: dict[str, str]) -> Read | Invalid:
         decision = entry.decision
         if entry.prompt is not None:
             return read_decision(decision.form, entry.prompt.labels, form)
@@ -197,7 +197,7 @@ class Participants:
         return RedirectResponse("/", 303)
 
     async def more(self, request: Request) -> Response:
-        """Give more time for the question that is open."""
+        """Extend the time of the open question."""
         live = self.visit_of(request)
         form = await self.gatekeeper.form(request)
         if live is None:
@@ -208,7 +208,7 @@ class Participants:
         return self._answered(request, live, notice=words(live.language).more_time_given)
 
     async def leave(self, request: Request) -> Response:
-        """Ask whether somebody really wants to leave, and how; then end the visit."""
+        """Ask for confirmation and the kind of leaving; then end the visit."""
         live = self.visit_of(request)
         if live is None:
             return RedirectResponse("/", 303)
@@ -223,7 +223,7 @@ class Participants:
         return HTMLResponse(draw(live.language, context))
 
     async def picture(self, request: Request) -> Response:
-        """A picture of the texts; only those that the study has are served."""
+        """Serve a picture of the texts; no other files are served."""
         if (found := self._pictures.get(request.url.path)) is None:
             raise Refused(404, "There is no such page.")
         data, kind = found
@@ -233,12 +233,12 @@ class Participants:
     # -- news ----------------------------------------------------------------------------------------
 
     async def events(self, request: Request) -> Response:
-        """Tell a page that there is something new; it then asks for itself."""
+        """Notify a page that something changed; it then fetches the content."""
         live = self.visit_of(request)
         if live is None:
-            return Response(status_code=204)  # which tells the browser not to ask again
+            return Response(status_code=204)  # tells the browser not to reconnect
         if live.streams >= MOST_STREAMS:
-            raise Refused(429, "Too many tabs are open.")  # their pages ask from time to time instead
+            raise Refused(429, "Too many tabs are open.")  # those pages poll instead
 
         async def stream() -> AsyncIterator[bytes]:
             version = live.version

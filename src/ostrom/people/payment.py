@@ -1,4 +1,4 @@
-"""What people are paid, to the last penny (decimal numbers throughout), and the ledger of what was paid.
+"""Payments in exact decimal numbers, and the ledger of payments.
 
 The ledger ``payments.csv`` beside the journal says which codes are in which payment file, and with what amount. It
 names nobody, so it may be copied with the tables, and it survives a register that is restored from an older copy.
@@ -13,20 +13,20 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import plain, read_plain
+from ostrom.ground.files import read_plain, require_regular_file
 from ostrom.people.schema import Pay
 
 PENNY = Decimal("0.01")
 PAID_IN_FULL = ("done", "no_partner")
-"""Ends at which the base is paid."""
+"""Ends of visits at which the base is paid."""
 NOTHING = ("declined", "full", "finished_before")
 """Ends before anything was earned."""
 BY_PLATFORM = ("prolific", "mturk")
-"""Sources that pay the base themselves; what is left for a payment file is the bonus."""
+"""Sources that pay the base themselves; payment files then hold the bonus alone."""
 
 
 def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
-    """Base and bonus of somebody whose visit ended like this with so many points.
+    """Return base and bonus for an end and a number of points.
 
     >>> due(Pay(base="3.00", per_point="0.01", at_most="2.00"), "done", 157)
     (Decimal('3.00'), Decimal('1.57'))
@@ -41,7 +41,7 @@ def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
 
 
 def owed(source: str, base: Decimal, bonus: Decimal) -> Decimal:
-    """What of an amount is left for a payment file: platforms pay the base themselves.
+    """Return the part of an amount for a payment file: platforms pay the base themselves.
 
     >>> owed("prolific", Decimal("3.00"), Decimal("1.57")), owed("lab", Decimal("3.00"), Decimal("1.57"))
     (Decimal('1.57'), Decimal('4.57'))
@@ -50,7 +50,7 @@ def owed(source: str, base: Decimal, bonus: Decimal) -> Decimal:
 
 
 def pays_for(source: str) -> str:
-    """What the amounts of a payment file pay.
+    """Return what the amounts of a payment file cover.
 
     >>> pays_for("prolific"), pays_for("lab")
     ('bonus', 'base and bonus')
@@ -59,7 +59,7 @@ def pays_for(source: str) -> str:
 
 
 def completion_link(source: str, code: str) -> str | None:
-    """Where somebody returns to, with the code."""
+    """Return the platform's completion URL with the code; None without one."""
     if source == "prolific" and code:
         return f"https://app.prolific.com/submissions/complete?cc={code}"
     return None
@@ -97,7 +97,7 @@ def read_payments(folder: Path) -> dict[str, Payment]:
 
 def add_payments(folder: Path, payments: Iterable[Payment]) -> None:
     """Append payments; they are on the disk when this returns."""
-    path = plain(folder / FILE)
+    path = require_regular_file(folder / FILE)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(astuple(payment) for payment in payments)
     try:

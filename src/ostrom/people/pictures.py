@@ -1,4 +1,4 @@
-"""Pictures in the texts that people read: plain files beside the texts, checked by their content, of bounded size."""
+"""Pictures in texts that people read: files beside the texts, with checked content and bounded size."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from ostrom.ground.files import read_plain
 from ostrom.people.markdown import PICTURE
 
 LARGEST = 1_000_000
-"""Bytes of a picture."""
+"""The largest picture, in bytes."""
 MOST = 40
-"""Pictures of a study."""
+"""The most pictures of a study."""
 TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 
 
 def content_type(data: bytes) -> str | None:
-    """What a file is by its content; None for anything that is no picture of a kind that can hold no script.
+    """Return the media type by a file's content; None unless it is a picture format without scripts.
 
     >>> content_type(b"GIF89a..."), content_type(b"<svg><script/></svg>")
     ('image/gif', None)
@@ -31,7 +31,7 @@ def content_type(data: bytes) -> str | None:
 
 
 def path_of(text: str, name: str) -> str:
-    """The path of a picture below the folder of the study; a text names it from its own folder.
+    """Return a picture's path below the study's folder; texts name it relative to their own folder.
 
     >>> path_of("texts/instructions.md", "images/board.png")
     'texts/images/board.png'
@@ -40,7 +40,7 @@ def path_of(text: str, name: str) -> str:
 
 
 def address_of(name: str, mark: str) -> str:
-    """The address of a picture: its content alone, so that its name tells nobody anything."""
+    """Return a picture's URL from its content hash, so that its name reveals nothing."""
     return f"/picture/{mark[:32]}.{name.rpartition('.')[2].lower()}"
 
 
@@ -64,7 +64,7 @@ def find_pictures(texts: Mapping[str, str], folder: Path, file: str) -> dict[str
 
 
 def read_pictures(marks: Mapping[str, str], folder: Path, file: str) -> dict[str, tuple[bytes, str]]:
-    """The pictures by their addresses, with their types; one that changed since the study was read is refused."""
+    """Return the pictures by URL with their types; a picture that changed since the study was read is refused."""
     served = {}
     for path, mark in marks.items():
         data = _read(folder, path, file, "people.visit")

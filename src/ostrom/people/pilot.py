@@ -1,4 +1,4 @@
-"""Simulated participants: they go through the same visit as people, by the same few methods of the host.
+"""Simulated participants, which go through the same visit as people.
 
 Actions in a match are those of an agent (a strategy, or a model whose calls are journaled and paid for in the run).
 Consent, quiz and questions are answered by chance that belongs to the participant: mostly right in the quiz, evenly
@@ -29,7 +29,7 @@ from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import Host, SeatedPerson
-from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.live_visit import LiveVisit, PendingQuestion
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import FILE, Register
@@ -38,7 +38,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import OpenModels, play_plan
 
 Serve = Callable[[Host, Folder], Coroutine[Any, Any, None]]
-"""Serves people until it is told to stop: a web server, or simulated participants."""
+"""Serves people until stopped: a web server, or simulated participants."""
 
 
 def host_plan(
@@ -52,7 +52,7 @@ def host_plan(
     test: bool = False,
     hosts: type[Host] = Host,
 ) -> Result:
-    """Host a study with people in ``runs/<name>`` as long as ``serve`` runs; visits under way are taken up."""
+    """Host a study with people in ``runs/<name>`` while ``serve`` runs; active visits are resumed."""
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
 
@@ -62,7 +62,7 @@ def host_plan(
         mark = identity(folder.manifest())
         if folder.journal.exists():
             with folder.open_journal() as journal:
-                plan.learn(journal)
+                plan.read_assignments(journal)
             if plan.book.visits and not (folder.path / FILE).exists():
                 raise RunError(
                     f"{folder.path / FILE}: is missing, and {len(plan.book.visits)} people have come: without it "
@@ -103,19 +103,19 @@ def ignore_register(folder: Path) -> None:
 
 
 RIGHT = 0.9
-"""The chance of a right answer to a question of a quiz."""
+"""The chance of a correct answer in a quiz."""
 SOURCE = "pilot"
 PATIENCE = 3600.0
-"""Seconds to wait for anything; a visit that stands still for longer is given up."""
+"""Seconds to wait for anything; a visit without progress for longer is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Who comes: how many, what they play, how many drop out and how many decisions they miss."""
+    """The simulated participants: their number, strategy or model, dropout rate and missed decisions."""
 
     people: int
     config: AgentConfig
-    """How they decide in a match: a strategy or a model."""
+    """The configuration by which they decide in a match."""
     dropout: float = 0.0
     miss: float = 0.0
     seed: int = 0
@@ -124,11 +124,11 @@ class Crowd:
 
 @dataclass(slots=True)
 class SimulatedParticipant:
-    """What a simulated participant goes by."""
+    """The random choices of one simulated participant."""
 
     chance: Streams
     last: int | None
-    """The page or round, counted from 1, at which the participant is gone; None: stays to the end."""
+    """The page or round (from 1) at which the participant drops out; None to stay to the end."""
     moment: int = 0
 
 
@@ -137,14 +137,14 @@ class PilotHost(Host):
 
     crowd: Crowd
     participants: dict[int, SimulatedParticipant]
-    """By visit."""
+    """The simulated participants, by visit."""
 
-    def missed(self, entry: Open) -> None:
-        """Let the time for a decision run out."""
+    def missed(self, entry: PendingQuestion) -> None:
+        """Let the time of a decision expire."""
         self.inbox.settle(entry, self._missed(entry))
 
     async def gone(self, live: LiveVisit) -> bool:
-        """Count a moment of a visit; True where the participant is gone from here on."""
+        """Count a page or round; return True if the participant drops out here."""
         who = self.participants[live.visit]
         who.moment += 1
         if who.moment != who.last:
@@ -164,7 +164,7 @@ class PilotHost(Host):
 
 
 class _Simulated(SeatedPerson):
-    """A person's seat; an agent works out the answer, and the participant sends it."""
+    """A simulated person's seat: an agent computes the answer, and the participant submits it."""
 
     host: PilotHost
 
@@ -183,7 +183,7 @@ class _Simulated(SeatedPerson):
             pending.cancel()
 
     async def _send(self, thought: Answer, context: DecisionContext, pending: asyncio.Future[Answer]) -> None:
-        """Send the answer as soon as it may be given; what the participant misses is not sent."""
+        """Submit the answer as soon as it is allowed; missed decisions are not submitted."""
         host = self.host
         live = host.visit_at(context.unit, context.player)
         entry = await _next(host, live, lambda: pending.done())
@@ -197,7 +197,7 @@ class _Simulated(SeatedPerson):
 
 
 async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
-    """Let everybody come and go through the visit; returns when all are gone.
+    """Let all participants come and finish; return when all are gone.
 
     Whoever drops out does so at one of the first so many ``moments`` of a visit (pages and rounds).
     """
@@ -212,7 +212,7 @@ async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
 
 
 def participant(crowd: Crowd, number: int, moments: int) -> SimulatedParticipant:
-    """What the so-manieth participant goes by."""
+    """Return the random choices of participant ``number``."""
     chance = Streams(crowd.seed, key_of(f"participant {number}"))
     drops = chance.chance(0, 0, "dropout") < crowd.dropout
     return SimulatedParticipant(chance, 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None)
@@ -229,12 +229,12 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
             await live.news(live.version, PATIENCE)
         elif not await host.gone(live):
             host.shown(entry)
-            value, personal = answer_to(host, entry, who.chance.at(entry.step, 0, "page"))
+            value, personal = answer_to(host, entry, who.chance.generator(entry.step, 0, "page"))
             await host.settle(live, entry, value, personal)
 
 
-async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> Open | None:
-    """The next open question of a visit, once there is one; None when the visit is over."""
+async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> PendingQuestion | None:
+    """Wait for the next open question of a visit; None when the visit is over."""
     while not over():
         since = live.version
         if (entry := host.now_at(live)) is not None and not entry.answer.done():
@@ -243,7 +243,7 @@ async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> O
     return None
 
 
-def answer_to(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
+def answer_to(host: Host, entry: PendingQuestion, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
     """An answer to a page of a visit, and the parts of it that are personal."""
     form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
     if sheet is not None:
@@ -274,7 +274,7 @@ def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str,
 
 
 def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> AgentConfig:
-    """How simulated participants decide in a match: as the people's type says, but by a model or a strategy."""
+    """Return how simulated participants decide: the people's type with a model or strategy in its place."""
     if model is not None and strategy is not None:
         raise UsageError("--model and --strategy exclude each other")
     seats = (seated for cell in plan.tables() for seated in cell.seatings[0] if seated.config.person == "web")
@@ -284,7 +284,7 @@ def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> Age
     own_settings = person.config.model_dump(exclude_unset=True, exclude={"person"})
     if model is None:
         config = AgentConfig(strategy=strategy or "random")
-        for cell in plan.tables():  # or matches fail one by one, and the pilot is one of nothing
+        for cell in plan.tables():  # otherwise matches would fail one by one, and the pilot would show nothing
             seated = [replace(s, config=config) if s.config.person == "web" else s for s in cell.seatings[0]]
             check_strategies(cell.game, cell.mechanism, [seated], plan.file)
         return config
@@ -300,7 +300,7 @@ def pilot(
     options: PlayOptions | None = None,
     open_models: OpenModels | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """Let a crowd through a study; says how their visits ended."""
+    """Run simulated participants through a study; return how their visits ended."""
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
     if crowd.config.model is not None:

@@ -1,4 +1,4 @@
-"""The plan of a study with people: units arise as people arrive.
+"""The plan of a study with people: units are created as people arrive.
 
 Visit v has the number v * stride; its k-th match follows, and what the players of that match prepare follows the
 match. Who came, which cell they were assigned to and which seat they took is in the journal (reading
@@ -22,27 +22,27 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
-from ostrom.people.claims import KINDS, Values, contradictions, fill, places, shared
 from ostrom.people.pictures import find_pictures
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
+from ostrom.people.text_checks import KINDS, Values, contradictions, fill, places, shared
 from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
 from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, spelled_out, unit_key
+from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, type_spec, unit_key
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile
 
 VARIABLE = ("matches", "games", "time", "pay")
-"""What of the section ``people`` may differ between cells."""
+"""Keys of the section ``people`` that may differ between cells."""
 MOST_PEOPLE_CELLS = 1000
 
 
 class PeoplePlan(StudyPlan):
-    """A study with people as the engine plays it."""
+    """The engine's plan of a study with people."""
 
     kind: ClassVar[str] = "people"
     counts: ClassVar[str] = "person"
@@ -63,14 +63,14 @@ class PeoplePlan(StudyPlan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of a run, with everybody who came."""
+        """Read the plan of a run, with everybody who came."""
         plan = super().read(source)
-        plan.learn(source.journal)
+        plan.read_assignments(source.journal)
         return plan
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """Why `ostrom resume` does not go on with a run with people, and that `ostrom serve` does."""
+        """Return why `ostrom resume` cannot continue a run with people, and that `ostrom serve` can."""
         return "is a study with people; `ostrom serve` with its study file goes on with it"
 
     @classmethod
@@ -83,7 +83,7 @@ class PeoplePlan(StudyPlan):
         return study.model_copy(update={"people": people})
 
     def resolved(self) -> dict[str, Any]:
-        """The study as it is played; one without pictures is written as it always was."""
+        """Return the resolved study; without pictures it has the form of earlier versions."""
         data = super().resolved()
         if not data["people"]["pictures"]:
             del data["people"]["pictures"]
@@ -96,7 +96,7 @@ class PeoplePlan(StudyPlan):
         return ", ".join(f"{name}: {level}" for name, level in self._cell(cell).labels.items()) or "all"
 
     def people_of(self, cell: int) -> People:
-        """The section ``people`` as it is in one cell."""
+        """Return the section ``people`` of one cell."""
         return self._people(cell)
 
     def _build_people(self, number: int) -> People:
@@ -104,11 +104,11 @@ class PeoplePlan(StudyPlan):
         return validate(StudyFile, {"name": self.study.name, **data}, self.file).people or self.people
 
     def variant(self, cell: int, key: str) -> Cell:
-        """One game of a visit in one cell."""
+        """Return the cell of one game of a visit."""
         return self._variant(cell, key)
 
     def tables(self) -> Iterator[Cell]:
-        """Every game of a visit in every cell."""
+        """Yield the cell of every game of a visit, for every cell of the study."""
         return (self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order)
 
     def _build_variant(self, number: int, key: str) -> Cell:
@@ -129,7 +129,7 @@ class PeoplePlan(StudyPlan):
         return self._cell_of(data, labels, self._traits(number))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
-        """The cell of a study with people; a type that only replaces missing people takes no seat of its own."""
+        """Return the cell of a study with people; a type that only replaces missing people has no seat."""
         lobby, types = self.people.lobby, dict(data["types"] or {})
         names = {lobby.stand_in, lobby.departed.partition(":")[2]} & set(types)
         seats = self._game(canonical(data["game"])).seats
@@ -137,9 +137,7 @@ class PeoplePlan(StudyPlan):
             return super()._cell_of(data, labels, traits)
         spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
         cell = super()._cell_of({**data, "types": types}, labels, traits)
-        agents = {
-            name: self._agent(canonical(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
-        }
+        agents = {name: self._agent(canonical(on_top(data["agent"], type_spec(spec)))) for name, spec in spare.items()}
         return replace(cell, types={**cell.types, **agents})
 
     def _check_people(self) -> None:
@@ -194,13 +192,13 @@ class PeoplePlan(StudyPlan):
                     "names no type of agent", file=self.file, key=f"people.lobby.{key}", actual=name, allowed=agents
                 )
 
-    def persons(self, cell: int, key: str) -> tuple[int, ...]:
+    def human_players(self, cell: int, key: str) -> tuple[int, ...]:
         """The players of a match that are people."""
         players = self.variant(cell, key).seatings[0]
         return tuple(i for i, seated in enumerate(players) if seated.config.person == "web")
 
     def sheet(self, step: Step, language: str) -> Questionnaire | None:
-        """The questions of a step in a language; None where it has none."""
+        """Return the questionnaire of a step in a language; None if it has none."""
         if step.ask is not None:
             text = fill(step.ask.text, self.values(None, language))
             return Questionnaire(questions=(step.ask.model_copy(update={"text": text}),))
@@ -214,7 +212,7 @@ class PeoplePlan(StudyPlan):
     # -- values in texts -----------------------------------------------------------------------------
 
     def values(self, cell: int | None, language: str) -> Values:
-        """What texts may say of a cell; None: what is so in all cells."""
+        """Return the values that texts may use in a cell; None for those common to all cells."""
         return self._values(cell, language)
 
     def _build_values(self, cell: int | None, language: str) -> Values:
@@ -234,13 +232,13 @@ class PeoplePlan(StudyPlan):
             "model" if other.config.tree else other.config.kind
             for key, variant in variants.items()
             for seat, other in enumerate(variant.seatings[0])
-            if seat != self.persons(cell, key)[0]
+            if seat != self.human_players(cell, key)[0]
         )
         values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
         return Values({name: _as_words(value) for name, value in values.items() if value is not None}, kinds)
 
     def check_texts(self) -> None:
-        """Refuse texts that ask for values which are not there, or claim what is so in no cell."""
+        """Refuse texts with unknown values, or with claims that hold in no cell."""
         first = self.visit_rules.assigned_at
         for number, step in enumerate(self.people.visit):
             for language in self.people.languages:
@@ -283,10 +281,10 @@ class PeoplePlan(StudyPlan):
 
     # -- units ---------------------------------------------------------------------------------------
 
-    def learn(self, journal: Journal) -> None:
-        """Take in who came and where they were assigned."""
+    def read_assignments(self, journal: Journal) -> None:
+        """Read from the journal who came and where they were assigned."""
         for unit, _, _, value in journal.assigned():
-            self.book.learn(unit // self.stride, value)
+            self.book.record(unit // self.stride, value)
 
     def people_tables(self, rows: ReplayedRows) -> PeopleTables:
         """What people add to the tables."""
@@ -294,14 +292,14 @@ class PeoplePlan(StudyPlan):
 
     @property
     def hidden(self) -> _Hidden:
-        """Units of test visits: they are never counted."""
+        """Return the units of test visits, which are never counted."""
         return _Hidden(self)
 
     def __len__(self) -> int:
         return (self.book.last + 1) * self.stride
 
     def progress(self, states: Mapping[int, str]) -> Counted:
-        """People who came and people whose visit is over: a visit is whole whatever became of its matches.
+        """Count people who came and whose visit is over, whatever happened in their matches.
 
         Tests, and people who took their data back, are not counted.
         """
@@ -312,7 +310,7 @@ class PeoplePlan(StudyPlan):
         )  # fmt: skip
 
     def played(self, states: Mapping[int, str]) -> Counted:
-        """Matches that people sit or sat in; once everybody has gone, those that broke off are due no more."""
+        """Count matches with people; after everybody has left, broken-off ones are no longer due."""
         hidden, visits = self.hidden, self.progress(states)
         booked = [states.get(index, "") for index in self.book.tables if index not in hidden]
         done, failed = booked.count("done"), booked.count("failed")
@@ -320,7 +318,7 @@ class PeoplePlan(StudyPlan):
         return Counted(done if over else len(booked), done, booked.count("skipped"), failed)
 
     def units(self) -> Iterator[Unit]:
-        """Visits and matches as far as they are known."""
+        """Yield the visits and matches known so far."""
         for visit in sorted(self.book.visits):
             yield self.unit(visit * self.stride)
             for index in sorted({seat.unit for seat in self.book.visits[visit].seats.values()}):
@@ -345,14 +343,14 @@ class PeoplePlan(StudyPlan):
         """The number of the match that begins with a visit."""
         return visit * self.stride + 1 + match * ((self.stride - 1) // len(self.people.order))
 
-    def place_of(self, index: int, player: int) -> tuple[int, int]:
-        """The match and the player that a unit is about: a preparation is made by one player of a match."""
+    def seat_of(self, index: int, player: int) -> tuple[int, int]:
+        """Return the match and the player of a unit: a preparation belongs to one player of a match."""
         part = (index % self.stride - 1) % ((self.stride - 1) // len(self.people.order))
         return (index - part, part - 1) if part else (index, player)
 
     def agent_type(self, index: int, name: str) -> AgentConfig:
-        """A type of the study, as it is in the cell of a match."""
-        table = self.book.tables[self.place_of(index, 0)[0]]
+        """Return an agent type of the study, as it is in the cell of a match."""
+        table = self.book.tables[self.seat_of(index, 0)[0]]
         return self.variant(table.cell, self.people_of(table.cell).order[table.match]).types[name]
 
     def _visit_unit(self, visit: int) -> Unit:
@@ -390,8 +388,8 @@ class PeoplePlan(StudyPlan):
         mechanism = cell.mechanism.for_players(len(players))
         return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """One match of every game in every cell, and what its players prepare."""
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Yield one match of every game in every cell, and its preparations."""
         return ((unit, configs) for number in range(self.cells) for unit, configs in self._units_in(number))
 
     def matches_in(self, number: int) -> Iterator[Unit]:
@@ -418,7 +416,7 @@ class PeoplePlan(StudyPlan):
 
 
 def _as_words(value: Any) -> str:
-    """A value as a text says it: money as it is written, numbers without a tail of zeros."""
+    """Format a value for texts: money as written, numbers without trailing zeros."""
     if isinstance(value, Decimal):
         return f"{value:.2f}" if value == round(value, 2) else f"{value.normalize():f}"
     return f"{value:g}" if isinstance(value, float) else str(value)

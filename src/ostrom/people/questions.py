@@ -1,4 +1,4 @@
-"""Questions to people beside the game: of the quiz, of surveys, and single ones; written in YAML files."""
+"""Questions to people outside the game: quiz, surveys and single questions, from YAML files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_CHARACTERS = 4000
 
 
 class Bounds(Declared):
-    """A number that is asked for."""
+    """The range of a requested number."""
 
     low: int = Field(default=0, ge=-(10**9), le=10**9)
     high: int = Field(default=10**6, ge=-(10**9), le=10**9)
@@ -65,7 +65,7 @@ class Question(Declared):
 
     @property
     def kept_apart(self) -> bool:
-        """Whether the answer stays in the register and out of the journal."""
+        """Return whether the answer is stored in the register instead of the journal."""
         return self.free is not None if self.personal is None else self.personal
 
     def json_form(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Questionnaire(Declared):
         return self
 
     def named(self) -> list[tuple[str, Question]]:
-        """The questions under the names of their answers; q1, q2, ... where the file gives none."""
+        """Return the questions by the names of their answers; q1, q2, ... by default."""
         return [(question.name or f"q{number}", question) for number, question in enumerate(self.questions, 1)]
 
     def form(self, name: str) -> Record:
@@ -106,14 +106,14 @@ class Questionnaire(Declared):
         return Record(name, schema)
 
     def wrong(self, answers: dict[str, Any]) -> list[str]:
-        """The names of the questions that were not answered rightly."""
+        """Return the names of the questions with a wrong answer."""
         return [
             key for key, question in self.named() if question.answer is not None and answers.get(key) != question.answer
         ]
 
 
 def _text(value: Any) -> Any:
-    """Options in YAML are often numbers or yes and no."""
+    """Convert an option to text: in YAML options are often numbers or booleans."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int | float) else value

@@ -1,4 +1,4 @@
-"""What is on record about the people of a run: who came, what is due, what was paid, and whether it all fits."""
+"""Records about the people of a run: who came, what is due, what was paid, and their consistency."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ostrom.studies.run import Run, find_run, open_run
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """One visit, as journal and register know it."""
+    """One visit, from journal and register."""
 
     code: str
     visit: int
@@ -38,13 +38,13 @@ class Visited:
     base: Decimal
     bonus: Decimal
     owed: Decimal
-    """What is left for a payment file."""
+    """The amount left for a payment file."""
     who: Participant | None
-    """None: the person's data was erased, or the register is older than the journal."""
+    """The person; None if erased, or if the register is older than the journal."""
 
 
 class Records:
-    """Who took part in a run: its journal beside its register of personal data, for `ostrom people`."""
+    """The journal of a run with its register of personal data, for `ostrom people`."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         self.folder: Folder = find_run(run, runs)
@@ -67,7 +67,7 @@ class Records:
         """Every visit, in the order of arrival."""
         by_code = {who.code: who for who in self.register.participants()}
         for visit, visitor in sorted(self.plan.book.visits.items()):
-            ended = self.run.journal.ended(visit * self.plan.stride)
+            ended = self.run.journal.outcome_of(visit * self.plan.stride)
             facts: dict[str, Any] = {} if ended is None else ended[3]
             end = None if ended is None else "withdrawn" if ended[0] == "withdrawn" else str(facts.get("end", ended[0]))
             points = float(facts.get("points") or 0.0)
@@ -91,7 +91,7 @@ class Records:
     # -- paying --------------------------------------------------------------------------------------
 
     def pay(self, out: Path) -> tuple[int, Decimal]:
-        """Write a payment file for everybody who is done and not in an earlier one; how many, and how much.
+        """Write a payment file for everybody who is done and unpaid; return how many, and the sum.
 
         The ledger is written before the file gets its name: a crash in between leaves nobody paid twice, and the
         same command then gives the file its name.
@@ -127,7 +127,7 @@ class Records:
     # -- forgetting ----------------------------------------------------------------------------------
 
     def overdue(self, keep: float | None = None) -> Overdue:
-        """Whose personal data is older than so many seconds, or than the study says."""
+        """Return whose personal data is older than ``keep`` seconds, or than the study's retention time."""
         paid = self.register.payments()
         unpaid = {v.code for v in self.visits() if v.owed and v.code not in paid}
         longest = self.plan.people.keep.people if keep is None else keep
@@ -136,7 +136,7 @@ class Records:
     # -- taking back ---------------------------------------------------------------------------------
 
     def withdraw(self, code: str) -> bool:
-        """Take a visit and its matches out of all tables; False: the server that is running was asked to."""
+        """Remove a visit and its matches from all tables; False if the running server was asked to do it."""
         visited = self.find(code)
         try:
             self.folder.lock()
@@ -164,7 +164,7 @@ class Records:
     # -- checking ------------------------------------------------------------------------------------
 
     def audit(self) -> list[tuple[str, int, str]]:
-        """What should hold, how often it was looked at, and what was found wrong ('' where nothing is)."""
+        """Return each check: what must hold, how often it was checked, and the first violation ('' if none)."""
         rounds, wrong = self._served()
         visits = [visited for visited in self.visits() if not visited.test]
         codes = {visited.code for visited in self.visits()}
@@ -193,7 +193,7 @@ class Records:
         return f"{text}, {len(old.unpaid)} of them are not paid" if old.unpaid else text
 
     def _served(self) -> tuple[int, list[str]]:
-        """The agents that people met, as kept with every answer, against those of the cell they belong to."""
+        """Compare the agents that people met, stored with every answer, with those of their cell."""
         rounds, wrong = 0, []
         for index, table in sorted(self.plan.book.tables.items()):
             unit = self.plan.unit(index)

@@ -1,4 +1,4 @@
-"""The register ``people.db``: who stands behind a code, what is personal, and what was paid.
+"""The register ``people.db``: the person behind each code, personal data, and payments.
 
 It lies beside the journal, readable by its owner alone, is never exported and keeps no trace of what was deleted
 (``secure_delete``). The journal holds random codes only. Personal data is kept for ``people.keep``, counted from the
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.integrity import guard, lift, require_plain, require_schema, schema_of
+from ostrom.engine.integrity import guard, remove_limits, require_plain, require_schema, schema_of
 from ostrom.ground.errors import RunError
 from ostrom.people.payment import Payment, add_payments, read_payments
 
 FILE = "people.db"
 FORMAT = 2
 CUTS = 100
-"""How often cutting the log is tried after something was erased."""
+"""The most tries to truncate the log after erasing."""
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -44,7 +44,7 @@ CREATE TABLE requests (id INTEGER PRIMARY KEY, what TEXT NOT NULL, code TEXT NOT
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """One person, as the register knows them."""
+    """One person in the register."""
 
     code: str
     visit: int
@@ -58,7 +58,7 @@ class Participant:
 
 
 def new_code() -> str:
-    """A random code without letters that are mistaken for each other."""
+    """Return a random code without letters that are easily confused."""
     return "".join(secrets.choice(_LETTERS) for _ in range(10))
 
 
@@ -78,7 +78,7 @@ class Register:
         self._flushing: asyncio.Task[None] | None = None
         try:
             self.path.chmod(0o600)
-            old = os.umask(0o077)  # its log is made with the rights of the process
+            old = os.umask(0o077)  # its log gets the permissions of the process
             try:
                 self._db = self._connect(identity)
             finally:
@@ -92,7 +92,7 @@ class Register:
             guard(db, self.path, reading=False)
             if not self.path.stat().st_size:  # no rollback journal, which would be refused after a crash
                 db.execute("PRAGMA journal_mode=MEMORY").fetchone()
-            # Temporary files in memory: vacuuming would leave a copy of everything in a folder of the system's.
+            # Temporary files in memory: vacuuming would leave a copy of everything in a system folder.
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "temp_store=MEMORY"):
                 db.execute(f"PRAGMA {pragma}").fetchone()
             if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -105,7 +105,7 @@ class Register:
             if (verdict := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 what = " ".join(str(verdict).split())
                 raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
-            lift(db)
+            remove_limits(db)
             meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
             if meta.get("study") != identity:
                 raise RunError(f"{self.path}: belongs to another study than the journal beside it")
@@ -133,18 +133,18 @@ class Register:
             raise RunError(f"{self.path}: the register cannot be read: {error}") from None
 
     def meta(self, key: str) -> Any:
-        """A value of the register itself."""
+        """Return a metadata value."""
         rows = self._rows("SELECT value FROM meta WHERE key=?", key)
         return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: Any) -> None:
-        """Keep a value of the register itself."""
+        """Store a metadata value."""
         self._put("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
         self.commit()
 
     @property
     def key(self) -> bytes:
-        """The key that tokens are signed with."""
+        """Return the key that signs tokens."""
         return bytes(self.meta("key"))
 
     def participants(self) -> Iterator[Participant]:
@@ -158,12 +158,12 @@ class Register:
         return {code for (code,) in self._rows("SELECT code FROM tombstones")}
 
     def payments(self) -> dict[str, Payment]:
-        """Everything that was put into a payment file, by code; a register from an older copy learns of the rest."""
+        """Return everything in payment files, by code, with those of the ledger if the register is an older copy."""
         rows = self._rows("SELECT code, amount, currency, file FROM payments")
         return {**read_payments(self.path.parent), **{row[0]: Payment(*row) for row in rows}}
 
     def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
-        """What was noticed, oldest first: code, time, kind, detail."""
+        """Return the recorded events, oldest first: code, time, kind, detail."""
         where, values = ("", ()) if code is None else ("WHERE code=? ", (code,))
         return self._rows(f"SELECT code, at, kind, detail FROM events {where}ORDER BY id", *values)
 
@@ -173,7 +173,7 @@ class Register:
         return [code for (code,) in self._rows(query, at)]
 
     def requests(self) -> list[tuple[int, str, str]]:
-        """What other commands ask of the server that is running."""
+        """Return the requests of other commands to the running server."""
         return self._rows("SELECT id, what, code FROM requests ORDER BY id")
 
     # -- writing: queued, and committed together in a thread -----------------------------------------
@@ -212,15 +212,15 @@ class Register:
             )  # fmt: skip
 
     def request(self, what: str, code: str) -> None:
-        """Queue something for the server that is running."""
+        """Queue a request to the running server."""
         self._put("INSERT INTO requests VALUES (NULL,?,?)", what, code)
 
     def handled(self, request: int) -> None:
-        """Queue that a request was seen to."""
+        """Queue that a request was handled."""
         self._put("DELETE FROM requests WHERE id=?", request)
 
     def pay(self, payments: Sequence[Payment]) -> None:
-        """Write entries of the ledger, now. A second payment of a person is refused, whoever else pays right now."""
+        """Write ledger entries now. A second payment of a person is refused, also under concurrency."""
         for one in payments:
             values = (one.code, one.amount, one.currency, time.time(), one.file)
             self._put("INSERT INTO payments VALUES (?,?,?,?,?)", *values)
@@ -228,7 +228,7 @@ class Register:
         add_payments(self.path.parent, payments)
 
     def commit(self) -> None:
-        """Write what is queued, now."""
+        """Write the queue now."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -238,9 +238,9 @@ class Register:
                     self._db.execute(statement, values)
         except sqlite3.Error as error:
             if isinstance(error, sqlite3.IntegrityError):
-                self._written += len(pending)  # a second payment of somebody, say: it will never fit
+                self._written += len(pending)  # such as a second payment: it can never be written
             else:
-                self._pending[:0] = pending  # a full disk, say: written as soon as there is space
+                self._pending[:0] = pending  # such as a full disk: written as soon as there is space
             raise RunError(f"{self.path}: the register cannot be written: {error}") from None
         self._written += len(pending)
 
@@ -253,7 +253,7 @@ class Register:
             await asyncio.shield(self._flushing)
 
     def erase(self, *codes: str) -> int:
-        """Remove everything about people, leave tombstones, and overwrite the space; how many were known."""
+        """Erase all data of people, leave tombstones, and overwrite the space; return how many were known."""
         count = 0
         for code in codes:
             count += len(self._rows("SELECT 1 FROM participants WHERE code=?", code))
@@ -266,7 +266,7 @@ class Register:
         try:
             with self._lock, closing(self._db.cursor()) as cursor:
                 cursor.execute("VACUUM")
-                # The log still holds what was erased until it is cut; somebody who reads at this moment prevents that.
+                # The log still holds erased data until it is truncated; a concurrent reader prevents that.
                 for _ in range(CUTS):
                     if not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                         return count
@@ -278,18 +278,18 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Codes of people whose data has been kept for long enough."""
+    """Codes of people whose data is older than the retention time."""
 
     erasable: tuple[str, ...]
     unpaid: tuple[str, ...]
-    """Those who are owed money."""
+    """Those who are still owed money."""
 
     def __len__(self) -> int:
         return len(self.erasable) + len(self.unpaid)
 
 
 def overdue(register: Register, keep: float, now: float, owes: Callable[[str], bool]) -> Overdue:
-    """Whose data is older than ``keep`` seconds; ``owes`` says whether somebody is still to be paid."""
+    """Return whose data is older than ``keep`` seconds; ``owes`` says whether a person is still unpaid."""
     old = register.older_than(now - keep)
     unpaid = {code for code in old if owes(code)}
     return Overdue(tuple(code for code in old if code not in unpaid), tuple(sorted(unpaid)))

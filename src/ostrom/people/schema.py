@@ -1,4 +1,4 @@
-"""The section ``people`` of a study file: who may come, what a visit consists of, clocks, pay and codes."""
+"""The section ``people`` of a study file: recruiting, steps of a visit, time limits, pay and codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d)?\s*")
 
 
 def seconds(value: object) -> float:
-    """A length of time in seconds.
+    """Parse a duration into seconds.
 
     >>> seconds(20), seconds("30min"), seconds("90d")
     (20.0, 1800.0, 7776000.0)
@@ -35,11 +35,11 @@ STEPS = ("consent", "text", "quiz", "match", "ask", "survey", "debrief")
 ENDS = (
     "done", "declined", "screened_out", "full", "no_partner", "timed_out", "departed", "withdrawn", "finished_before",
 )  # fmt: skip
-"""How a visit can end; every end may have a completion code."""
+"""The possible ends of a visit; each may have a completion code."""
 
 
 class Source(StudySection):
-    """Where people come from and how they are told apart."""
+    """Where people come from, and how they are identified."""
 
     name: Literal["prolific", "mturk", "sona", "link", "lab"]
     verify: bool = Field(default=False, description="prolific: accept signed parameters alone")
@@ -70,7 +70,7 @@ class Assign(StudySection):
 
 
 class Quiz(StudySection):
-    """Questions that must be answered rightly."""
+    """Questions that must be answered correctly."""
 
     file: TextFile
     wrong: str | None = Field(default=None, description="the text to which a wrong answer leads back")
@@ -86,7 +86,7 @@ class Survey(StudySection):
 
 
 class Ask(Question):
-    """One question between the steps; its answer is a column of the visits."""
+    """One question between the steps; its answer is a column of the visits table."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
 
@@ -118,7 +118,7 @@ class Step(StudySection):
 
     @property
     def kind(self) -> str:
-        """Which kind of step it is."""
+        """Return the kind of the step."""
         return next(name for name in STEPS if getattr(self, name) is not None)
 
     @property
@@ -129,12 +129,12 @@ class Step(StudySection):
 
     @property
     def name(self) -> str:
-        """What other keys call the step: the name of its file without folder and ending, or its kind."""
+        """Return the step's name for other keys: its file's name without folder and ending, or its kind."""
         return re.split(r"[./]", self.file)[-2] if self.file and self.kind in ("text", "debrief") else self.kind
 
 
 class Times(StudySection):
-    """Clocks."""
+    """Time limits."""
 
     decision: Seconds | None = Field(default=None, description="time for a decision; left out: no limit")
     missed: str = Field(default="mark", description="mark, end-visit or default:<action>")
@@ -163,7 +163,7 @@ class Times(StudySection):
 
 
 class Pay(StudySection):
-    """What people are paid: a base, and points times a rate."""
+    """The pay of people: a base, and points times a rate."""
 
     currency: str = Field(default="GBP", pattern=r"^[A-Z]{3}$")
     base: Decimal = Field(default=Decimal(0), ge=0, le=10_000)
@@ -177,7 +177,7 @@ class Pay(StudySection):
 
 
 class LobbyRules(StudySection):
-    """How people who play with each other find each other."""
+    """How people who play together are matched."""
 
     wait: Seconds = Field(default=300.0, description="how long somebody waits for partners")
     stand_in: str | None = Field(
@@ -188,19 +188,19 @@ class LobbyRules(StudySection):
     )
 
 
-class Keep(StudySection):
+class Retention(StudySection):
     """How long personal data is kept."""
 
     people: Seconds = Field(default=90 * 86400.0)
 
 
 class Exclude(StudySection):
-    """Whom the analysis leaves out, with both counts reported."""
+    """Which people the analysis excludes; both counts are reported."""
 
     missed: int | None = Field(default=None, ge=1, description="people who missed so many rounds or more")
 
     def leaves_out(self, missed: int) -> bool:
-        """Whether somebody who missed this many rounds is left out."""
+        """Return whether a person with this many missed rounds is excluded."""
         return self.missed is not None and missed >= self.missed
 
 
@@ -227,7 +227,7 @@ class People(StudySection):
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")], ...] = Field(
         default=("en",), min_length=1
     )
-    keep: Keep = Keep()
+    keep: Retention = Retention()
     exclude: Exclude = Exclude()
     texts: dict[str, str] = Field(
         default_factory=dict, description="the text files by name and language; filled in when the study is read"

@@ -1,4 +1,4 @@
-"""`ostrom serve` as a whole: who listens where, and the jobs that go on beside the pages.
+"""`ostrom serve`: the servers for participants and researcher, and their background jobs.
 
 The admin page shows who is where now, what needs attention, how full the cells are, and links to copy. It shows no
 results until somebody unblinds it, which is recorded with the time.
@@ -44,19 +44,19 @@ WHERE = {
     "timed_out": "stayed away", "departed": "left", "withdrawn": "took their data back",
     "finished_before": "had been here before",
 }  # fmt: skip
-"""What the page calls the states of a visit, in the order of a visit."""
+"""Labels of the states of a visit, in their order."""
 ALWAYS = ("consent", "seat", "match")
-"""Kinds of decisions of every visit: whoever arrives has not read anything yet, and every visit has a match."""
+"""Kinds of decisions that every visit has."""
 DID = {
     "closed": "Recruiting is closed: nobody new can begin. Visits under way go on.",
     "opened": "Recruiting is open: people can begin.",
     "unblinded": "Results are shown from now on. That they are is on record, with the time.",
 }
-"""What a button did, by the word that its reply has in the address."""
+"""Confirmations of the admin page's buttons, by the word in the URL."""
 AWAY = 120.0
-"""Seconds without a sign of life after which a visit under way counts as quiet."""
+"""Seconds without a request after which an active visit counts as quiet."""
 MOST_LINKS = 200
-"""Links that the page shows; the command prints all."""
+"""The most links on the page; the command prints all."""
 
 
 class Admin:
@@ -91,7 +91,7 @@ class Admin:
         )
 
     def _ask(self, problem: str, status: int) -> Response:
-        """The page that asks for the password."""
+        """Return the page that asks for the password."""
         context = {"kind": "login", "title": f"{self.host.title}: admin", "at": "login", "problem": problem}
         return HTMLResponse(draw("en", context), status)
 
@@ -104,7 +104,7 @@ class Admin:
         return HTMLResponse(draw("en", {**context, "did": did if did in DID else "", "did_words": DID.get(did)}))
 
     def state(self) -> dict[str, Any]:
-        """Who is where: counts alone, no ids; points only when unblinded."""
+        """Return the state of the study: counts without ids; points only when unblinded."""
         host = self.host
         real = [live for live in host.live_visits.values() if not live.test]
         unblinded = bool(host.register.meta("unblinded"))
@@ -123,7 +123,7 @@ class Admin:
         }  # fmt: skip
 
     def _places(self, real: list[LiveVisit]) -> list[tuple[str, int, str]]:
-        """What a bar stands for, how many people it counts, and its kind; states of other studies are left out."""
+        """Return label, number of people and kind of each bar; states that this study lacks are left out."""
         counts = Counter(live.end or live.state for live in real)
         people = self.host.people
         kinds = {*ALWAYS, *(step.kind for step in people.visit)}
@@ -148,7 +148,7 @@ class Admin:
         }  # fmt: skip
 
     def _problems(self, real: list[LiveVisit], cells: list[dict[str, Any]]) -> list[str]:
-        """What the researcher should see to, the worst first."""
+        """Return the problems for the researcher, the worst first."""
         host, now = self.host, asyncio.get_running_loop().time()
         quiet = sum(live.end is None and now - live.seen > AWAY for live in real)
         full = all(cell["done"] >= host.people.quota for cell in cells)
@@ -166,7 +166,7 @@ class Admin:
         return [words for holds, words in problems if holds]
 
     def _money(self, real: list[LiveVisit]) -> dict[str, Any]:
-        """What is owed to people whose visit is over and who are in no payment file."""
+        """Return what is owed to people whose visit is over and who are in no payment file."""
         paid, total, count = self.host.register.payments(), Decimal(0), 0
         for live in real:
             if live.earned is None or live.code in paid:
@@ -177,7 +177,7 @@ class Admin:
         return {"owed": f"{total:.2f}", "owed_to": count, "base_by": self.reader.source.name in BY_PLATFORM}
 
     async def close(self, request: Request) -> Response:
-        """Close recruiting, or open it again."""
+        """Close recruiting, or reopen it."""
         self.login.require(request)
         form = await self.gatekeeper.form(request)
         self.host.closed = form.get("closed") == "1"
@@ -187,7 +187,7 @@ class Admin:
         return RedirectResponse(f"/?did={did}", 303)
 
     async def unblind(self, request: Request) -> Response:
-        """Show results from now on; that somebody looked is kept."""
+        """Show results from now on, and record that they were shown."""
         self.login.require(request)
         await self.gatekeeper.form(request)
         self.host.register.set_meta("unblinded", time.time())
@@ -197,9 +197,9 @@ class Admin:
 
 PASSWORD = "OSTROM_ADMIN_PASSWORD"
 SWEEP = 2.0
-"""Seconds between looks at who has been gone for too long."""
+"""Seconds between checks for people who were away too long."""
 FORGET = 3600.0
-"""Seconds between looks at personal data that has been kept for long enough."""
+"""Seconds between checks for personal data past its retention time."""
 
 
 @dataclass(frozen=True)
@@ -210,11 +210,11 @@ class Listening:
     admin: socket.socket
     origin: str | None
     password: str | None
-    """The researcher's own; None, on this machine alone: a random one."""
+    """The researcher's password; None for a random one, on this machine only."""
 
     @property
     def base(self) -> str:
-        """How participants reach the server."""
+        """Return the URL for participants."""
         return self.origin or f"http://127.0.0.1:{self.people.getsockname()[1]}"
 
 
@@ -287,4 +287,4 @@ async def _sweep(host: Host, say: Callable[[str], None]) -> None:
             if (due := host.forget()).erasable:
                 say(f"personal data of {how_many(len(due.erasable), 'person')} was kept for long enough and is erased")
         await asyncio.sleep(SWEEP)
-        await host.sweep()
+        await host.end_expired_visits()

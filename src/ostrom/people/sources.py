@@ -1,4 +1,4 @@
-"""Where people come from: how the parameters of a link name a person, and how they are checked."""
+"""Recruiting sources: how link parameters identify a person, and how they are verified."""
 
 import base64
 import hashlib
@@ -25,46 +25,46 @@ PARAMETERS = {
     "link": ("link",),
     "lab": ("seat",),
 }
-"""The parameters that a source puts into its links."""
+"""The parameters in each source's links."""
 QUERIES = {
     "prolific": "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
     "mturk": "workerId=&assignmentId=",
     "sona": "sona_id=%SURVEY_CODE%",
 }
-"""What follows the address in the link that is given to a platform, which fills in the values."""
+"""The query string of a platform's link; the platform fills in the values."""
 _SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
-"""How a SHA-256 digest begins in an RSA signature (PKCS #1, version 1.5)."""
+"""The prefix of a SHA-256 digest in an RSA signature (PKCS #1, version 1.5)."""
 CLOCK = 60
-"""Seconds by which clocks may differ."""
+"""The tolerated clock difference, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """Who a link says somebody is. ``session`` must be the same when they come back without their cookie."""
+    """A person's identity by a link. ``session`` must match if they return without their cookie."""
 
     external: str
     session: str
 
 
 class LinkReader:
-    """Reads the parameters of the links of one source."""
+    """Reads the link parameters of one source."""
 
     def __init__(self, source: Source, key: bytes, folder: Path, origin: str | None = None) -> None:
         self.source, self._key, self._host = source, key, (origin or "").rpartition("//")[2]
         self._keys = _key_set(folder / source.keys) if source.verify and source.keys else {}
 
     def parameters(self, query: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What of a link is passed on to the form that begins the visit."""
+        """Return the parameters that are passed on to the form that starts the visit."""
         return [(name, query[name]) for name in PARAMETERS[self.source.name] if name in query]
 
     def invited(self, query: Mapping[str, str]) -> Invited | None:
-        """Who somebody is, or None where the parameters do not say so or are not genuine."""
+        """Return the person's identity; None if parameters are missing or forged."""
         match self.source.name:
             case "prolific":
                 return self._prolific(query)
             case "mturk":
                 if query.get("assignmentId") == "ASSIGNMENT_ID_NOT_AVAILABLE":
-                    return None  # somebody looks at the task without having accepted it
+                    return None  # the task is only previewed, not accepted
                 return _both(query.get("workerId"), query.get("assignmentId"))
             case "sona":
                 return _both(query.get("sona_id"), "")
@@ -74,13 +74,13 @@ class LinkReader:
                 return self._placed(query.get("seat"), "")
 
     def _placed(self, number: str | None, session: str) -> Invited | None:
-        """Who has one of the places of the study, by its number."""
+        """Return the identity of a numbered place of the study."""
         is_number = number is not None and number.isascii() and number.isdigit() and len(number) < 7
         place = int(number) if is_number and number is not None else 0
         return Invited(str(place), session) if 1 <= place <= (self.source.places or 0) else None
 
     def links(self, base: str) -> list[str]:
-        """The links to give to people, where the source has some of its own."""
+        """Return the links for people, if the source has its own."""
         places = range(1, (self.source.places or 0) + 1)
         if self.source.name == "link":
             return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
@@ -115,7 +115,7 @@ def _both(external: Any, session: Any) -> Invited | None:
 
 
 def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float) -> dict[str, Any] | None:
-    """The claims of a signed token (JWT, RS256), or None where its signature or its time is wrong."""
+    """Return the claims of a signed token (JWT, RS256); None if signature or time is invalid."""
     parts = token.split(".")
     if len(parts) != 3 or len(token) > 8000 or not token.isascii():
         return None
@@ -135,7 +135,7 @@ def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float)
 
 
 def _rsa_fits(message: bytes, signature: bytes, modulus: int, exponent: int) -> bool:
-    """Whether a signature is that of the owner of a public key: the padding is built and compared whole."""
+    """Return whether an RSA signature is valid; the padding is built and compared as a whole."""
     size = (modulus.bit_length() + 7) // 8
     if len(signature) != size or size < 256:
         return False
@@ -149,7 +149,7 @@ def _bytes(text: str) -> bytes:
 
 
 MOST_KEYS = 1 << 20
-"""Bytes of a JWK set."""
+"""The largest JWK set, in bytes."""
 
 
 def _key_set(path: Path) -> dict[str, tuple[int, int]]:

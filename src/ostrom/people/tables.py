@@ -1,4 +1,4 @@
-"""What tables say about people: columns of matches and decisions, and the table of visits.
+"""Tables about people: extra columns of matches and decisions, and the visits table.
 
 Everything comes from the journal: random codes, offsets in milliseconds since a visit began, and who was served.
 Personal data is in the register alone and never in a table.
@@ -28,7 +28,7 @@ VISITS: Mapping[str, type] = {
 
 
 class TabledPlan(Protocol):
-    """What the tables need of the plan of a study with people."""
+    """The part of the plan of a study with people that tables need."""
 
     people: People
     book: Book
@@ -37,12 +37,12 @@ class TabledPlan(Protocol):
 
     def people_of(self, cell: int) -> People: ...
     def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
-    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
+    def seat_of(self, index: int, player: int) -> tuple[int, int]: ...
     def variant(self, cell: int, key: str) -> Cell: ...
 
 
 class PeopleTables:
-    """The people of a run, as tables tell of them."""
+    """The columns and rows about the people of a run."""
 
     def __init__(self, plan: TabledPlan, rows: ReplayedRows) -> None:
         self.plan, self.rows = plan, rows
@@ -70,7 +70,7 @@ class PeopleTables:
         }
 
     def of_match(self, unit: Unit, player: int) -> Row:
-        """Whose match it is: the player's own visit, or that of the one person at the table."""
+        """Return the visit of a match: the player's own, or that of the only person at the table."""
         row: Row = dict.fromkeys(self.columns["matches"])
         visit = self._visit_of(unit, player)
         if visit is None:
@@ -85,7 +85,7 @@ class PeopleTables:
         return row
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row:
-        """Whose decision it is, when it was shown and answered, and who was served."""
+        """Return the visit of a decision, the times at which it was shown and answered, and the agents met."""
         visit = self._visit_of(unit, player)
         row: Row = {
             "visit": visit,
@@ -101,11 +101,11 @@ class PeopleTables:
         return row
 
     def _assigned(self, unit: Unit, player: int, visit: int | None) -> str | None:
-        """The agents that the person's own cell says, whatever the table is that they sat at."""
+        """Return the agents of the person's own cell, whichever table they sat at."""
         cell = None if visit is None else self.plan.book.visits[visit].cell
         if cell is None:
             return None
-        table = self.plan.book.tables[self.plan.place_of(unit.index, player)[0]]
+        table = self.plan.book.tables[self.plan.seat_of(unit.index, player)[0]]
         variant = self.plan.variant(cell, self.plan.people_of(cell).order[table.match])
         configs = [seated.config for seated in variant.seatings[0]]
         for seat, name in table.stand_ins.items():
@@ -190,14 +190,14 @@ class PeopleTables:
     def _visit_of(self, unit: Unit, player: int) -> int | None:
         if unit.kind == "visit":
             return unit.index // self.plan.stride
-        table, place = self.plan.place_of(unit.index, player)
+        table, place = self.plan.seat_of(unit.index, player)
         people = self.plan.book.tables[table].people
         if place in people:
             return people[place]
         return next(iter(people.values())) if len(people) == 1 else None
 
     def _numbered(self) -> list[str]:
-        """Columns of the questions in the table of visits: numbered where one is asked several times."""
+        """Return the columns of questions in the visits table, numbered if a question is asked several times."""
         return [
             name if self.asks.count(name) == 1 else f"{name}_{self.asks[: i + 1].count(name)}"
             for i, name in enumerate(self.asks)
@@ -205,7 +205,7 @@ class PeopleTables:
 
 
 def _asks(people: People) -> tuple[Sequence[str], Sequence[int | None]]:
-    """The questions of a visit in order, and the number (from 0) of the match that each follows."""
+    """Return the questions of a visit in order, and the number (from 0) of the match that each follows."""
     names: list[str] = []
     after: list[int | None] = []
     match: int | None = None

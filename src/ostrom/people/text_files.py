@@ -1,4 +1,4 @@
-"""The text files of a study with people: read once, kept in the run, so that a changed one is noticed."""
+"""The text files of a study with people; stored in the run, so that changes are noticed."""
 
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -9,15 +9,15 @@ from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.validation import problem
 from ostrom.ground.yaml import read_yaml
-from ostrom.people.claims import PLACE
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People
+from ostrom.people.text_checks import PLACE
 
 LONGEST = 200_000
 
 
 def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
-    """Every text file of the visit in every language, by its name; those given in the study stay."""
+    """Return every text file of the visit in every language, by name; texts inside the study have priority."""
     texts: dict[str, str] = {}
     for name in people.files:
         originals = None
@@ -33,7 +33,7 @@ def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
 
 
 def localised(name: str, language: str, languages: tuple[str, ...]) -> str:
-    """The file of a text in one language: the first language has the plain name.
+    """Return the file name of a text in a language: the first language has the plain name.
 
     >>> localised("texts/consent.md", "de", ("en", "de")), localised("texts/consent.md", "en", ("en", "de"))
     ('texts/consent.de.md', 'texts/consent.md')
@@ -45,7 +45,7 @@ def localised(name: str, language: str, languages: tuple[str, ...]) -> str:
 
 
 def questionnaire(text: str, name: str, file: str | None = None) -> Questionnaire:
-    """The questions in a text."""
+    """Parse a questionnaire."""
     where = name if file is None else f"{file}: {name}"
     data = read_yaml(text, where)
     try:
@@ -81,7 +81,7 @@ def _read(folder: Path, name: str, file: str) -> str:
 
 
 def _same_shape(one: Questionnaire, other: Questionnaire, name: str, file: str) -> None:
-    """Answers in all languages must go into the same columns."""
+    """Refuse questionnaires that differ between languages: answers must go into the same columns."""
     for (key, a), (other_key, b) in zip(one.named(), other.named(), strict=False):
         same = (len(a.options), a.number, a.free, a.optional, a.kept_apart) == (
             len(b.options), b.number, b.free, b.optional, b.kept_apart,

@@ -1,4 +1,4 @@
-"""A visit is a conversation of decisions: consent, texts, quiz, matches, questions, survey, debriefing.
+"""A visit as a sequence of decisions: consent, texts, quiz, matches, questions, survey, debriefing.
 
 The rules are pure, like those of a match. What the host decides (who somebody is, which cell, which seat, how a
 match ended) is an answer too, of reading ``assigned``; so a visit is journaled, resumed and replayed like a match.
@@ -18,7 +18,7 @@ from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import ENDS, People, Step
 
 HOSTED = ("arrive", "assign", "seat", "match")
-"""Kinds of decisions that the host answers and not the person."""
+"""Kinds of decisions that the host answers, not the person."""
 AGREE = Choice(("agree", "decline"))
 GO_ON = Choice(("continue",))
 
@@ -46,7 +46,7 @@ class Ended(Exception):
 
 
 @dataclass
-class Story:
+class VisitFacts:
     """The state of a visit so far."""
 
     facts: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Story:
 
 
 class Visit(Mechanism):
-    """The rules of a visit.
+    """The mechanism of a visit.
 
     ``sheets`` are the quiz and survey files by name, ``orders`` the games of a visit in every cell.
     """
@@ -72,7 +72,7 @@ class Visit(Mechanism):
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Lead one person through the steps."""
-        story = Story()
+        story = VisitFacts()
         try:
             arrived = yield from self._ask(game, story, "arrive", ARRIVE)
             story.facts |= {"code": arrived["code"], "test": arrived["test"]}
@@ -83,7 +83,7 @@ class Visit(Mechanism):
         facts = {**story.facts, "end": how, "cell": story.cell, "points": story.points}
         return Outcome([], (story.points,), facts)
 
-    def _steps(self, game: Game, story: Story) -> Steps:
+    def _steps(self, game: Game, story: VisitFacts) -> Steps:
         for number, step in enumerate(self.people.visit):
             if number == self.assigned_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
@@ -109,8 +109,8 @@ class Visit(Mechanism):
                     reply = yield from self._ask(game, story, "survey", form, number)
                     story.facts.setdefault("surveys", {})[step.survey.name] = reply
 
-    def _quiz(self, game: Game, story: Story, number: int, step: Step) -> Steps:
-        """Ask until all is right; a wrong answer leads back to the text that is named, or uses up a try."""
+    def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
+        """Ask until all answers are correct; a wrong one returns to the named text, or uses up a try."""
         quiz = step.quiz
         assert quiz is not None
         sheet, tries = self.sheets[quiz.file], 0
@@ -134,15 +134,15 @@ class Visit(Mechanism):
             if back is not None:
                 yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
 
-    def _accommodate(self, game: Game, story: Story) -> Steps:
-        """Offer more time before the first match, where there is a clock and a choice."""
+    def _accommodate(self, game: Game, story: VisitFacts) -> Steps:
+        """Offer more time before the first match, if there is a time limit and a choice."""
         time = self.people.time
         if time.decision is None or len(time.accommodation) < 2:
             return
         form = Choice(tuple("none" if f == "none" else f"{f:g}" for f in time.accommodation))
         story.facts["accommodation"] = yield from self._ask(game, story, "accommodation", form)
 
-    def _match(self, game: Game, story: Story, number: int, step: Step) -> Steps:
+    def _match(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
         assert step.match is not None and story.cell is not None
         key = self.orders[story.cell][step.match - 1]
         facts = {"match": step.match - 1, "game": key}
@@ -155,7 +155,13 @@ class Visit(Mechanism):
             raise Ended(ended["ended"])
 
     def _ask(
-        self, game: Game, story: Story, kind: str, form: Form, number: int | None = None, facts: Mapping[str, Any] = {}
+        self,
+        game: Game,
+        story: VisitFacts,
+        kind: str,
+        form: Form,
+        number: int | None = None,
+        facts: Mapping[str, Any] = {},
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
         view_facts = {"number": number, "points": story.points, **facts}
@@ -169,7 +175,7 @@ class Visit(Mechanism):
         return answer.value
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """Every step once, and those of the host."""
+        """Return the number of decisions: every step once, and those of the host."""
         return 3 + 2 * len(self.people.visit)
 
 
@@ -183,7 +189,7 @@ class SeatTaken:
 
 @dataclass(slots=True)
 class Visitor:
-    """One visit as far as it has been assigned."""
+    """One visit, as far as it has been assigned."""
 
     code: str
     test: bool = False
@@ -191,24 +197,24 @@ class Visitor:
     """When it began, in seconds since 1970."""
     cell: int | None = None
     seats: dict[int, SeatTaken] = field(default_factory=dict)
-    """By the number of the match in the visit, from 0."""
+    """Seats by the number of the match in the visit, from 0."""
 
 
 @dataclass(slots=True)
 class BookedMatch:
-    """A match that people have taken seats in."""
+    """A match in which people have seats."""
 
     cell: int
     match: int
-    """Its number in the visits of its people, from 0."""
+    """The number of the match in its people's visits, from 0."""
     people: dict[int, int] = field(default_factory=dict)
-    """Player to visit."""
+    """The visit of each player."""
     stand_ins: dict[int, str] = field(default_factory=dict)
-    """Player to type of agent, where people were missing."""
+    """The agent type of each replaced player."""
 
 
 class Book:
-    """All visits of a run. Fed by the answers of reading ``assigned``, in any order between visits."""
+    """All visits of a run, built from journaled assignments in any order between visits."""
 
     def __init__(self) -> None:
         self.visits: dict[int, Visitor] = {}
@@ -216,8 +222,8 @@ class Book:
         self.codes: dict[str, int] = {}
         self.last = -1
 
-    def learn(self, visit: int, value: Any) -> None:
-        """Take in one assignment."""
+    def record(self, visit: int, value: Any) -> None:
+        """Record one assignment."""
         if not isinstance(value, Mapping):
             return
         if "code" in value:

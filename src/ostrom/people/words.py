@@ -1,4 +1,4 @@
-"""The words of the pages, by language."""
+"""The texts of the pages, by language."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -7,7 +7,7 @@ from ostrom.ground.yaml import read_yaml
 
 
 class PageWords(dict[str, str]):
-    """The words of the pages in one language; those that a language lacks are in English."""
+    """The texts of the pages in one language; missing ones are English."""
 
     def __getattr__(self, name: str) -> str:
         return self[name]
@@ -15,7 +15,7 @@ class PageWords(dict[str, str]):
 
 @lru_cache(maxsize=64)
 def words(language: str) -> PageWords:
-    """The words of a language."""
+    """Return the texts of a language."""
     folder = files("ostrom.web").joinpath("words")
     english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
     own = folder.joinpath(f"{language.partition('-')[0]}.yaml")

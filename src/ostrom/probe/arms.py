@@ -27,7 +27,7 @@ class Example:
     """The trace that it was matched to, or the one that its prompt comes from."""
 
     @classmethod
-    def of(cls, trace: Trace) -> Example:
+    def from_trace(cls, trace: Trace) -> Example:
         """An example with the trace's own prompt and weight."""
         return cls(trace, trace.weight, trace.messages)
 

@@ -12,7 +12,7 @@ import typer
 
 from ostrom.cli.ending import exit_code, forecast_data, forecast_text, spent_data, trouble
 from ostrom.cli.options import BUDGET, DryRun, PlayOptions, Runs, standing_of, with_play_options
-from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, print_stderr
 from ostrom.ground.errors import ModelError, UnknownName, UsageError
 from ostrom.ground.words import how_many
 
@@ -228,7 +228,7 @@ def train(
 
 def _tell(progress: Progress) -> None:
     if progress.step % 10 == 0 or progress.step in (1, progress.total):
-        say(f"step {progress.step}/{progress.total}  loss {progress.losses[-1]:.4f}")
+        print_stderr(f"step {progress.step}/{progress.total}  loss {progress.losses[-1]:.4f}")
 
 
 def regress(

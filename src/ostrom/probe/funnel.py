@@ -76,7 +76,7 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
         return _placebo(source, forward, rules, score, judges)
     train, val = split(forward, rules.held_out)
     if arm == "forward":
-        return Corpus(arm, tuple(stages), tuple(map(Example.of, train)), tuple(map(Example.of, val)))
+        return Corpus(arm, tuple(stages), tuple(map(Example.from_trace, train)), tuple(map(Example.from_trace, val)))
     both = [shuffled(part) for part in (train, val)]
     rule = "has a prompt of another trace of its game and part"
     lost = tuple(pair for _, without in both for pair in without)

@@ -88,9 +88,9 @@ class ScorePlan(JudgePlan):
         for file in FILES
     )  # fmt: skip
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What is scored, by whom and how, as plain data."""
-        return {k: v for k, v in super().about().items() if k not in ("motives", "shortest")}
+        return {k: v for k, v in super().description().items() if k not in ("motives", "shortest")}
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:  # noqa: ARG002
         """The scoring question, which is the same for every judge."""

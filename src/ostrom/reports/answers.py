@@ -1,4 +1,4 @@
-"""The answer of a study: its declared questions, each with a verdict, and what would decide the open ones.
+"""Answers of a run to its study's questions, each with a verdict, and what would decide the open ones.
 
 A study that declares none (``answers``) answers with contrasts of what it varies.
 Factors come in the order of ``vary``; those that only say where was played (games, scenarios) come last, and other
@@ -38,20 +38,20 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.words import how_many
 from ostrom.reports.cells import DONE, agents, levels, varied
 from ostrom.reports.panel import Table
-from ostrom.reports.words import is_bare, labels, listed, number, pretty
+from ostrom.reports.words import is_bare, join_labels, labels, number, pretty
 
 MOSTLY = 0.9
-"""Cooperation is the headline where so many players have it; in studies of mixed games it is not."""
+"""The share of players that must have a cooperation value for cooperation to be the headline."""
 EVEN = 0.5
-"""The natural reference of a share of choices: as often as not."""
+"""The reference value of a share of choices: half of them."""
 MOST_LEVELS = 8
-"""Of a factor with more levels no single difference is an answer."""
+"""The most levels of a factor for which single differences are listed as answers."""
 MOST_SETTINGS = 4
-"""Of more games or scenarios no differences are listed beside those of other factors."""
+"""The most games or scenarios for which differences are listed beside those of other factors."""
 MOST_LINES = 8
-"""Lines on the first screen; the table has all."""
+"""The most lines on the first screen; the table has all."""
 MOST_TIMES = 10
-"""Beyond so many times what was played, advice is left to `ostrom power`."""
+"""The largest growth of a run that is advised; beyond it `ostrom power` is named."""
 SHRINK = 0.5
 
 
@@ -60,29 +60,29 @@ class AnswerLine:
     """One line of the answer."""
 
     factor: str
-    """What is compared: a factor, ``agent``, or nothing where a level is compared with its reference."""
+    """The compared factor, ``agent``, or empty if a level is compared with its reference."""
     what: str
     """The contrast in words."""
     word: str
     """YES, NO or NOT DECIDED."""
     estimate: Estimate
-    """With the interval that `ostrom estimate` gives."""
+    """The estimate, with the interval of `ostrom estimate`."""
     adjusted: float
     direction: str
-    """Which way, in a word; empty where it is not decided."""
+    """The direction in a word; empty if undecided."""
     needs: str
-    """What would decide it, in words; empty where it is decided."""
+    """What would decide it, in words; empty if decided."""
     note: str
     agent: str = ""
-    """Whom a declared question was asked about; empty where it compares agents."""
+    """The agent of a declared question; empty if the question compares agents."""
     how: str = ""
-    """Of a declared question: its measure, its condition and what it averages over."""
+    """For a declared question: its measure, condition and what it averages over."""
     text: str = ""
-    """What stands in place of a number: an order."""
+    """Text in place of a number: an order."""
 
     @property
     def value(self) -> str:
-        """Value and interval as a reader sees them."""
+        """Return value and interval for readers."""
         if self.text:
             return self.text
         sign = "" if self.factor == "" else "+"
@@ -93,7 +93,7 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """What else differs between the sides, and what failed matches could change; other notes are in the table."""
+        """Return notes on confounded factors and failed matches; other notes are in the table."""
         return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
@@ -118,23 +118,23 @@ class AnswerLine:
 
 @dataclass(frozen=True)
 class ReportAnswers:
-    """All lines, and how their verdicts came about."""
+    """All answer lines, and how their verdicts were made."""
 
     measure: Measure
     lines: tuple[AnswerLine, ...]
     control: str
     declared: bool = False
-    """Whether the study says which questions these are."""
+    """Whether the study declares these questions."""
     left_out: tuple[str, ...] = ()
     """Declared questions that this run cannot answer, each with the reason."""
     margin: float = 0.0
-    """What contrasts that surely lie within do not differ by; 0 where the measure has no range."""
+    """The margin within which contrasts count as equal; 0 if the measure has no range."""
     between: tuple[str, ...] = ()
-    """Whether agents differ, a line for each question that several of them answer."""
+    """Lines on whether agents differ, one for each question with several agents."""
 
     @property
-    def brief(self) -> str:
-        """The first line in a few words, and how many more there are; empty without a line."""
+    def summary(self) -> str:
+        """Return the first line in a few words, and how many more there are; empty without lines."""
         if not self.lines:
             return ""
         line = self.lines[0]
@@ -145,7 +145,7 @@ class ReportAnswers:
 
     @property
     def rule(self) -> str:
-        """What the words mean, in one line."""
+        """Return one line that explains the verdict words."""
         if self.declared:
             words = "YES and NO answer the question of their line, at the smallest effect that matters there (d)."
             return f"{words} NO, and nearness, by the bounds. Intervals are at 95 %; {self.control}."
@@ -162,10 +162,10 @@ class ReportAnswers:
             else " NO is not said: this measure has no range (declare d under answers)."
         )
         yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
-        return f"{yes} Intervals are at 95 %; {self.control}."
+        return f"{yes} Intervals are at 95 %{self.control and f'; {self.control}'}."
 
     def table(self) -> Table:
-        """Every line with its figures, for the files."""
+        """Return a table of all lines."""
         if self.declared:
             dicts = [line.as_dict() for line in self.lines]
             return Table("answers", list(dicts[0]), [list(row.values()) for row in dicts], "All answers in numbers.")
@@ -181,8 +181,8 @@ class ReportAnswers:
 
 
 def keep_result(data: RunData, summary: ReportAnswers) -> None:
-    """Record the first line for lists of runs."""
-    data.keep_result(f"{summary.brief} (so far)" if summary.brief and data.so_far else summary.brief)
+    """Store the first line for lists of runs."""
+    data.keep_result(f"{summary.summary} (so far)" if summary.summary and data.so_far else summary.summary)
 
 
 def _signed(value: float | None, sign: str) -> str | None:
@@ -193,7 +193,7 @@ def _signed(value: float | None, sign: str) -> str | None:
 
 
 def headline_measure(data: RunData) -> str | None:
-    """What the first screen speaks of: cooperation, what the study charts first, or the score."""
+    """Return the measure of the first screen: cooperation, the study's first chart, or the score."""
     (counts,) = data.records(
         f'SELECT count(cooperation) AS cooperation, count(score) AS score, count(*) AS "all" FROM matches WHERE {DONE}'
     )
@@ -209,14 +209,14 @@ def headline_measure(data: RunData) -> str | None:
 
 
 def _charted(data: RunData) -> list[str]:
-    """Measures of the charts that the study declares of all its matches, in order."""
+    """Return the measures of charts that the study declares over all its matches, in order."""
     specs = (data.study.get("report") or {}).get("panels") or ()
     plain = [spec for spec in specs if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)]
     return [spec["measure"] for spec in plain if not {"where", "contrast", "trend", "facet"} & {*spec}]
 
 
 def settings(data: RunData) -> list[str]:
-    """The varied factors that say where was played: each of their levels has a game of its own."""
+    """Return the varied factors whose levels each have their own game."""
     setting_names = []
     for name in varied(data):
         rows = data.records(
@@ -229,7 +229,7 @@ def settings(data: RunData) -> list[str]:
 
 
 def answer_factors(data: RunData) -> list[str]:
-    """What the answer is about, in the order of its lines: factors, then who, then where was played."""
+    """Return the columns of the answer in order: factors, then agents, then games."""
     where = settings(data)
     who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
@@ -240,7 +240,7 @@ def answer_factors(data: RunData) -> list[str]:
 
 
 def _compared_agents(data: RunData) -> list[str]:
-    """The agents that are compared: models with each other; all agents where nothing varies and at most one plays."""
+    """Return the agents to compare: models; all agents if nothing varies and at most one model plays."""
     models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
     model_names = {row["agent"] for row in models}
     among_models = bool(varied(data)) or len(model_names) > 1
@@ -248,7 +248,7 @@ def _compared_agents(data: RunData) -> list[str]:
 
 
 def answers(data: RunData) -> ReportAnswers | None:
-    """The answer of a run; None where no match is finished."""
+    """Return the answers of a run; None without a finished match."""
     left_out: list[str] = []
     questions = questions_of(data.study, str(data.folder / "run.json"))
     if questions and (declared := _declared(data, questions, left_out)) is not None:
@@ -258,14 +258,14 @@ def answers(data: RunData) -> ReportAnswers | None:
 
 
 def _contrasts(data: RunData) -> ReportAnswers | None:
-    """The contrasts of what is varied, which stand in for declared questions."""
+    """Return the contrasts of varied factors, used if no questions are declared."""
     name = headline_measure(data)
     if name is None:
         return None
     measure = measures.named(name)
     where, factors = settings(data), answer_factors(data)
     own = [line for factor in factors if factor not in where for line in _lines(data, measure, factor)]
-    # Differences between games are no part of the question: they must not make its intervals wider.
+    # Differences between games are not asked about, so they must not widen the intervals.
     families = [
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
@@ -278,10 +278,10 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
         for line, verdict in zip(lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True)
     ]
     if not answer_lines:
-        return _level(data, measure)
+        return _level_answer(data, measure)
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
-    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
+    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else ""
     named_effects = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
     return ReportAnswers(
         measure, tuple(answer_lines), control, margin=margin, between=tuple(_between(named_effects))
@@ -289,7 +289,7 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
 
 
 def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[str]) -> ReportAnswers | None:
-    """The answers to the questions that the study declares; None where the run has no value for any of them.
+    """Return the answers to declared questions; None if the run has no value for any of them.
 
     ``left_out`` takes those that it cannot answer, each with the reason.
     """
@@ -306,7 +306,7 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         return None
     compared: dict[str, dict[str, None]] = {}
     for one in answered:
-        compared.setdefault(one.question.part.name, {})[one.question.compares] = None
+        compared.setdefault(one.question.measure_object.name, {})[one.question.compares] = None
     look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
     family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
     judged = verdicts(answered, looks.alpha(look))
@@ -320,7 +320,7 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         compares = bool(question.contrast or question.over or question.range)
         lines.append(
             AnswerLine(
-                "difference" if compares else "", ": ".join(filter(None, (one.of, question.name))),
+                "difference" if compares else "", ": ".join(filter(None, (one.group_label, question.name))),
                 "" if blank else verdict.word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
                 "" if blank else words, "" if blank else needs, _noted(difference, family), one.agent, one.how,
                 one.text,
@@ -328,11 +328,13 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
     between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
-    return ReportAnswers(answered[0].question.part, tuple(lines), control, True, tuple(left_out), between=between)
+    return ReportAnswers(
+        answered[0].question.measure_object, tuple(lines), control, True, tuple(left_out), between=between
+    )
 
 
 def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
-    """Whether agents differ, a line for each question and group that several of them answer."""
+    """Yield lines on whether agents differ, for each question and group with several agents."""
     groups: dict[tuple[str, str], list[Estimate]] = {}
     for name, one in answered:
         if "agent" in one.key and one.key["agent"] is not None:
@@ -346,10 +348,10 @@ def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
 
 
 def _why_not(data: RunData, question: StudyQuestion, error: OstromError) -> str:
-    """Why a run cannot answer a question, in words."""
-    columns = {*data.columns("matches"), *question.part.columns}
+    """Explain why a run cannot answer a question."""
+    columns = {*data.columns("matches"), *question.measure_object.columns}
     if absent := [name for name in question.named if name not in (*columns, *question.pools, *question.range)]:
-        return f"{listed(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
+        return f"{join_labels(absent)} {'are' if len(absent) > 1 else 'is'} not varied here"
     return "its levels were not played" if isinstance(error, NoSuchLevel) else str(error)
 
 
@@ -359,13 +361,13 @@ def _noted(difference: Estimate, family: "Family") -> str:
 
 @dataclass(frozen=True)
 class Family:
-    """Comparisons whose words are corrected together, and the look at which they are given."""
+    """Comparisons that are corrected together, and the number of the look."""
 
     many: int
     look: int = 1
     looked: str = ""
     margin: float = 0.0
-    """Of a measure that is no share: 5 % of its range; 0 where it has none."""
+    """For a measure that is no share: 5 % of its range; 0 if it has none."""
 
 
 Line = tuple[str, str, Estimate, str]
@@ -373,7 +375,7 @@ Line = tuple[str, str, Estimate, str]
 
 
 def _registered(data: RunData) -> list[Line]:
-    """The contrast that the study states itself, which comes before all others."""
+    """Return the contrast that the study states itself, which comes first."""
     if not data.study.get("stop"):
         return []
     rule = StopRule.model_validate(data.study["stop"])
@@ -405,28 +407,28 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 
 
 def _whose(one: Estimate) -> str:
-    """Whom a line is about, and what it averages over."""
+    """Return the agent of a line, and what it averages over."""
     over = averaged_words(one.averaged_over)
     return "".join(f", {part}" for part in (one.key.get("agent") or "", over) if part and " - " not in part)
 
 
 def _titled(data: RunData, factor: str) -> str:
-    """A factor with those that change with it, which no comparison can tell apart from it."""
+    """Return a factor's title with those factors that change together with it."""
     others = [name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)]
-    return pretty(factor) + (f" (with {listed(others)})" if others else "")
+    return pretty(factor) + (f" (with {join_labels(others)})" if others else "")
 
 
 def tied(data: RunData, one: str, two: str) -> bool:
-    """Whether each level of a factor comes with a level of its own of another."""
+    """Return whether two factors determine each other."""
     pairs = data.records(f"SELECT DISTINCT {quoted(one)} AS a, {quoted(two)} AS b FROM matches WHERE {DONE}")
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
 
 
 def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
-    """The change along a fitted line from the lowest to the highest level."""
+    """Return the change along a fitted line from the lowest to the highest level."""
     low, high = min(steps), max(steps)
     log: Log = False
-    if low >= 0 and high >= 10 * max(low, 1.0):  # levels that are spread over orders of magnitude
+    if low >= 0 and high >= 10 * max(low, 1.0):  # levels spread over orders of magnitude
         log = "1+x" if low < 1 else True
     scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
     reach = scale(high) - scale(low)
@@ -437,14 +439,14 @@ def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float],
 
 
 def _times(e: Estimate, factor: float) -> Estimate:
-    """An estimate of a multiple."""
+    """Return a multiple of an estimate."""
     assert e.inference is not None
     scaled = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
     return replace(scaled, averaged_over=e.averaged_over)
 
 
 def margin_of(data: RunData, measure: Measure) -> float:
-    """What a difference must exceed to matter: 5 points of a share, 5 % of the range of another measure, else 0."""
+    """Return the smallest relevant difference: 5 points of a share, 5 % of another measure's range, else 0."""
     if measure.scale == "share":
         return MARGIN
     rows = observations(data, measure).rows
@@ -455,7 +457,7 @@ def margin_of(data: RunData, measure: Measure) -> float:
 def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:
     factor, what, difference, kind = line
     margin = MARGIN if measure.scale == "share" else family.margin
-    # Every comparison may say no: the bounds for that hold for all of them together.
+    # Every comparison may say no, so the bounds for that hold jointly.
     bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
     small = bounds is not None and max(map(abs, bounds)) <= margin
     word, sure = OPEN, ""
@@ -467,7 +469,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     rises = difference.value > 0
     direction = ("rises" if rises else "falls") if kind == "trend" else "higher" if rises else "lower"
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
-    if data.so_far:  # a run that is not at its end has no words yet, and this is no look
+    if data.so_far:  # an unfinished run has no verdicts yet, and this is no look
         word = direction = sure = needs = ""
     note = _noted(difference, family)
     return AnswerLine(
@@ -476,8 +478,8 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     )  # fmt: skip
 
 
-def _level(data: RunData, measure: Measure) -> ReportAnswers:
-    """The answer of a study that varies nothing."""
+def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
+    """Return the answer of a study that varies nothing."""
     answer_lines = []
     for e in estimate(data, measure, ["agent"] if len(agents(data)) > 1 else []):
         who = f" of {labels([e.key['agent']])[e.key['agent']]}" if e.key else ""
@@ -495,7 +497,7 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
 
 
 def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference: float = 0.0) -> str:
-    """How many more seeds would decide it if the values stayed as they are, and their price."""
+    """Say how many more seeds would decide it if the values stayed the same, and their price."""
     seeds = _distinct(data, "seed")
     if e.inference is None or e.inference.exact:
         return ""
@@ -514,7 +516,7 @@ def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference:
 
 
 def decisive_multiple(inference: Inference, margin: float, family: Family, reference: float = 0.0) -> float:
-    """How many times as many units decide a comparison in most studies like this one; inf where none do.
+    """Return by which factor units must grow to decide a comparison in most such studies; inf if never.
 
     The next look has half the level. A difference that is seen is larger than the true one on average, so the true
     one is taken to lie half a standard error nearer to the reference.
@@ -531,14 +533,14 @@ def decisive_multiple(inference: Inference, margin: float, family: Family, refer
 
 
 def _small(inference: Inference, margin: float, family: Family) -> float:
-    """How many times as many units show that the difference is smaller than matters."""
+    """Return by which factor units must grow to show that the difference is too small to matter."""
     if not margin or inference.why_approximate:
         return math.inf
     return inference.likely_multiple_for(-margin, margin, 1 - 0.05 / family.many) * 1.2
 
 
 def _about(n: int) -> int:
-    """A number to two digits.
+    """Round a number to two digits.
 
     >>> _about(7), _about(134), _about(2380)
     (7, 130, 2400)
@@ -547,13 +549,13 @@ def _about(n: int) -> int:
 
 
 def _price(data: RunData, times: float) -> str:
-    """What so many times the run costs, where every call has a price."""
+    """Return the cost of that many times the run, if every call has a price."""
     usd = _spent(data) * times
     return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD" if usd else ""
 
 
 def _spent(data: RunData) -> float:
-    """What the run cost; nothing where the price of some call is not known."""
+    """Return the cost of the run; 0 if some price is unknown."""
     (row,) = data.records(
         "SELECT sum(usd) AS usd, count(*) FILTER (error IS NULL AND usd IS NULL) AS unknown FROM calls"
     )
@@ -566,7 +568,7 @@ def _distinct(data: RunData, column: str) -> int:
 
 
 def facts(data: RunData) -> str:
-    """What was run, in a few words: the study, models, matches and money."""
+    """Describe the run in a few words: study, models, matches and money."""
     models = data.records("SELECT count(DISTINCT model) AS n FROM matches WHERE model IS NOT NULL")[0]["n"]
     done, seeds, spent = _distinct(data, "match"), _distinct(data, "seed"), _spent(data)
     parts = [

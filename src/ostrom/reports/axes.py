@@ -1,16 +1,16 @@
-"""Axes: a domain that holds the values, ticks at round numbers and enough digits."""
+"""Axes: domains that contain the values, ticks at round numbers, and sufficient digits."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 SAME = 1e-9
-"""Values that differ by less than this share of their size are one value on an axis."""
+"""The relative difference below which values count as one on an axis."""
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """The range of an axis, where its ticks stand, and how they are written."""
+    """The range of an axis, its ticks, and their format."""
 
     domain: tuple[float, float]
     values: tuple[float, ...]
@@ -19,12 +19,12 @@ class Ticks:
 
 SHARES = Ticks((0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0), ".2~f")
 NARROW_RANGE = 0.1
-"""Shares that all lie in a range of this width are shown on an axis that is cut, and said to be."""
+"""The width of the range below which an axis of shares is cut, with a note."""
 CUT = " (axis cut)"
 
 
 def share_ticks(values: Iterable[float | None]) -> tuple[Ticks, str]:
-    """The axis of shares, from 0 to 1 unless all happens in a tenth of it; and what its title says of that.
+    """Return the axis of shares, 0 to 1 unless all values lie within a tenth, and its note.
 
     >>> share_ticks([0.2, 0.9])[1], share_ticks([0.91, 0.97])[1], share_ticks([0.91, 0.97])[0].domain
     ('', ' (axis cut)', (0.9, 0.98))
@@ -32,14 +32,14 @@ def share_ticks(values: Iterable[float | None]) -> tuple[Ticks, str]:
     ((0.97, 1.0), '', '')
     """
     finite = [v for v in values if v is not None and math.isfinite(v)]
-    # From 0 on, or where all is one value, an axis that is cut shows nothing that the whole one does not.
+    # From 0 on, or for a single value, a cut axis shows nothing more than the whole one.
     if not finite or min(finite) < SAME or not SAME < max(finite) - min(finite) <= NARROW_RANGE + SAME:
         return SHARES, ""
     return ticks_for(finite, 5), CUT
 
 
 def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = False) -> Ticks:
-    """An axis for some values: one value stands in the middle, and every tick is written in full.
+    """Return an axis for some values: a single value is in the middle, and ticks are unabbreviated.
 
     >>> ticks_for([2.5, 3.0]).values, ticks_for([2.5, 3.0]).format
     ((2.5, 2.6, 2.7, 2.8, 2.9, 3.0), '.1f')
@@ -68,7 +68,7 @@ def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = Fal
 
 
 def whole_ticks(values: Sequence[float], most: int = 8) -> tuple[int, ...]:
-    """Ticks at whole numbers only, for rounds and other counts.
+    """Return ticks at whole numbers, for rounds and other counts.
 
     >>> whole_ticks([1, 2, 3]), whole_ticks([1, 500])
     ((1, 2, 3), (1, 100, 200, 300, 400, 500))
@@ -80,6 +80,6 @@ def whole_ticks(values: Sequence[float], most: int = 8) -> tuple[int, ...]:
 
 
 def _round_step(raw: float) -> float:
-    """The next larger step of 1, 2, 2.5 or 5 times a power of ten."""
+    """Return the next larger step of 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(raw))
     return next(power * k for k in (1.0, 2.0, 2.5, 5.0, 10.0) if power * k >= raw * (1 - SAME))

@@ -1,4 +1,4 @@
-"""Build the report of a run: choose and draw the panels, write figures and tables, then the page.
+"""Builds the report of a run: selects and draws the panels, writes figures and tables, then the page.
 
 A single chart can also be written as a file of its own: PDF, SVG, PNG, or a page that opens offline.
 """
@@ -25,7 +25,7 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
+from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -35,18 +35,18 @@ from ostrom.reports.words import pretty
 
 @dataclass(frozen=True)
 class Report:
-    """A report on disk; ``failures`` names the panels that could not be drawn and why."""
+    """A written report; ``failures`` names the panels that could not be drawn, with the reason."""
 
     path: Path
     failures: tuple[str, ...] = ()
     so_far: str = ""
-    """How far its runs are that are not at their end."""
+    """The progress of its unfinished runs."""
     standing: RegistrationStatus = field(default_factory=RegistrationStatus)
-    """What it says of registrations."""
+    """The registration status."""
     answers: ReportAnswers | None = None
-    """The first screen."""
+    """The answers of the first screen."""
     population: str = ""
-    """Whose values it shows, where that was otherwise before."""
+    """Whose values it shows, if earlier versions showed others."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -91,7 +91,7 @@ def build_report(
 def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Report:
     context.alone = True
     context.made_of = in_captions(data)
-    first, summary = context.first(), answers(data)
+    first, summary = context.first_screen(), answers(data)
     if summary is not None:
         context.add(first, summary.table())
         keep_result(data, summary)
@@ -108,19 +108,19 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
 def report_of(
     path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: RegistrationStatus
 ) -> Report:
-    """A report that was written, with how far its runs are and what it says of registrations."""
+    """Return a written report with the progress of its runs and their registrations."""
     failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
     whose = population_words(runs)
     return Report(path, failures, so_far(runs), registered, population=whose if whose == EARLIER else "")
 
 
 def in_captions(data: RunData) -> str:
-    """A sentence that captions of an unfinished run end with; empty for any other."""
+    """Return the last sentence of captions of an unfinished run; empty for a finished one."""
     return f"{data.so_far[:1].upper()}{data.so_far[1:]}." if data.so_far else ""
 
 
 class ReportFiles(AbstractContextManager["ReportFiles"]):
-    """Collects the files of a report and writes them at the end, in the folder of its run or in ``home``."""
+    """Collects the files of a report and writes them at the end, into the run's folder or ``home``."""
 
     def __init__(
         self, data: RunData, *, safe: bool, folder: str = "report", home: Path | None = None,
@@ -128,15 +128,15 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
     ) -> None:  # fmt: skip
         self.data, self.safe, self.folder, self.home = data, safe, folder, home or data.folder
         self.names = names or {}
-        """What runs are called on the page, by their folders."""
+        """Names of runs on the page, by folder."""
         self.alone = home is None
-        """Whether the page is about one run, whose study lies beside it."""
+        """Whether the page is about one run, with its study beside it."""
         self.made_of = ""
-        """What captions end with, where a page rests on several runs or on one that is not at its end."""
+        """The end of captions, if a page uses several runs or an unfinished one."""
         self.files: dict[str, str | bytes] = {}
         self._renderer = Renderer(apart=data.entries >= MANY)
         self._pictures: list[tuple[Section, ShownFigure, Callable[[], RenderedChart]]] = []
-        """What is being drawn, for which place."""
+        """Pictures being drawn, with their places."""
         self._names: dict[str, set[str]] = {
             "figures": set(),
             "tables": set(),
@@ -147,12 +147,12 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         self._renderer.__exit__()
 
     def take(self, data: RunData, *, named: bool) -> None:
-        """Draw from another run now; captions say which where it is ``named``."""
+        """Draw from another run from now on; captions name it if ``named``."""
         name = f"Run: {self.names[data.folder]}." if named else ""
         self.data, self.made_of = data, f"{name} {in_captions(data)}".strip()
 
-    def first(self) -> Section:
-        """The chart of the first screen."""
+    def first_screen(self) -> Section:
+        """Return the section with the chart of the first screen."""
         section = Section("results", "")
         if (chart := first_chart(self.data)) is None:
             section.notes.append("No finished match, so there are no results yet.")
@@ -161,7 +161,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         return section
 
     def cells(self) -> list[Section]:
-        """Every cell in numbers."""
+        """Return sections with the numbers of every cell."""
         if (table := headline(self.data)) is None:
             return []
         section = self.begin("cells", "Every cell in numbers")
@@ -170,14 +170,14 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         return [section]
 
     def calls(self) -> Section:
-        """Calls, temperature and versions, which hold for the whole page."""
+        """Return the section of calls, temperature and versions of the whole page."""
         section = self.begin("calls", "")
         if (table := calls_table(self.data)) is not None:
             self.add(section, table)
         return section
 
     def careful(self, remarks: Sequence[str]) -> list[Section]:
-        """What a reader of a paper should know, folded into one section; none where there is nothing."""
+        """Return remarks for a paper's readers, folded into one section; empty without remarks."""
         if not remarks:
             return []
         section = self.begin("careful", f"Careful ({how_many(len(remarks), 'remark')})")
@@ -194,7 +194,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         section.tables.append(self._table(table, always_open=False))
 
     def section(self, spec: Spec) -> Section:
-        """One panel, drawn; whatever goes wrong in it stays in it."""
+        """Draw one panel; an error in it does not affect the others."""
         name = panel_name(spec)
         section = Section(self._name("ids", name), pretty(name).capitalize())
         panel = None
@@ -203,7 +203,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
             section.title = panel.title
             self.fill(section, name, panel.draw(self.data))
         except Exception as error:
-            # Tables without a finished match lack the columns that a panel asks for.
+            # Tables without a finished match lack the columns that a panel needs.
             if isinstance(error, OstromError) and panel is not None and (why := unfinished(self.data)):
                 section.notes.append(why)
             else:
@@ -211,7 +211,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         return section
 
     def fill(self, section: Section, name: str, drawn: Drawn, prefix: str = "") -> None:
-        """Put what a panel drew into a section; ``prefix`` begins the names of its files."""
+        """Add a panel's output to a section; ``prefix`` begins the names of its files."""
         section.notes += drawn.notes
         section.html += drawn.html
         for figure in drawn.figures:
@@ -228,7 +228,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
     def draw(self) -> None:
-        """Put every picture into its place, before the page is made; one that cannot be drawn is an error there."""
+        """Insert every picture before the page is made; a failed one becomes an error in its section."""
         for section, placeholder, picture in self._pictures:
             try:
                 drawn = picture()
@@ -236,8 +236,8 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            kinds = ("svg", "png", "pdf")
-            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
+            for kind in ("svg", *BINARY_KINDS):
+                self.files[f"figures/{placeholder.file}.{kind}"] = getattr(drawn, kind)
             section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 
@@ -253,7 +253,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         return file_name(wish, self._names[kind])
 
     def write(self, page: str) -> Path:
-        """Write everything; the page comes last, so an old page never points to missing files for long."""
+        """Write all files; the page comes last, so that it never points to missing files for long."""
         folder = self.home
         for part in self.folder.split("/"):
             folder = refuse_link(folder / part)
@@ -287,7 +287,7 @@ DEFAULT_PANELS: tuple[str, ...] = ("cooperation", "cooperation_over_rounds", "sc
 
 
 def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
-    """The panels of a report: a wanted one takes the place of the default of its name, others come first.
+    """Return the panels of a report: a wanted one replaces the default of its name, others come first.
 
     >>> chosen_panels([{"name": "cooperation_by", "x": "k"}, {"name": "strips", "matches": 2}])[:2]
     [{'name': 'cooperation_by', 'x': 'k'}, 'cooperation']
@@ -302,7 +302,7 @@ KINDS = (".pdf", ".svg", ".png", ".html")
 
 
 def check_chart_file(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
+    """Refuse a chart file that cannot be written, before any work is done."""
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
     if not path.parent.is_dir():
@@ -313,7 +313,7 @@ def check_chart_file(path: Path) -> None:
 def draw_charts(
     data: RunData, specs: Sequence[Spec], out: Path, *, safe: bool = False, intervals: bool = False
 ) -> list[Path]:
-    """Write charts into a file, or each as PDF, SVG, PNG and tables into a folder; gives the files."""
+    """Write charts into a file, or each as PDF, SVG, PNG and tables into a folder; return the files."""
     before, names_in_use, files = INTERVALS.set(intervals), set[str](), dict[Path, str | bytes]()
     try:
         for spec in specs:
@@ -351,7 +351,7 @@ def draw_charts(
 def write_chart_file(
     path: Path, figure: Figure, table: Table, *, kicker: str, title: str, heading: str, about: str
 ) -> None:
-    """Write a figure; a page has its table and what it says beside it under a ``heading``."""
+    """Write a figure; a page also has its table and notes under a ``heading``."""
     kind = path.suffix.lower()
     svg, png = render(figure.chart, figure.canvas)
     data = as_pdf(svg) if kind == ".pdf" else svg.encode() if kind == ".svg" else png

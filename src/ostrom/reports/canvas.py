@@ -1,4 +1,4 @@
-"""How wide a drawing is and how large its letters are: what its texts take, and what room its panels have.
+"""The width of a drawing and the size of its letters: text widths and the room for panels.
 
 A chart is a function of a canvas and gives a specification (Vega-Lite): a page shows one for a wide screen and one for
 a phone, a file has the width and the letters that its reader asks for.
@@ -27,21 +27,21 @@ WIDTHS = {
     }.items()
     for char in chars
 }  # fmt: skip
-"""The width of a character of the typeface by its size; any other is taken to be as wide as it is high."""
+"""Widths of characters relative to the font size; others count as wide as high."""
 BOLD = 1.09
 BREAKS = re.compile(r"(?<=[\s/_\-·,:;#.|])")
-"""Where a name may go on in the next line."""
+"""The places where a name may be broken."""
 MOST_LINES = 8
 FEW_LINES = 4
-"""So many lines of a name are read at a glance: with more, panels and names below an axis get more room."""
+"""The number of lines of a name that is easily read; beyond it, panels and names get more room."""
 NARROWEST_LEVEL = 54
-"""Names below an axis stand upright where each has less room."""
+"""The width per name below which names under an axis are vertical."""
 UPRIGHT = (130, 180, 260)
-"""How long names that stand upright may be, the shortest first."""
+"""The allowed lengths of vertical names, the shortest first."""
 
 
 def text_width(text: str, size: float = SIZE) -> float:
-    """The pixels that a line takes.
+    """Return the width of a line in pixels.
 
     >>> text_width("mill 1") < text_width("MILL 1") < text_width("磨坊磨坊")
     True
@@ -51,17 +51,17 @@ def text_width(text: str, size: float = SIZE) -> float:
 
 @dataclass(frozen=True)
 class Canvas:
-    """The pixels of a drawing from side to side, and of its letters."""
+    """The width of a drawing and its letter size, in pixels."""
 
     width: float = 960
     size: float = SIZE
 
     def text(self, *lines: str) -> float:
-        """The pixels of the widest of some lines."""
+        """Return the width of the widest line."""
         return max((text_width(line, self.size) for line in lines), default=0.0)
 
     def lines(self, text: str, room: float) -> list[str]:
-        """A text in lines of a width: broken between words, and within one that is too long for a line.
+        """Break a text into lines of a width, between words and within words that are too long.
 
         >>> Canvas().lines("public goods · history length 10", 120)
         ['public goods ·', 'history length 10']
@@ -80,7 +80,7 @@ class Canvas:
         return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 2], "…", lines[-1]]
 
     def most_lines(self, names: Iterable[str], room: float) -> int:
-        """The lines of the name that takes most of them."""
+        """Return the number of lines of the name that needs most."""
         return max((len(self.lines(name, room)) for name in names), default=1)
 
     def title(self, text: str, room: float, *, bold: bool = False) -> str | list[str]:
@@ -89,11 +89,11 @@ class Canvas:
         return lines if len(lines) > 1 else text
 
     def names(self, names: Iterable[str], room: float, *, centred: bool = False) -> Spec:
-        """How an axis or a legend writes names in a room: in several lines where one is too long."""
+        """Return how an axis or a legend writes names in a width: in several lines if needed."""
         lines = {name: self.lines(name, room) for name in names}
         if all(len(of) == 1 for of in lines.values()):
             return {}
-        # Lines begin at the middle of their row: those of a label in several lines move up by half of what they add.
+        # Lines start at the middle of their row: labels of several lines move up by half of their extra height.
         some = {most: [name for name, of in lines.items() if len(of) == most] for most in {*map(len, lines.values())}}
         up = [
             {
@@ -107,8 +107,8 @@ class Canvas:
             **({"labelOffset": {"condition": up, "value": 0}} if centred else {}),
         }
 
-    def beside(self, names: Iterable[str]) -> "RowLabels":
-        """Names to the left of their rows."""
+    def row_labels(self, names: Iterable[str]) -> "RowLabels":
+        """Return the labels to the left of rows."""
         names = list(names)
         most = max(0.31 * self.width, min(150, 0.42 * self.width))
         lines = [line for name in names for line in self.lines(name, most)]
@@ -116,7 +116,7 @@ class Canvas:
         return RowLabels(self.text(*lines) + 24, high * (self.size + 3) + 3, self.names(names, most, centred=True))
 
     def below(self, names: Iterable[str], width: float) -> Spec:
-        """The axis of names along a width: beside each other, in lines, or upright where there is no room."""
+        """Return the axis of names along a width: side by side, in lines, or vertical."""
         names = list(names)
         room = width / max(len(names), 1) - 6
         if self.text(*names) <= room:
@@ -132,18 +132,18 @@ class Canvas:
         return {"labelOverlap": False, "labelAngle": 0, **self.names(names, room)}
 
     def legend(self, names: Iterable[str], left: float = 0, **look: Any) -> Spec:
-        """A legend that begins ``left`` of the canvas, in as many columns as its longest name leaves."""
+        """Return a legend that begins ``left`` pixels from the edge, with as many columns as its names allow."""
         names, room = list(names), self.width - left
         lines = [line for name in names for line in self.lines(name, room - 3 * self.size)]
         longest = self.text(*lines) + 2 * self.size + 8
         return {"columns": max(1, int(room // longest)), **self.names(names, room - 3 * self.size), **look}
 
     def axis(self, numbers: Iterable[float]) -> float:
-        """The pixels of a vertical axis of numbers with its title."""
+        """Return the width of a vertical axis of numbers with its title."""
         return self.text(*(f"{number:,.4g}" for number in numbers)) + self.size + 26
 
     def panels(self, many: int, least: float, titles: Iterable[str] = (), left: float = 0) -> tuple[int, float]:
-        """How many panels stand side by side, each at least so wide, and how wide each is.
+        """Return how many panels of a least width fit side by side, and the width of each.
 
         They are fewer where ``titles``, which begin ``left`` of a panel, would have many lines.
         """
@@ -157,7 +157,7 @@ class Canvas:
 
 @dataclass(frozen=True)
 class RowLabels:
-    """Names to the left of rows: their width, the height of the highest, and how the axis writes them."""
+    """Labels to the left of rows: their width, the height of the tallest, and the axis settings."""
 
     width: float
     height: float
@@ -165,7 +165,7 @@ class RowLabels:
 
 
 def preferred_columns(panels: int) -> int:
-    """How many small multiples stand side by side: few, and without holes where it can be helped.
+    """Return the number of columns of small multiples: few, and without gaps if possible.
 
     >>> [preferred_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 10, 18)]
     [1, 2, 3, 2, 3, 3, 4, 3, 3, 3]
@@ -179,11 +179,11 @@ WIDE, PHONE = Canvas(), Canvas(358)
 """The column of a page, and a screen of 390 pixels."""
 
 Drawing = Callable[[Canvas], Spec]
-"""A chart that waits for its canvas."""
+"""A function from a canvas to a chart specification."""
 
 
 def drawing(function: Callable[Concatenate[Canvas, P], Spec]) -> Callable[P, Drawing]:
-    """A function of a canvas and of what is drawn, as a function of the latter that gives a drawing."""
+    """Turn a function of a canvas and data into a function of the data that returns a drawing."""
 
     @wraps(function)
     def waiting(*args: P.args, **kwargs: P.kwargs) -> Drawing:

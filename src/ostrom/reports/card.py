@@ -1,4 +1,4 @@
-"""The first screen: the study and its state, what was found in words and one chart, and what the figures rest on."""
+"""The first screen: the study and its state, findings in words, one chart, and their sources."""
 
 import shlex
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from ostrom.reports.words import Share, is_bare, number, pretty
 
 
 def states(data: RunData) -> dict[str, int]:
-    """How many units of work are in each state; those that have not begun are missing."""
+    """Return the number of units by state; units not begun are missing."""
     rows = data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state")
     return {row["state"]: row["n"] for row in rows}
 
@@ -58,7 +58,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
 
 
 def own_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The Python and game files of the reader's own that a run was played with, each with a hash of its content."""
+    """Return the user's own Python and game files of a run, each with its hash."""
     code = {bound["file"]: bound["digest"] for bound in references(manifest["study"])}
     return code | {name: of for name, of in manifest["prompts"].items() if is_game_file(name)}
 
@@ -70,7 +70,7 @@ def _rule(study: dict[str, Any]) -> str:
 
 
 def registered_lines(data: RunData) -> list[str]:
-    """What a run that is bound to a registration says first: its registered contrasts, and how it deviates."""
+    """Return the first lines of a registered run: its registered contrasts, and its deviations."""
     registered = registered_run(data)
     if registered is None:
         return []
@@ -80,7 +80,7 @@ def registered_lines(data: RunData) -> list[str]:
 
 
 def warnings(data: RunData) -> list[str]:
-    """What must be seen before any figure."""
+    """Return warnings to be shown before any figure."""
     by_state = states(data)
     done, rest = by_state.get("done", 0), {k: v for k, v in by_state.items() if k != "done"}
     lazily_verified = policy_warnings(data)
@@ -98,7 +98,7 @@ def warnings(data: RunData) -> list[str]:
 
 
 def headline(data: RunData) -> Table | None:
-    """The result in numbers: one row per cell and agent."""
+    """Return the results in numbers: one row for each cell and agent."""
     by = [*data.factors, "agent"]
     coop = {tuple(e.key.values()): e for e in estimate(data, "cooperation", by)}
     score = {tuple(e.key.values()): e for e in estimate(data, "score", by)}
@@ -116,7 +116,7 @@ def headline(data: RunData) -> Table | None:
         c, s = coop.get(key), score.get(key)
         base = c or s
         assert base is not None
-        means = (c, s) if coop else (s,)  # a run without cooperation has the interval of its scores instead
+        means = (c, s) if coop else (s,)  # a run without cooperation shows the interval of its scores
         interval = None if means[0] is None else means[0].interval_text
         first, *rest = [None if one is None else one.value for one in means]
         rows.append([*key, base.n, first, interval, *rest, Share(policies[key]) if key in policies else None])
@@ -128,7 +128,7 @@ def headline(data: RunData) -> Table | None:
 
 
 def reproduce(data: RunData) -> dict[str, str]:
-    """The command that plays the study again, and what can be expected of it."""
+    """Return the command that plays the study again, and what to expect from it."""
     command = f"ostrom run study.yaml --name {shlex.quote(data.name + '-again')}"
     prompts = data.manifest.get("prompts_folder")
     if prompts:
@@ -137,7 +137,7 @@ def reproduce(data: RunData) -> dict[str, str]:
     if models:
         repeat_note = (
             f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
-            "every reply, and its tables are rebuilt from there at any time with `ostrom export`."
+            "every reply, and its tables are rebuilt from there at any time with: ostrom export."
         )
     else:
         repeat_note = "No language model took part: the tables come out the same to the byte."
@@ -147,7 +147,7 @@ def reproduce(data: RunData) -> dict[str, str]:
 
 
 MOST_NAMED = 4
-"""So many models are named in a caption; the table of calls names all."""
+"""The most models named in a caption; the table of calls names all."""
 CALLS = (
     "SELECT model, version, match, player, "
     "try_cast(nullif(regexp_extract(params, '\"temperature\": *([-+0-9.eE]+)', 1), '') AS DOUBLE) AS temperature "
@@ -155,7 +155,7 @@ CALLS = (
 )
 
 
-def made_of(data: RunData) -> str:
+def provenance(data: RunData) -> str:
     """One sentence for captions: calls, temperature, models and the versions that their servers named."""
     if not data.rows["calls"]:
         return "No model was called."
@@ -204,7 +204,7 @@ MOST_FACETS = 6
 
 
 def findings(data: RunData) -> list[str]:
-    """The answer of the study in sentences; its first one is kept for lists of runs."""
+    """Return the answers of the study in sentences; the first is stored for lists of runs."""
     if (summary := answers(data)) is None:
         return []
     keep_result(data, summary)
@@ -212,7 +212,7 @@ def findings(data: RunData) -> list[str]:
 
 
 def first_chart(data: RunData) -> Chart | None:
-    """One chart of the headline measure along the first factor of the answer; games are small multiples."""
+    """Return a chart of the headline measure along the first factor; games are small multiples."""
     name = headline_measure(data)
     if name is None:
         return None
@@ -220,7 +220,7 @@ def first_chart(data: RunData) -> Chart | None:
     factors = [f for f in [*answer_factors(data), *many] if many.get(f, 0) > 1]
     if not factors:
         return Dots(name, "agent")
-    # A course along numbers tells more than rows of them: of the first two factors it is the one along x.
+    # A numeric factor is more informative along x, so it is preferred among the first two.
     ordered = [f for f in factors[:2] if many[f] > 2 and all(is_bare(level) for level in levels(data, f))]
     x, where = (*ordered, factors[0])[0], settings(data)
     facet = next((f for f in where if f != x and many[f] <= MOST_FACETS), None)

@@ -1,4 +1,4 @@
-"""What the cells of a run are: agents, factors and their levels in the order of the study."""
+"""The cells of a run: agents, factors and levels in the order of the study."""
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
@@ -15,11 +15,11 @@ DONE = "state = 'done' AND unit = 'match'"
 
 
 INTERVALS: ContextVar[bool] = ContextVar("INTERVALS", default=False)
-"""Whether charts show intervals however few the matches are; tables always do."""
+"""Whether charts always show intervals, however few the matches; tables always do."""
 
 
 def drawn_values(e: Estimate) -> dict[str, Any]:
-    """An estimate as a chart shows it: with its interval, or with its single matches where they are few."""
+    """Return an estimate for a chart: with its interval, or with single matches if they are few."""
     if e.values and not INTERVALS.get():
         return {"mean": e.value, "low": None, "high": None, "points": list(e.values)}
     drawn = {"mean": e.value, "low": e.low, "high": e.high, "points": None}
@@ -27,12 +27,12 @@ def drawn_values(e: Estimate) -> dict[str, Any]:
 
 
 def shows_bounds(e: Estimate) -> bool:
-    """Whether a chart draws the bounds too: where the interval is known to be unreliable."""
+    """Return whether a chart also draws guaranteed bounds: if the interval is known to be unreliable."""
     return e.cautious and e.low is not None and e.bound_low is not None
 
 
 def legend_note(estimates: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals") -> str:
-    """What the marks of a chart are, in one sentence."""
+    """Explain the marks of a chart in one sentence."""
     few = [e for e in estimates if drawn_values(e)["points"]]
     rings = "rings are single matches and ticks their means"
     if len(few) == len(estimates):
@@ -50,7 +50,7 @@ def legend_note(estimates: Sequence[Estimate], dot: str = "Dots", interval: str 
 
 
 def spread(items: Sequence[TextItem], most: int) -> list[TextItem]:
-    """At most so many of some items, from the first to the last at equal distances.
+    """Return at most ``most`` items, evenly spaced from the first to the last.
 
     >>> spread("abcdefg", 3), spread([1, 2], 5)
     (['a', 'd', 'g'], [1, 2])
@@ -60,13 +60,13 @@ def spread(items: Sequence[TextItem], most: int) -> list[TextItem]:
 
 
 def rank(data: RunData, column: str, value: Any) -> int:
-    """The place of a value in the study's order; columns that are no factor keep the order of the matches."""
+    """Return the rank of a value in the study's order; other columns keep the order of the matches."""
     order = data.levels.get(column, ())
     return order.index(value) if value in order else len(order)
 
 
 def agents(data: RunData) -> list[str]:
-    """The agents of the run: the study's types in order, then others as they appear."""
+    """Return the agents of the run: the study's types in order, then others by appearance."""
     rows = data.records(
         "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
     )
@@ -100,7 +100,7 @@ def varied(data: RunData) -> list[str]:
 
 
 def factors_identify_agents(data: RunData) -> bool:
-    """Whether every cell has one agent, so that the factors alone say who played."""
+    """Return whether every cell has one agent, so that the factors identify the agent."""
     cells = "".join(f", {quoted(name)}" for name in data.factors)
     rows = data.records(
         f"SELECT 1 AS cell{cells}, count(DISTINCT agent) AS n FROM matches WHERE {DONE} "
@@ -110,7 +110,7 @@ def factors_identify_agents(data: RunData) -> bool:
 
 
 def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
-    """Agents whose results are not their own choices to a degree that matters."""
+    """Return warnings on agents whose actions were often set by the policy."""
     rows = data.records(
         f"SELECT agent, avg(invalid::INTEGER) AS p FROM decisions WHERE {DONE} "
         "GROUP BY agent HAVING p >= ? ORDER BY p DESC, agent",
@@ -123,8 +123,8 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
     ]
 
 
-def repeats(data: RunData) -> list[str]:
-    """How many matches went the same way as another of their cell where nothing could differ: they count as one."""
+def repeated_match_notes(data: RunData) -> list[str]:
+    """Return notes on matches that repeat another of their cell because nothing could differ."""
     same = twins_in(data)
     if not same:
         return []
@@ -137,7 +137,7 @@ def repeats(data: RunData) -> list[str]:
 
 
 def unfinished(data: RunData) -> str:
-    """Why a run has no finished match; empty where it has one."""
+    """Return why a run has no finished match; empty if it has one."""
     states = {r["state"]: r["n"] for r in data.records(
         "SELECT state, count(DISTINCT match) AS n FROM matches WHERE unit = 'match' GROUP BY state"
     )}  # fmt: skip
@@ -150,7 +150,7 @@ def unfinished(data: RunData) -> str:
 
 
 def why_nothing(data: RunData, measure: str = "cooperation") -> str:
-    """Why there is no mean to show."""
+    """Return why there is no mean to show."""
     if why := unfinished(data):
         return why
     if measure == "cooperation":
@@ -160,6 +160,6 @@ def why_nothing(data: RunData, measure: str = "cooperation") -> str:
 
 
 def listed_games(data: RunData) -> str:
-    """The games that were played."""
+    """Return the games in play as text."""
     rows = data.records("SELECT DISTINCT game FROM matches ORDER BY game")
     return ", ".join(str(row["game"]) for row in rows)

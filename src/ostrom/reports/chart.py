@@ -1,4 +1,4 @@
-"""Charts as data: a study file says what is measured, along what, and split by what.
+"""Charts as data: a study file declares the measure, the x axis and the splits.
 
 ``{chart: curve, measure: cooperation, x: history_length, colour: style, facet: game}`` is a curve of estimates.
 A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or an entry point of the group
@@ -24,16 +24,16 @@ from ostrom.reports.cells import drawn_values, legend_note, levels_met, why_noth
 from ostrom.reports.files import file_name
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import labels, listed, pretty, upper, written
+from ostrom.reports.words import join_labels, labels, pretty, upper, written
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
 MOST_FACETS, MOST_LEVELS, MOST_ESTIMATES = 36, 200, 20_000
-"""A chart with more than this is no picture that anybody can read, and takes minutes to draw."""
+"""Limits beyond which a chart is unreadable and slow to draw."""
 
 
 class Chart(Panel):
-    """Estimates of one measure, drawn. Subclasses say which columns they need and draw.
+    """A chart of estimates of one measure. Subclasses declare their columns and draw.
 
     ``contrast`` is ``{factor: "a - b"}``, or ``"* - b"`` for every other level, and shows differences; ``trend``
     is ``{over: column, log: true}`` and shows slopes; without either the chart shows means. ``where`` picks
@@ -47,7 +47,7 @@ class Chart(Panel):
     draws_spreads: ClassVar[bool] = False
     """Whether ``bands: sd`` can be drawn."""
     agents_at: ClassVar[tuple[str, ...]] = ("colour", "facet")
-    """Where agents are drawn apart: the first of these that is free; rows (``y``) always are."""
+    """The place where agents are separated: the first free one of these; rows (``y``) always are."""
 
     def __init__(
         self,
@@ -105,50 +105,50 @@ class Chart(Panel):
 
     @property
     def used(self) -> list[str]:
-        """The columns that results are split by."""
+        """Return the columns that split the results."""
         return [*self.x, *self.y, *(name for name in (self.colour, self.facet) if name is not None)]
 
     @property
     def shows_shares(self) -> bool:
-        """Whether the figures themselves lie between 0 and 1; differences and slopes of shares need not."""
+        """Return whether the figures lie between 0 and 1; differences and slopes of shares need not."""
         return self.measure.scale == "share" and self.contrast is None and self.trend is None
 
-    def placed(
+    def chart_rows(
         self, cells: Sequence[Estimate], across: Mapping[Any, str], series: Mapping[Any, str], beside: Mapping[Any, str]
     ) -> list[dict[str, Any]]:
-        """A row for every estimate, with the labels of its place along x, its series and its facet."""
+        """Return a row for every estimate, with its labels for x, series and facet."""
         (x,) = self.x
         return [
             {
-                "x": across[e.key[x]], **self.ends(e),
+                "x": across[e.key[x]], **self.interval_values(e),
                 "series": series[e.key[self.colour] if self.colour else None],
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
             for e in cells
         ]  # fmt: skip
 
-    def ends(self, e: Estimate) -> dict[str, Any]:
-        """The value of an estimate and both ends of its band or whisker, or its single matches."""
+    def interval_values(self, e: Estimate) -> dict[str, Any]:
+        """Return an estimate's value and the ends of its band or whisker, or its single matches."""
         if self.bands == "interval":
             return drawn_values(e)
         low, high = (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
         return {"mean": e.value, "low": low, "high": high, "points": None}
 
     def named(self, values: Iterable[Any]) -> dict[Any, str]:
-        """How levels are written: by ``labels``, else short."""
+        """Return the labels of levels: by ``labels``, else short."""
         return labels(values, own=self.labels)
 
     def worded(self, name: str, otherwise: str | None = None) -> str:
-        """How a column or a measure is written."""
+        """Return the label of a column or a measure."""
         return self.labels.get(name) or otherwise or pretty(name)
 
     @property
     def axis(self) -> str:
-        """How the axis of the measure is called."""
+        """Return the title of the measure's axis."""
         return self.worded(self.measure.name, self.measure.title.lower())
 
     def levels(self, data: RunData, column: str | None, cells: Sequence[Estimate]) -> dict[Any, str]:
-        """The levels of a column that estimates have and how they are written; one nameless where there is none."""
+        """Return the levels of a column in the estimates, with labels; one empty level without a column."""
         if column is None:
             return {None: ""}
         levels = levels_met(data, column, cells)
@@ -162,13 +162,13 @@ class Chart(Panel):
         return self.used
 
     @property
-    def compared(self) -> list[str]:
+    def compared_columns(self) -> list[str]:
         """The column whose levels are compared, or that slopes are taken over."""
         return [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
 
     def values(self, data: RunData, measure: Measure | None = None) -> Observations:
         """The values that the chart shows."""
-        agents = agents_in_question(self.agents, self.used, self.compared)
+        agents = agents_in_question(self.agents, self.used, self.compared_columns)
         return observations(data, measure or self.measure, self.where, agents)
 
     def estimates(self, data: RunData) -> list[Estimate]:
@@ -183,15 +183,15 @@ class Chart(Panel):
             return trend(values, self.measure, self.trend["over"], by, log=log)
         return estimate(values, self.measure, by, balance=self.balance)
 
-    def apart(self, data: RunData) -> Self:
-        """The chart with agents drawn apart, where it would average over several and there is room for them."""
+    def split_by_agent(self, data: RunData) -> Self:
+        """Return the chart with agents separated, if it would average over several and has room for them."""
         by = self.by(data)
         values = self.values(data)
         free = next((at for at in self.agents_at if at == "y" or getattr(self, at) is None), None)
-        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared} <= values.columns
+        plain = len({row["agent"] for row in values.rows}) < 2 or not {*by, *self.compared_columns} <= values.columns
         if plain or free is None or "agent" in self.balance:
             return self
-        if split_by(values, by, self.compared, self.agents, mean=self.mean_over_agents) == tuple(by):
+        if split_by(values, by, self.compared_columns, self.agents, mean=self.mean_over_agents) == tuple(by):
             return self
         other = copy(self)
         other.file = self.file_name
@@ -204,11 +204,11 @@ class Chart(Panel):
         return self.file or "_".join([self.measure.name, *(["by", *self.used] if self.used else [])])
 
     def draw(self, data: RunData) -> Drawn:
-        """The chart with its table, or the reason why there is none."""
-        return self.apart(data).drawn(data)
+        """Return the chart with its table, or the reason for none."""
+        return self.split_by_agent(data).drawn(data)
 
     def drawn(self, data: RunData) -> Drawn:
-        """The figure and the table of the chart as it is; ``draw`` may split it by agent first."""
+        """Return figure and table of this chart; ``draw`` may split it by agent first."""
         cells = self.estimates(data)
         if not cells:
             return Drawn(notes=[self._why_empty(data)])
@@ -240,10 +240,10 @@ class Chart(Panel):
 
     @abstractmethod
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
-        """The drawing of the estimates, or None where a table is enough."""
+        """Return the drawing of the estimates; None if a table is enough."""
 
     def headline(self, cells: Sequence[Estimate]) -> str:
-        """What the chart shows, in one sentence."""
+        """Describe in one sentence what the chart shows."""
         if self.contrast is not None or self.trend is not None:
             tested = [e for e in cells if e.low is not None]
             clear, what = sum(0 not in e for e in tested), "differences" if self.contrast else "slopes"
@@ -259,13 +259,13 @@ class Chart(Panel):
         return f"{self.measure.title} from {ends[0]} to {ends[1]}."
 
     def drawn_as(self, cells: Sequence[Estimate]) -> str:
-        """How value and interval are drawn, in one sentence."""
+        """Describe in one sentence how value and interval are drawn."""
         if self.bands == "sd":
             return "Marks are means, bands and whiskers one standard deviation over matches."
         return legend_note(cells)
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
-        """What a reader must know: what is measured, and what estimates say of themselves."""
+        """Return notes for readers: the measure's definition, and notes of the estimates."""
         return [
             self.headline(cells),
             self.caption or self.measure.definition,
@@ -276,8 +276,8 @@ class Chart(Panel):
         for name, wanted in self.where.items() if isinstance(self.where, Mapping) else ():
             values = observations(data, self.measure, agents=ALL)
             if values.rows and not observations(data, self.measure, {name: wanted}, ALL).rows:
-                # The value of a match has the levels of all its players: "1 + 2" for the seats of two.
-                levels = listed([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
+                # A match's value has the levels of all its players: "1 + 2" for the seats of two.
+                levels = join_labels([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
                 return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
         if self.measure.name in ("cooperation", "score"):
             return why_nothing(data, self.measure.name)
@@ -290,7 +290,7 @@ class Chart(Panel):
             what = f"{what}: {written(pair)} ({pretty(factor)})"
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
-        return f"{what} by {listed(self.used)}" if self.used else what
+        return f"{what} by {join_labels(self.used)}" if self.used else what
 
 
 def _columns(columns: Columns) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def _columns(columns: Columns) -> tuple[str, ...]:
 
 
 def averages(estimates: Sequence[Estimate]) -> str:
-    """What a chart's estimates average over, in one sentence; empty where it is nothing."""
+    """Say in one sentence what the estimates average over; empty if nothing."""
     most: dict[str, int] = {}
     for e in estimates:
         most |= {name: max(many, most.get(name, 0)) for name, many in e.averaged_over.items()}
@@ -327,7 +327,7 @@ def is_chart(spec: Spec) -> bool:
 
 
 def chart_spec(spec: Spec) -> dict[str, Any]:
-    """The declaration of a chart as a specification of its kind."""
+    """Convert a chart's declaration to the specification of its kind."""
     if not isinstance(spec, Mapping) or "name" in spec:
         raise UsageError("report.panels: write either name (a panel) or chart (a declared chart), not both")
     declaration = {"name": spec["chart"], **{k: v for k, v in spec.items() if k != "chart"}}
@@ -343,7 +343,7 @@ def chart_spec(spec: Spec) -> dict[str, Any]:
 
 
 def chart_parameters(part: Any) -> dict[str, inspect.Parameter]:
-    """The parameters of a kind of chart and those that every chart takes, each once."""
+    """Return the parameters of a kind of chart, with those that every chart has."""
     every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
     parameters = [p for of in every for p in inspect.signature(of).parameters.values()]
     return {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}

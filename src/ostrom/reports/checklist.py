@@ -1,4 +1,4 @@
-"""What a referee asks about a study with language models: the items of GUIDE-LLM, filled in from a run."""
+"""The reporting checklist for studies with language models (GUIDE-LLM), filled in from a run."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ITEMS = (
 
 
 def checklist_table(entries: Mapping[str, str]) -> Table:
-    """All items with their entries; an item without one is said to be not recorded."""
+    """Return all items with their entries; an empty item says "not recorded"."""
     rows = [[item, entries.get(item) or UNKNOWN] for item in ITEMS]
     return Table("checklist", ("item", "entry"), rows, "Reporting checklist (items of GUIDE-LLM)", shown=len(rows))
 
 
 def run_entries(data: RunData) -> dict[str, str]:
-    """What a run recorded about each item; nothing is inferred."""
+    """Return what a run recorded about each item; nothing is inferred."""
     manifest, study = data.manifest, data.study
     calls = data.records(
         'SELECT model, count(*) AS n, min("at") AS first, max("at") AS last, list(DISTINCT version) AS versions, '
@@ -65,7 +65,7 @@ def run_entries(data: RunData) -> dict[str, str]:
 
 
 def prompts_entry(prompts: Mapping[str, str]) -> str:
-    """How many prompt files a run is bound to."""
+    """Say how many prompt files a run is bound to."""
     return f"{how_many(len(prompts), 'file')}, each with its hash in run.json" if prompts else ""
 
 
@@ -74,7 +74,7 @@ def _day(at: float | None) -> str:
 
 
 def _access(call: Mapping[str, Any], models: Mapping[str, Any]) -> str:
-    """How a model was reached: what its client said of itself, and where its replies came from."""
+    """Say how a model was reached: its client's description, and the source of its replies."""
     client = models.get(call["model"]) or {}
     facts = [
         f"{key} {client[key]}" for key in ("wire", "base_url", "dialect", "file", "sha256", "mode") if client.get(key)
@@ -84,7 +84,7 @@ def _access(call: Mapping[str, Any], models: Mapping[str, Any]) -> str:
 
 
 def _parameters(texts: list[str | None]) -> str:
-    """The distinct sampling parameters; the seed of each call and the form that bound a reply differ by question."""
+    """Return the distinct sampling parameters, without seeds and answer constraints."""
     distinct: dict[str, None] = {}
     for text in texts:
         params = orjson.loads(text) if text else {}

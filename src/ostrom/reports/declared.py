@@ -40,7 +40,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper, written
+from ostrom.reports.words import Share, join_labels, labels, pretty, upper, written
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -68,7 +68,7 @@ PLAIN = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_n
 PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 
-def at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
+def values_at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
     """Where an estimate or a row stands: its values of some columns."""
     if isinstance(row, Estimate):
         return tuple(row.key[name] for name in columns)
@@ -91,25 +91,30 @@ def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown:
     return [unknown if (value := of.get(key, other)) is None else value for key in keys]
 
 
+def triple(value: Estimate | None) -> list[float | None]:
+    """Value and interval, as columns of a table."""
+    return [None, None, None] if value is None else [value.value, value.low, value.high]
+
+
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "cell_label": cell_label,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": legend_note, "must_be": _must_be,
-    "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
+    "fixed": fixed, "join": named, "levels": levels, "listed": join_labels, "marks_told": legend_note,
+    "must_be": _must_be, "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
-    "rests_on": sample_sizes_text, "share": _share, "short": _short, "shortened": shortened,
+    "rests_on": sample_sizes_text, "share": _share, "short": _short,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": upper, "varied": varied, "written": written,
+    "triple": triple, "upper": upper, "varied": varied, "written": written,
     "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""
 
 for _environment in (PLAIN, PAGE):
-    _environment.filters |= {"at": at, "keyed": keyed, "short": _short}
+    _environment.filters |= {"at": values_at, "keyed": keyed, "short": _short}
 
 
 def expression(text: Any) -> Expression:
@@ -162,11 +167,6 @@ class Column:
         if len(self.heads) == 1:
             return [value]
         return triple(value)
-
-
-def triple(value: Estimate | None) -> list[float | None]:
-    """Value and interval, as columns of a table."""
-    return [None, None, None] if value is None else [value.value, value.low, value.high]
 
 
 class PanelPart:

@@ -1,4 +1,4 @@
-"""The kinds of drawings that a declared panel has, each from rows that say where their values belong."""
+"""The kinds of drawings of a declared panel, each from rows with values and places."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 
 Row = Mapping[str, Any]
-"""A value (mean, low, high, points) and its place: series, facet, label, x, y, and the part of a bar.
+"""A value (mean, low, high, points) and its place: series, facet, label, x, y, and part of a bar.
 
 Every kind takes ``tints``: a colour for each series, where a declaration does not state its own.
 """
@@ -17,7 +17,7 @@ Every kind takes ``tints``: a colour for each series, where a declaration does n
 
 @dataclass(frozen=True)
 class Kind:
-    """How rows are drawn, and whether series that are too many for colours can stand in the labels."""
+    """A kind of drawing, and whether series beyond the colours can move into the labels."""
 
     draw: Callable[..., Any]
     joins_label: bool = False
@@ -53,7 +53,7 @@ def _curve(
     zero: bool = False,
     tints: Mapping[str, str],
 ) -> Any:
-    """Curves with bands; ``levels`` says which values of x there are, where they are no numbers."""
+    """Draw curves with bands; ``levels`` are the values of x if they are no numbers."""
     if levels is None:
         series, legend = list(dict.fromkeys(row["series"] for row in rows)), legend or ""
         levels = sorted({row["x"] for row in rows})
@@ -79,7 +79,7 @@ def _bars(
     parts: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Any:
-    """Stacked bars, one for each label; blocks one below the other for each facet.
+    """Draw stacked bars, one for each label; facets are blocks below each other.
 
     ``met`` leaves parts that no bar has out of the legend; ``labels`` is the order of bars.
     """
@@ -100,7 +100,7 @@ def _points(
     rows: Sequence[Row], series: Sequence[str], *, axis: str, x_title: str, legend: str, shapes: str = "",
     tints: Mapping[str, str],
 ) -> Any:  # fmt: skip
-    """Dots of one share against another; ``facet`` is their shape, where there are several."""
+    """Draw dots of one share against another; ``facet`` is their shape, if there are several."""
     drawn = [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows]
     tones = {name: tints[name] for name in series}
     return scatter(drawn, x=x_title, y=axis, series=tones, legend=legend, shapes=shapes)

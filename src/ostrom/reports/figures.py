@@ -1,4 +1,4 @@
-"""From charts to files: SVG for the page, SVG and PNG beside it, rendered without a browser or a network.
+"""Renders charts to files: SVG for the page, SVG and PNG beside it, without a browser or a network.
 
 On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
 """
@@ -39,7 +39,7 @@ TONES: Mapping[str, str] = {
         for i, tone in enumerate(colours(range(n), ordered=True))
     },
 }
-"""Colours of text, lines and paper follow the page, so that a chart can be read in light and dark.
+"""Colours of text, lines and paper become CSS variables, so that a chart works in light and dark mode.
 
 Blue lines have variables that only a dark page sets.
 """
@@ -47,7 +47,7 @@ Blue lines have variables that only a dark page sets.
 TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
 PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 LONG = re.compile(r"-?\d+\.\d{2,}")
-"""A coordinate with more digits than can be seen."""
+"""A coordinate with more digits than are visible."""
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
@@ -59,7 +59,7 @@ HINT = "a report needs {}: pip install 'ostrom[report]'"
 
 
 def need_extras() -> None:
-    """Say which package is missing before any work is done."""
+    """Raise an error that names a missing package, before any work is done."""
     for name in ("vl_convert", "duckdb", "polars"):
         try:
             __import__(name)
@@ -67,8 +67,12 @@ def need_extras() -> None:
             raise OstromError(HINT.format(name.replace("_", "-"))) from None
 
 
+BINARY_KINDS = ("png", "pdf")
+"""Files of a figure in which no text can be replaced."""
+
+
 class RenderedChart(NamedTuple):
-    """A chart drawn: as files, and as it stands in a page."""
+    """A chart as files, and as the markup of a page."""
 
     svg: str
     png: bytes
@@ -77,25 +81,25 @@ class RenderedChart(NamedTuple):
 
 
 def render(chart: Any, canvas: Canvas = WIDE) -> tuple[str, bytes]:
-    """A chart as SVG text and as PNG bytes, in the house style."""
+    """Render a chart as SVG text and PNG bytes, in the house style."""
     svg = _svg(spec_of(chart, canvas))
     return svg, _png(svg)
 
 
 def as_pdf(svg: str) -> bytes:
-    """A drawing as a page of its own size, whose texts can be searched and copied."""
+    """Convert a drawing to a PDF page of its size, with searchable text."""
     pdf: bytes = _converter().svg_to_pdf(svg)
     return pdf
 
 
 def picture(wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> RenderedChart:
-    """The picture of both specifications of a chart; its ids in a page begin with ``prefix``."""
+    """Render both specifications of a chart; its ids in a page begin with ``prefix``."""
     svg = _svg(wide)
     return RenderedChart(svg, _png(svg), as_pdf(svg), _shown(svg, wide, narrow, prefix))
 
 
 def _converter() -> Any:
-    """The renderer."""
+    """Return the renderer."""
     import vl_convert
 
     return with_own_fonts(vl_convert)
@@ -103,7 +107,7 @@ def _converter() -> Any:
 
 @lru_cache(2)
 def with_own_fonts(converter: Any) -> Any:
-    """The renderer, with the Liberation Sans that it brings in place of an installed one.
+    """Return the renderer with its own Liberation Sans instead of an installed one.
 
     It maps a font that is a file into memory again for every letter that it measures, one of its own never.
     """
@@ -118,14 +122,14 @@ def with_own_fonts(converter: Any) -> Any:
         file.flush()
         os.environ[FONT_FILE] = file.name
         try:
-            converter.svg_to_png(LETTER)  # fonts are looked for with the first drawing
+            converter.svg_to_png(LETTER)  # fonts are loaded with the first drawing
         finally:
             del os.environ[FONT_FILE]
     return converter
 
 
 def other_fonts(folder: Path) -> list[Path]:
-    """The largest folders in a folder of fonts that hold no Liberation Sans."""
+    """Return the largest subfolders of a folder of fonts without Liberation Sans."""
     if not any(folder.rglob("LiberationSans-*")):
         return [folder]
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
@@ -134,13 +138,13 @@ def other_fonts(folder: Path) -> list[Path]:
 
 @lru_cache(2)
 def _png(svg: str) -> bytes:
-    """The pixels of a drawing."""
+    """Render a drawing as PNG."""
     png: bytes = _converter().svg_to_png(svg, scale=SCALE)
     return png
 
 
 def both_widths(chart: Any, prefix: str, canvas: Canvas = WIDE) -> Markup:
-    """A chart for a page: one SVG for wide screens and one for phones."""
+    """Return a chart for a page: one SVG for wide screens and one for phones."""
     wide, narrow = both_specs(chart, canvas)
     return _shown(_svg(wide), wide, narrow, prefix)
 
@@ -159,7 +163,7 @@ def _shown(svg: str, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) 
 
 
 def spec_of(chart: Any, canvas: Canvas = WIDE) -> dict[str, Any]:
-    """The specification of a chart in the house style: of a drawing on a canvas, or of an Altair chart as it is."""
+    """Return the Vega-Lite specification of a chart in the house style."""
     spec = chart.to_dict() if hasattr(chart, "to_dict") else chart(canvas) if callable(chart) else chart
     return {**_printable(spec), "config": config(canvas.size)}
 
@@ -170,13 +174,13 @@ def _svg(spec: dict[str, Any]) -> str:
 
 @lru_cache(6)
 def _drawn(spec: str) -> str:
-    """A specification drawn; both widths of one chart are kept, since a page often has it twice in a row."""
+    """Render a specification; results are cached, since a page often has a chart twice in a row."""
     svg: str = _converter().vegalite_to_svg(spec)
     return svg
 
 
 def as_json(spec: dict[str, Any]) -> bytes:
-    """A specification as text, which is the same whatever order its parts were put in."""
+    """Serialize a specification with sorted keys."""
     return orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS)
 
 
@@ -186,7 +190,7 @@ def _width(svg: str) -> float:
 
 
 def _printable(part: Any, cache: dict[str, str] | None = None) -> Any:
-    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process.
+    """Remove characters that XML cannot hold: an escape character would end the renderer's process.
 
     ``cache`` holds the texts that were met: the rows of a chart repeat theirs.
     """
@@ -199,7 +203,7 @@ def _printable(part: Any, cache: dict[str, str] | None = None) -> Any:
 
 
 def for_page(svg: str, prefix: str) -> str:
-    """An SVG that can stand beside others in one page: its ids are its own, and it scales with the page.
+    """Adapt an SVG for a page with others: unique ids, and scaling with the page.
 
     >>> for_page('<svg width="10" height="5" viewBox="0 0 10 5"><g id="a" clip-path="url(#a)"/></svg>', "f1")
     '<svg width="10" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
@@ -207,7 +211,7 @@ def for_page(svg: str, prefix: str) -> str:
     '<svg><path d="M1.2,-0.1"/><text>0.123456</text></svg>'
     """
     svg = BACKGROUND.sub("", svg)
-    # The figure has one text alternative; roles of single marks without a name would be read out as blanks.
+    # The figure has one text alternative; unnamed roles of single marks would be read out as blanks.
     svg = re.sub(r"<[a-z][^>]*>", lambda tag: PLACES.sub(_short, ROLES.sub("", tag[0])), svg)
     svg = TONE.sub(lambda hit: TONES[hit[0].lower()], svg)
     svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
@@ -217,5 +221,5 @@ def for_page(svg: str, prefix: str) -> str:
 
 
 def _short(place: re.Match[str]) -> str:
-    """Coordinates to a tenth of a pixel, which is finer than any screen."""
+    """Round coordinates to a tenth of a pixel."""
     return LONG.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), place[0])

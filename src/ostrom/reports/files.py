@@ -13,11 +13,11 @@ from ostrom.reports.panel import Table
 from ostrom.reports.words import number
 
 REPEATED = 4096
-"""Texts of cells whose written form is remembered: most cells of a long table repeat an earlier one."""
+"""The most cached cell texts: most cells of a long table repeat an earlier one."""
 
 
 def as_csv(table: Table, *, safe: bool = False) -> str:
-    """Comma-separated values with full precision; nothing known is an empty field."""
+    """Return CSV with full precision; None is an empty field."""
     guard: Callable[[Any], Any] = tables.safe if safe else lambda value: value
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -27,7 +27,7 @@ def as_csv(table: Table, *, safe: bool = False) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """A Markdown table; bars and line ends in values cannot break it.
+    """Return a Markdown table with bars and line ends escaped.
 
     >>> print(as_markdown(Table("t", ["a|b", "n"], [["x", 1.5]], "A table.")), end="")
     A table.
@@ -44,7 +44,7 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A LaTeX table (packages: booktabs); no text of a value is taken for a command.
+    """Return a LaTeX table (package booktabs) with values escaped.
 
     >>> print(as_latex(Table("t", ["a_b", "n"], [["50 %", 1.5]], "A table.")), end="")
     \\begin{table}
@@ -82,7 +82,7 @@ def _latex(text: str) -> str:
 
 
 def is_number(table: Table, column: int) -> bool:
-    """Whether a column holds numbers alone, which are aligned to the right."""
+    """Return whether a column holds only numbers, which are right-aligned."""
     values = [row[column] for row in table.rows if row[column] is not None]
     return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
@@ -98,7 +98,7 @@ def _cell(text: str) -> str:
 
 
 def file_name(text: str, used: set[str]) -> str:
-    """A safe file name that is not taken yet.
+    """Return a safe file name that is not in use.
 
     >>> file_name("a/b <c>", {"a-b-c"})
     'a-b-c-2'

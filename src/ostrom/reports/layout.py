@@ -1,4 +1,4 @@
-"""Where cells go on a chart: which factor makes blocks, which makes rows, and what gets a colour."""
+"""The layout of a chart: which factor forms blocks, which forms rows, and what is coloured."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,20 +21,20 @@ class Layout:
     """How the cells of a run are laid out."""
 
     block: str | None
-    """The factor that makes blocks."""
+    """The factor of the blocks."""
     rows: tuple[str, ...]
-    """The columns whose values make a row's label."""
+    """The columns that make up a row's label."""
     coloured: bool
-    """Whether agents have colours; else they are in the labels."""
+    """Whether agents have colours; otherwise they are in the labels."""
     agents: tuple[str, ...]
     names: Mapping[str, str]
     """Short labels of the agents."""
     column: str = "agent"
-    """The column that has colours."""
+    """The coloured column."""
 
 
 def lay_out(data: RunData, block: str | None = None, own: Mapping[str, str] | None = None) -> Layout:
-    """A layout for the factors that vary; ``block`` is a factor that must make blocks if it varies."""
+    """Return a layout for the varied factors; ``block`` is a factor that must form blocks if it varies."""
     factors, who = varied(data), agents(data)
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
     rest = [name for name in factors if name != chosen]
@@ -45,7 +45,7 @@ def lay_out(data: RunData, block: str | None = None, own: Mapping[str, str] | No
 
 
 def cell_label(key: Mapping[str, Any], names: Sequence[str], own: Mapping[str, str] | None = None) -> str:
-    """What a row is called: values joined, with the factor's name where a bare value would say nothing.
+    """Return a row's label: its values, with the factor's name where a value alone is unclear.
 
     ``own`` are labels of levels and factors.
 
@@ -65,7 +65,7 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str], own: Mapping[str, s
 
 
 def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[str, str]:
-    """A colour for the label of every level: an agent has the same in all charts of a page, other levels one hue."""
+    """Return a colour for each level's label: agents have the same in all charts, other levels one hue."""
     if column == "agent" or (column is None and {*names} <= {*agents(data)} and len(names) > 1):
         order = agents(data)
         if len(order) <= MOST_COLOURS:
@@ -87,7 +87,7 @@ def dot_chart(
         title = "" if layout.block is None else cell_label(one.key, [layout.block], own)
         identity = tuple(one.key[name] for name in layout.rows)
         label = rows[identity]
-        if times[label] > 1:  # two rows that read alike are written in full
+        if times[label] > 1:  # two rows with equal labels are written in full
             label = JOINT.join(f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
         named = layout.names[one.key[layout.column]] if layout.coloured else ""
         groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
@@ -96,7 +96,7 @@ def dot_chart(
 
 
 def named(*parts: Any) -> str:
-    """Several names as one label.
+    """Join several names to one label.
 
     >>> named("public_goods", None, "ideal")
     'public_goods · ideal'

@@ -1,4 +1,4 @@
-"""The charts that panels share: dots with whiskers, curves with bands, bars, scatters and heat maps.
+"""Chart types shared by panels: dots with whiskers, curves with bands, bars, scatters and heat maps.
 
 A row may hold ``points``: the values of its matches, where they are too few for an interval. They are drawn as small
 rings with the mean as a tick.
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 MOST_PANELS = 24
 """The most small multiples in a figure; with more, a heat map is easier to read."""
 NARROWEST, WIDEST = 190, 620
-"""The width of one scale in pixels."""
+"""The narrowest and widest scale, in pixels."""
 PANEL, WIDEST_PANEL = 165, 560
 """The width of a panel in pixels: the least with its axis, and the most without."""
 
@@ -26,7 +26,7 @@ PANEL, WIDEST_PANEL = 165, 560
 def marks(
     kind: str, encoding: Mapping[str, Any], rows: Iterable[Row] | None = None, *, where: str = "", **look: Any
 ) -> Spec:
-    """Marks of one kind; without rows they show those of the view around them, ``where`` says which."""
+    """Return a layer of marks; without rows it uses the view's data, filtered by ``where``."""
     return {
         "mark": {"type": kind, **look},
         "encoding": {channel: of for channel, of in encoding.items() if of is not None},
@@ -36,24 +36,24 @@ def marks(
 
 
 def quantity(field: str, **look: Any) -> Spec:
-    """A channel that shows numbers."""
+    """Return a quantitative channel."""
     return {"field": field, "type": "quantitative", **look}
 
 
 def nominal(field: str, **look: Any) -> Spec:
-    """A channel that shows names."""
+    """Return a nominal channel."""
     return {"field": field, "type": "nominal", **look}
 
 
 def tinted(field: str, tones: Mapping[str, Any], legend: Spec | None, **look: Any) -> Spec:
-    """A channel that gives every name its colour, or another look."""
+    """Return a channel that maps names to colours (or another look)."""
     return nominal(field, scale={"domain": [*tones], "range": [*tones.values()]}, legend=legend, **look)
 
 
 def view(
     layers: Sequence[Spec], width: float, height: float, title: Any = None, rows: Iterable[Row] | None = None
 ) -> Spec:
-    """Layers of marks on the same scales."""
+    """Return layers of marks on shared scales."""
     return {
         **({"title": title} if title else {}),
         **({} if rows is None else {"data": {"values": list(rows)}}),
@@ -67,27 +67,27 @@ def grid(views: Sequence[Spec], columns: int = 1, **look: Any) -> Spec:
 
 
 def above(canvas: Canvas, title: str, width: float) -> Spec | None:
-    """The title of a panel, in lines above its scales."""
+    """Return the title of a panel, wrapped to its width."""
     return {"text": canvas.title(title, width, bold=True), "frame": "group"} if title else None
 
 
 def _height(width: float) -> float:
-    """How high a panel of a width is."""
+    """Return the height of a panel by its width."""
     return max(110, min(260, 75 + width / 3))
 
 
 def _singles(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row for every match that is drawn by itself."""
+    """Return a row for every match that is drawn by itself."""
     return [{**row, "points": None, "at": value} for row in rows for value in row.get("points") or ()]
 
 
 def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows as the chart holds them: whether the matches stand for the interval instead of their list."""
+    """Return rows with the flag ``few`` instead of their list of matches."""
     return [{**row, "points": None, "few": bool(row.get("points"))} for row in rows]
 
 
 def _drawn_values(rows: Sequence[Row]) -> Iterator[float | None]:
-    """Everything that an axis must hold."""
+    """Yield all values that an axis must cover."""
     for row in rows:
         ends = (row.get("bound_low"), row.get("bound_high"))
         yield from (row["mean"], row["low"], row["high"], *ends, *(row.get("points") or ()))
@@ -114,8 +114,8 @@ def dots(
     a scale of its own, which holds 0 if ``zero``.
     """
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
-    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
-    # Blocks share rows of the page as long as their scales can be read.
+    beside = canvas.row_labels(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
+    # Blocks share rows of the page as long as their scales are readable.
     columns, room = canvas.panels(min(len(groups), 3), beside.width + NARROWEST)
     width = max(60, min(WIDEST, room - beside.width - canvas.size))
     shares, cut = share_ticks(v for rows in groups.values() for v in _drawn_values(rows))
@@ -128,7 +128,7 @@ def dots(
         lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
         step = max(14 + 8 * lanes if total <= 60 else 10 + 6 * lanes, beside.height)
         ticks = shares if domain else ticks_for(_drawn_values(rows), zero=zero)
-        # Blocks with one scale have its name once, below them.
+        # Blocks with one scale have its title once, below them.
         named = axis + cut if domain else axis
         scale: Spec = {
             "scale": {"domain": list(ticks.domain), "nice": False},
@@ -175,11 +175,11 @@ def dots(
 
 
 MOST_BANDS = 2
-"""So many bands can lie over each other; of more series the intervals are whiskers."""
+"""The most overlapping bands; for more series the intervals are whiskers."""
 MOST_NAMED = 4
-"""So many lines are named at their ends; of more there is a legend."""
+"""The most lines that are labelled at their ends; beyond this there is a legend."""
 LONGEST_NAME = 130
-"""A name at the end of a line has at most so many pixels."""
+"""The longest label at the end of a line, in pixels."""
 
 
 @drawing
@@ -210,7 +210,7 @@ def curves(
     ends = canvas.text(*names) + 14
     named = len(facets) == 1 < len(names) <= MOST_NAMED and ends <= min(LONGEST_NAME, canvas.width / 4)
     columns, width = _panel_width(canvas, facets, common or ticks_for(_drawn_values(rows)), ends if named else 0)
-    # A line has a line as its mark, whatever its dashes.
+    # The legend symbol of a line is a line, whatever its dashes.
     mark: Spec = {} if points else {"symbolType": "stroke", "symbolSize": 220}
     key = None if named or len(names) < 2 else canvas.legend(names, 60, title=legend, symbolOpacity=1, **mark)
     by_shape = 1 < len(names) <= len(SHAPES)
@@ -218,7 +218,7 @@ def curves(
     rows = _banded(rows, points)
     if levels is None:
         places = {row["x"] for row in rows}
-        reach = 0 if len(places) > 1 else 0.5  # the only place stands in the middle
+        reach = 0 if len(places) > 1 else 0.5  # a single place is in the middle
         along = quantity(
             "x", scale={"nice": False, "zero": False, "domain": [min(places) - reach, max(places) + reach]},
             axis={"grid": False, "values": list(whole_ticks([*places])), "format": ",d"},
@@ -229,7 +229,7 @@ def curves(
                  "axis": {"grid": False, **fit}}  # fmt: skip
 
     def panel(place: int, facet: str) -> Spec:
-        """Layer bands, lines and points on one y scale."""
+        """Return one panel: bands, lines and points on one y scale."""
         of = [row for row in rows if row["facet"] == facet]
         ticks = common or ticks_for(_drawn_values(of))
         first, last = place % columns == 0, place + columns >= len(facets)
@@ -244,11 +244,11 @@ def curves(
         shared = {"x": across, "color": tone}
         mean = {**shared, "y": quantity("mean", **scale)}
         span = {**shared, "y": quantity("low", **scale), "y2": {"field": "high"}}
-        # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
+        # Dashes and shapes repeat the colours, for grey print and colour-blind readers.
         dash = (_dashes(dashes) if points else tinted("series", dashes, key)) if by_shape else None
         layers = [marks("line", {**mean, "strokeDash": dash}, where="!isValid(datum.at)")]
         if any(row["drawn"] == "band" for row in of):
-            # The edges keep two bands apart where they lie over each other.
+            # The edges separate two overlapping bands.
             edged = {**span, "stroke": {**tone, "legend": None}}
             band: Spec = {"fillOpacity": 0.16, "strokeOpacity": 0.55, "strokeWidth": 0.8}
             layers.insert(0, marks("area", edged, where="datum.drawn == 'band'", **band))
@@ -257,11 +257,11 @@ def curves(
         if points and _has(of, "bound_low"):
             thin = {**shared, "y": quantity("bound_low", **scale), "y2": {"field": "bound_high"}}
             layers.append(marks("rule", thin, where="isValid(datum.bound_low)", strokeWidth=0.6))
-        where = "!datum.few && !isValid(datum.at)" if points else "datum.alone"  # one round has no line
+        where = "!datum.few && !isValid(datum.at)" if points else "datum.alone"  # a single round has no line
         if points or any(row["alone"] for row in of):
             shape = tinted("series", dict(zip(names, SHAPES, strict=False)), key) if points and by_shape else None
             layers.append(marks("point", {**mean, "shape": shape}, where=where, filled=True, size=46, opacity=1))
-        singles = _singles(of) if points else []  # along many rounds single matches would only make a fog
+        singles = _singles(of) if points else []  # along many rounds single matches would be a blur
         if singles:
             ring = {**shared, "y": quantity("at", **scale)}
             layers.append(marks("point", ring, where="isValid(datum.at)", size=30, strokeWidth=1.3, opacity=0.75))
@@ -282,7 +282,7 @@ def curves(
 def _panel_width(
     canvas: Canvas, titles: Sequence[str], ticks: Ticks, more: float = 0, least: float = PANEL
 ) -> tuple[int, float]:
-    """How many panels stand side by side, and the width of their scales beside an axis and ``more``."""
+    """Return how many panels fit side by side, and the width of their scales beside an axis and ``more``."""
     left = canvas.axis(ticks.values) + more
     columns, room = canvas.panels(len(titles), least, titles, left)
     return columns, max(60, min(WIDEST_PANEL, room - left))
@@ -298,7 +298,7 @@ def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
 
 
 def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
-    """Rows with how their interval is drawn: as a band where at most two overlap, else as a whisker at its point.
+    """Return rows with the form of their interval: a band if at most two overlap, else a whisker.
 
     A label, which no curve shows, is left out: the same curves are then the same specification.
     """
@@ -309,7 +309,7 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
     return [
         {
             **{key: row[key] for key in row if key != "label"},
-            # An interval at a single place has no band: it would be a line without a width.
+            # An interval at a single place has no band, since that would be a line without width.
             "drawn": "" if row["low"] is None else drawn if bounded[row["facet"], row["series"]] > 1 else "whisker",
             "alone": lengths[row["facet"], row["series"]] == 1,
         }
@@ -320,7 +320,7 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
 def _ends(
     rows: Sequence[Row], levels: Sequence[str] | None, ticks: Ticks, height: float, size: float
 ) -> list[dict[str, Any]]:
-    """Where the name of each line stands: at its last point, as far from the others as a line of text is high."""
+    """Return the positions of line labels: at the last point, a line height apart."""
     place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
     last: dict[str, Row] = {}
     for row in rows:
@@ -333,21 +333,21 @@ def _ends(
         end = max(row["mean"], ends[-1]["end"] + apart) if ends else row["mean"]
         ends.append({"x": row["x"], "series": row["series"], "end": end})
     over = max(0.0, ends[-1]["end"] - high) if ends else 0.0
-    for end in reversed(ends):  # names that were pushed over the top move down together
+    for end in reversed(ends):  # labels pushed over the top move down together
         end["end"] -= over
     return ends
 
 
 def _dashes(dashes: Mapping[str, Any]) -> Spec:
-    """Dashes of lines alone: those of a scale would also cut the outlines of the legend's shapes."""
+    """Return the dashes of lines as conditions: a scale would also dash the legend's shapes."""
     tests = [{"test": f"datum.series === {json.dumps(key)}", "value": dash} for key, dash in dashes.items()]
     return {"value": [1, 0], "condition": tests}
 
 
 @drawing
 def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Spec:
-    """A map: one line per label, dark where the value is high; rows need label, start, end, mean."""
-    beside = canvas.beside(labels)
+    """Draw a heat map: one line per label; rows need label, start, end, mean."""
+    beside = canvas.row_labels(labels)
     width = max(60, min(520, canvas.width - beside.width - canvas.size))
     encoding = {
         "x": quantity("start", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
@@ -360,7 +360,7 @@ def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, 
 
 
 def _scale_of_shades(canvas: Canvas, left: float, title: str, ticks: Ticks, *, percent: bool = False) -> Spec:
-    """The legend of a heat map, with a number at every step of its scale."""
+    """Return the legend of a heat map, with a number at every step."""
     form, room = "%" if percent else ticks.format, canvas.width - left
     return {
         "title": canvas.title(title, room), "gradientLength": max(80, min(220, room - 30)),
@@ -429,7 +429,7 @@ def bars(
 
     ``met`` leaves parts that no bar of a block has out of its legend.
     """
-    beside = canvas.beside(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
+    beside = canvas.row_labels(dict.fromkeys(row["label"] for rows in groups.values() for row in rows))
     width = max(60, min(440, canvas.width - beside.width - 2 * canvas.size))
     blocks = []
     for title, rows in groups.items():
@@ -469,7 +469,7 @@ def scatter(
     width, height = min(420, width), _height(min(420, width)) + 40
     facets = list(dict.fromkeys(row.get("facet", "") for row in rows))
     several = 1 < len(facets) <= len(SHAPES)
-    left = canvas.axis(sides["y"].values) + (canvas.width / 2 if several else 0)  # two legends stand side by side
+    left = canvas.axis(sides["y"].values) + (canvas.width / 2 if several else 0)  # two legends are side by side
     encoding = {
         **{
             side: quantity(side, title=canvas.title(title, room), scale={"domain": list(sides[side].domain)},
@@ -484,7 +484,7 @@ def scatter(
 
 
 def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, str]:
-    """Names and their colours; a single name has the main colour."""
+    """Return a colour for each name; a single name has the main colour."""
     if len(names) < 2:
         return dict.fromkeys(names, MAIN)
     return dict(zip(names, colours(names, ordered=ordered), strict=True))
@@ -492,7 +492,7 @@ def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, 
 
 WIDEST_TILE, NARROWEST_TILE = 120, 38
 Map = Mapping[str, Any]
-"""A heat map: rows (x, y, value), across, down, domain, title; what has no value is grey."""
+"""A heat map: rows (x, y, value), across, down, domain, title; missing values are grey."""
 
 
 @drawing
@@ -505,8 +505,8 @@ def tiles(
     digits: int = 2,
     percent: bool = False,
 ) -> Spec:
-    """Heat maps with their numbers in a grid; maps with the same scale of colours share one legend."""
-    beside = canvas.beside(dict.fromkeys(label for one in maps for label in one["down"]))
+    """Draw heat maps with numbers in a grid; maps with the same colour scale share a legend."""
+    beside = canvas.row_labels(dict.fromkeys(label for one in maps for label in one["down"]))
     left = beside.width + (canvas.size + 12 if titles[1] else 0)
     many = max(len(one["across"]) for one in maps)
     fitting = int((canvas.width + GAP) // (left + GAP + (NARROWEST_TILE + 8) * many))
@@ -528,7 +528,7 @@ def tiles(
         key = _scale_of_shades(canvas, left, legend, ticks_for([low, high], 5), percent=percent)
         tone = quantity("value", scale={"domain": [low, high], "range": shades()}, legend=key)
         layers = [marks("rect", {**shared, "color": tone}, stroke="white", strokeWidth=1)]
-        # Where a number is wider than its tile the table has it.
+        # A number wider than its tile is only in the table.
         if canvas.text(*(f"{row['value']:.{0 if percent else digits}f}" + "%" * percent for row in rows)) < tile:
             ink = {"condition": {"test": "datum.dark", "value": ON_DARK}, "value": ON_LIGHT}
             layers.append(marks("text", {**shared, "text": quantity("value", format=form), "color": ink}))
@@ -549,7 +549,7 @@ def tile_maps(
     facets: Sequence[str] | None = None,
     **look: Any,
 ) -> Drawing:
-    """A map for each facet: rows need x, y, facet, mean; labels stand in the order of the rows unless stated."""
+    """Draw a heat map for each facet: rows need x, y, facet, mean; labels keep the order of the rows."""
     across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
     down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
     facets = list(dict.fromkeys(row["facet"] for row in rows)) if facets is None else facets

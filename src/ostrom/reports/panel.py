@@ -1,4 +1,4 @@
-"""What a panel is: a title and a way to draw one aspect of a run."""
+"""The panel interface: a title and a function that draws one aspect of a run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ class Figure:
 
     name: str
     chart: Any
-    """A function of a canvas that gives a specification of Vega-Lite (``ostrom.reports.marks``), or an Altair chart."""
+    """A function of a canvas that returns a Vega-Lite specification (``ostrom.reports.marks``), or an Altair chart."""
     caption: str
     alt: str
-    """What the chart shows, for people who cannot see it."""
+    """A text alternative of the chart."""
     canvas: Canvas = WIDE
-    """How wide its files are, and how large their letters."""
+    """The width of its files, and their letter size."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,19 @@ class Table:
     caption: str = ""
     shown: int = 400
     """At most so many rows on the page; the files hold all."""
+    levels: Sequence[str] = ()
+    """Columns that are named after levels, which keep their underscores on the page."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a panel has to say. Nothing but notes is an honest answer."""
+    """The output of a panel; notes alone are valid output."""
 
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     html: Sequence[Markup] = field(default=())
-    """Fragments that are safe to put into the page: build them with ``Markup`` so that values are escaped."""
+    """Safe HTML fragments: build them with ``Markup``, so that values are escaped."""
 
 
 class Panel(ABC):
@@ -55,4 +57,4 @@ class Panel(ABC):
 
     @abstractmethod
     def draw(self, data: RunData) -> Drawn:
-        """Draw the panel; where there is nothing to draw, say why in a note."""
+        """Draw the panel; without data, return a note that says why."""

@@ -1,4 +1,4 @@
-"""Charts drawn in a process of their own, while the report computes its next panel.
+"""Renders charts in a separate process, while the report computes its next panel.
 
 The renderer holds the interpreter for as long as it draws, so a thread would gain nothing. The process reads one JSON
 request a line and writes one JSON answer a line.
@@ -19,21 +19,21 @@ from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import one_line
-from ostrom.reports.figures import RenderedChart, as_json, picture
+from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_json, picture
 
 MANY = 50_000
-"""Entries in the journal of a run from which on a second process saves more time than its start takes."""
+"""Journal entries from which a second process saves more time than its start takes."""
 
 
 class Renderer(AbstractContextManager["Renderer"]):
-    """Draws one chart after the other: when it is asked for, or ``apart`` in a process that ends with the report."""
+    """Renders charts one after the other: on request, or ``apart`` in a process that ends with the report."""
 
     def __init__(self, *, apart: bool) -> None:
         self._thread = ThreadPoolExecutor(1) if apart else None
         self._child: subprocess.Popen[bytes] | None = None
 
     def draw(self, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
-        """A picture to come; the call of what is returned waits for it."""
+        """Start drawing; the returned function waits for the picture."""
         if self._thread is None:
             return lambda: picture(wide, narrow, prefix)
         request = as_json({"wide": wide, "narrow": narrow, "prefix": prefix})
@@ -58,7 +58,7 @@ class Renderer(AbstractContextManager["Renderer"]):
             raise OstromError("the process that draws the charts ended") from None
         if "problem" in answer:
             raise OstromError(answer["problem"])
-        png, pdf = (base64.b64decode(answer[kind]) for kind in ("png", "pdf"))
+        png, pdf = (base64.b64decode(answer[kind]) for kind in BINARY_KINDS)
         return RenderedChart(answer["svg"], png, pdf, Markup(answer["markup"]))
 
     def __exit__(self, *_: object) -> None:
@@ -71,16 +71,16 @@ class Renderer(AbstractContextManager["Renderer"]):
 
 
 def main() -> None:
-    """Draw until no more is asked for."""
-    # Ctrl-C ends it without a word, unless whoever started it ignores Ctrl-C.
+    """Render charts until the input ends."""
+    # Ctrl-C ends it silently, unless the parent process ignores Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not stand between answers
+    os.dup2(2, 1)  # output of libraries must not mix with answers
     for line in sys.stdin.buffer:
         try:
             drawn = picture(**orjson.loads(line))
-            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in ("png", "pdf")}
+            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS}
             answer = {"svg": drawn.svg, "markup": drawn.markup, **files}
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}

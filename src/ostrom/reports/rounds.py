@@ -1,4 +1,4 @@
-"""Cooperation from the first round to the last, cell by cell, with a band over matches.
+"""Cooperation by round, for each cell, with a band over matches.
 
 Long matches are cut into bins of rounds in DuckDB; what comes into Python is one number per match and bin.
 """
@@ -16,6 +16,7 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many
 from ostrom.reports.cells import INTERVALS, agents, factors_identify_agents, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label, tones
 from ostrom.reports.marks import MOST_PANELS, curves, heat
@@ -26,13 +27,13 @@ from ostrom.reports.words import labels, pretty
 MOST_LINES = 300
 MOST_BINS = 30
 MOST_NUMBERS = 1_500_000
-"""With more numbers than this there are so many matches that a band is thinner than its line."""
+"""The number of values from which a band would be thinner than its line, and is omitted."""
 ACTS = "cooperative IS NOT NULL"
 
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """Cooperation of one group along the rounds; NaN where a band is not known."""
+    """Cooperation of one group by round; NaN for an unknown band."""
 
     key: Mapping[str, Any]
     matches: int
@@ -44,7 +45,7 @@ class RoundCurve:
 
 
 def counted_acts(data: RunData) -> str:
-    """Which rows of ``rounds`` count: actions, without those of matches with somebody whom the study excludes."""
+    """Return the SQL condition for rows of ``rounds`` that count: actions of matches without excluded people."""
     out = (
         " AND match NOT IN (SELECT match FROM matches WHERE excluded)" if "excluded" in data.columns("matches") else ""
     )
@@ -57,7 +58,7 @@ def last_round(data: RunData) -> int:
 
 
 def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[RoundCurve], bool]:
-    """A curve for every combination of columns, in the order of the study, and whether there are bands."""
+    """Return a curve for every combination of columns, and whether there are bands."""
     data.need("rounds", by)
     keys = "".join(f"{quoted(name)}, " for name in by)
     source = (
@@ -84,7 +85,7 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
 
 
 def _band_of(values: tuple[float, ...]) -> list[float]:
-    """The ends of the interval of a mean of shares; NaN where they are not known."""
+    """Return the interval of a mean of shares; NaN if unknown."""
     limits = mean_of(values, bounds=(0.0, 1.0), unit="match").limits()
     return [np.nan if end is None else end for end in (limits.low, limits.high)]
 
@@ -96,7 +97,7 @@ def _banded(
     exact: Determinism,
     band: Callable[[tuple[float, ...]], list[float]],
 ) -> RoundCurve:
-    """Mean and band of one group; a match that ended early counts in the bins that it reached.
+    """Return mean and band of one group; a match that ended early counts in the bins that it reached.
 
     ``band`` remembers: bins of a few rounds often have the same values, and their order changes no interval.
     """
@@ -124,7 +125,7 @@ def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int)
 
 
 class CooperationOverRounds(Panel):
-    """Curves with bands; beyond a few dozen cells a map."""
+    """Curves with bands; for more than a few dozen cells a heat map."""
 
     title = "Cooperation over rounds"
 
@@ -157,7 +158,7 @@ class CooperationOverRounds(Panel):
         return Drawn([figure], [table], notes)
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
-        """What makes colours and what makes small multiples."""
+        """Return the column for colours and the columns for small multiples."""
         factors, who = varied(data), agents(data)
         distinct = len(who) == 1 or factors_identify_agents(data)
         if not distinct and len(who) <= MOST_COLOURS:
@@ -190,7 +191,8 @@ class CooperationOverRounds(Panel):
         )
         bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
         n = sorted({c.matches for c in round_curves})
-        caption = f"Lines are means over matches, {bands}; n = {n[0]}{f' to {n[-1]}' if len(n) > 1 else ''} matches."
+        size = f"{n[0]} to {n[-1]} matches" if len(n) > 1 else how_many(n[0], "match")
+        caption = f"Lines are means over matches, {bands}; n = {size}."
         alt = f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 
@@ -211,7 +213,7 @@ class CooperationOverRounds(Panel):
 
 
 def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]:
-    """The ends of a band; none where matches are too few to say how far it reaches."""
+    """Return the ends of a band; None if there are too few matches."""
     if curve.matches < FEW and not INTERVALS.get():
         return {"low": None, "high": None}
     return {"low": _none_if_nan(low), "high": _none_if_nan(high)}

@@ -1,4 +1,4 @@
-"""How charts look: one typeface, few lines, colours that stay apart for every eye and in grey print.
+"""The look of charts: one typeface, few lines, and colours that are distinct for all readers and in grey print.
 
 The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper; violet
 stays apart from them for colour-blind readers too. The typeface is one that the renderer brings along, with its metric
@@ -12,25 +12,26 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
 ON_LIGHT, ON_DARK = "#10151b", "#fefefe"
-"""Text on tiles, whose colours are the same on a light and on a dark page."""
+"""Text on tiles, whose colours are the same on light and dark pages."""
 SIZE = 13
-"""Pixels of every text in a chart: that of notes on the page."""
+"""The size of all chart text in pixels, equal to that of notes on the page."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#8B5CF6")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "triangle-right")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
+"""None is a line: it would be lost on the line of its interval."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4], [6, 2, 1, 2, 1, 2])
 SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""
 GAP = 22
 """Pixels between panels."""
 STEPS = 11
-"""Shades of a heat map: one for each tenth, so that 0.88 and 0.81 do not look the same."""
+"""The number of shades of a heat map: one for each tenth."""
 COOPERATES, DEFECTS = "#0072B2", "#E69F00"
 
 MOST_COLOURS = len(PALETTE)
 
 
 def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
-    """A colour for every level, in order: colours of their own for agents, one hue from light to dark for ``ordered``.
+    """Return a colour for every level: distinct ones, or one hue from light to dark if ``ordered``.
 
     >>> colours(["a", "b"])
     ['#0072B2', '#D55E00']
@@ -38,8 +39,8 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
     ['#7baed1', '#4d8dbb', '#2969a0']
     """
     if ordered and len(levels) > 1:
-        # The lightest tones are lost on a light page as thin lines. No tone is one of a heat map's, whose tiles stay
-        # as they are on a dark page, while lines turn lighter there.
+        # The lightest tones are invisible as thin lines on a light page. No tone is one of a heat map's,
+        # whose tiles keep their colours on a dark page, while lines become lighter there.
         return [_blend(0.405 + 0.365 * i / (len(levels) - 1)) for i in range(len(levels))]
     if len(levels) > MOST_COLOURS:
         return [MAIN] * len(levels)
@@ -64,7 +65,7 @@ def config(size: float = SIZE) -> dict[str, Any]:
     return {
         "background": "white",
         "font": FONT,
-        # Marks need no labels of their own: the figure has one text for those who cannot see it.
+        # Marks need no labels of their own: the figure has one text alternative.
         "aria": False,
         "padding": 4,
         "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 200},
@@ -72,7 +73,7 @@ def config(size: float = SIZE) -> dict[str, Any]:
             "labelColor": QUIET,
             "labelFontSize": size,
             "labelLimit": 0,
-            "maxExtent": 2000,  # else a title lies on labels of more than 200 pixels
+            "maxExtent": 2000,  # otherwise a title overlaps labels of more than 200 pixels
             "titleColor": INK,
             "titleFontSize": size,
             "titleFontWeight": "normal",

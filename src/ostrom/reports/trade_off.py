@@ -1,75 +1,42 @@
-"""What each level of a factor gains in one measure, and what it costs in another."""
+"""What each level of a factor gains in one measure, and what it costs in another, in sentences."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed
-from ostrom.analysis.measure import measures
-from ostrom.data.rundata import RunData
-from ostrom.reports.panel import Drawn, Panel, Table
-from ostrom.reports.words import listed, pretty
+from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.analysis.measure import Measure
+from ostrom.reports.words import join_labels
+
+Costs = Mapping[tuple[Any, ...], Estimate]
+"""Differences in the other measure, by agent and pair of levels."""
 
 
-class TradeOff(Panel):
-    """``gain`` and ``cost`` are measures, ``factor`` is compared with its level ``base``, agent by agent.
+def trade_offs(
+    gains: Sequence[Estimate], costs: Costs, starts: Mapping[tuple[Any, ...], Estimate], factor: str, base: str,
+    left_out: Collection[str] | None, gain: Measure, cost: Measure,
+) -> list[str]:  # fmt: skip
+    """A sentence for each agent on the levels that surely help it, each with its cost; on the best where none does."""
 
-    ``left_out`` names levels that are no remedy, such as a reference without any.
-    """
+    def level(e: Estimate) -> str:
+        return str(e.key[factor]).removesuffix(f" - {base}")
 
-    def __init__(
-        self, gain: Any, cost: Any, factor: str, base: str, left_out: list[str] | None = None, title: str | None = None
-    ) -> None:
-        self.gain, self.cost = measures.named(gain), measures.named(cost)
-        self.factor, self.base, self.left_out = factor, base, set(left_out or ())
-        self.title = title or f"{self.gain.title} against {self.cost.title.lower()}"
+    def cost_of(e: Estimate) -> str:
+        difference = costs.get((e.key["agent"], e.key[factor]))
+        sign = "+" if difference and difference.value > 0 else ""
+        return f" ({cost.title.lower()} {sign}{fixed(difference.value)})" if difference else ""
 
-    def draw(self, data: RunData) -> Drawn:
-        """One sentence for each agent, and a table of both differences."""
-        differences = [
-            {
-                (e.key["agent"], str(e.key[self.factor]).removesuffix(f" - {self.base}")): e
-                for e in contrast(data, measure, self.factor, f"* - {self.base}", ["agent"])
-            }
-            for measure in (self.gain, self.cost)
-        ]
-        if not differences[0]:
-            return Drawn(notes=[f"No {pretty(self.factor)} can be compared with {self.base}."])
-        gains, costs = differences
-        starts = {e.key["agent"]: e for e in estimate(data, self.gain, ["agent"], where={self.factor: self.base})}
-        rows = [
-            [*key, gained.value, gained.low, gained.high]
-            + ([c.value, c.low, c.high] if (c := costs.get(key)) is not None else [None] * 3)
-            for key, gained in gains.items()
-        ]
-        columns = [
-            "agent", self.factor, self.gain.name, "low", "high", self.cost.name, "cost_low", "cost_high",
-        ]  # fmt: skip
-        caption = f"Differences to {self.base}, with 95 % intervals."
-        table = Table(f"trade_off_{self.factor}", columns, rows, caption)
-        agents = dict.fromkeys(agent for agent, _ in gains)
-        return Drawn(tables=[table], notes=[self._sentence(a, starts.get(a), gains, costs) for a in agents])
-
-    def _sentence(
-        self,
-        agent: Any,
-        start: Estimate | None,
-        gains: dict[tuple[Any, str], Estimate],
-        costs: dict[tuple[Any, str], Estimate],
-    ) -> str:
-        """A sentence on the levels that surely help an agent, each with its cost; on the best level where none does."""
-        own = [(lv, e) for (who, lv), e in gains.items() if who == agent and lv not in self.left_out]
-        sure = [(level, e) for level, e in own if e.low is not None and e.low > 0]
-        began = "" if start is None else f" ({self.gain.title.lower()} {fixed(start.value)} with {self.base})"
-        if not sure:
-            level, best = max(own, key=lambda pair: pair[1].value)
-            return f"{agent}{began}: no level raises it for sure at this size; most does {level}, {best.text()}."
-        sure.sort(key=lambda pair: -pair[1].value)
-        gain_texts = [
-            f"{level} by {fixed(gained.value)}{self._cost(costs.get((agent, level)))}" for level, gained in sure
-        ]
-        return f"{agent}{began}: raised by {listed(gain_texts)}."
-
-    def _cost(self, cost: Estimate | None) -> str:
-        if cost is None:
-            return ""
-        sign = "+" if cost.value > 0 else ""
-        return f" ({self.cost.title.lower()} {sign}{fixed(cost.value)})"
+    sentences = []
+    for agent in dict.fromkeys(e.key["agent"] for e in gains):
+        own = [e for e in gains if e.key["agent"] == agent and level(e) not in (left_out or ())]
+        sure = sorted((e for e in own if e.low is not None and e.low > 0), key=lambda e: -e.value)
+        best = max(own, key=lambda e: e.value)
+        start = starts.get((agent,))
+        sentences.append(
+            f"{agent}{f' ({gain.title.lower()} {fixed(start.value)} with {base})' if start else ''}: "
+            + (
+                f"raised by {join_labels(f'{level(e)} by {fixed(e.value)}{cost_of(e)}' for e in sure)}."
+                if sure
+                else f"no level raises it for sure at this size; most does {level(best)}, {best.text()}."
+            )
+        )
+    return sentences

@@ -1,4 +1,4 @@
-"""How names and numbers read on the page."""
+"""Names and numbers as text for the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +9,15 @@ from ostrom.ground.python_files import readable
 
 LONGEST = 100
 LONGEST_QUESTION = 180
-"""A longer sentence is no headline."""
+"""The longest sentence for a headline, in characters."""
 
 
 class Share(float):
-    """A number that people read in per cent and files keep as it is."""
+    """A number shown in per cent; files keep its value."""
 
 
 def pretty(name: Any) -> str:
-    """A name as people write it.
+    """Return a name in readable form.
 
     >>> pretty("history_length"), pretty(None), pretty(True)
     ('history length', 'none', 'yes')
@@ -34,14 +34,14 @@ def pretty(name: Any) -> str:
 
 
 def written(value: Any) -> str:
-    """A level as its author wrote it: a file, a model and a name of the user's own keep their underscores.
+    """Return a level as its author wrote it: files, models and own names keep their underscores.
 
     >>> written("my_memory.py:recent@1a2b3c4d5e6f"), written("http://10.0.0.1/v1#a_b"), written(None), written(0.50)
     ('my_memory.py:recent', 'a_b', 'none', '0.5')
     """
     if not isinstance(value, str):
         return pretty(value)
-    # The host of a server and the hash of a function say little to a reader.
+    # A server's host and a function's hash say little to a reader.
     return readable(value.rpartition("#")[2] or value if value.startswith(("http://", "https://")) else value)
 
 
@@ -55,7 +55,7 @@ def upper(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A long text without its middle: both ends of a model's name matter.
+    """Shorten a long text in the middle: both ends of a model's name matter.
 
     >>> shortened("provider/some-very-long-model-name-70b-instruct", 24)
     'provider/so…70b-instruct'
@@ -67,7 +67,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | None = None) -> dict[Any, str]:
-    """Short labels for names, those of ``own`` first; two names never share one.
+    """Return short, unique labels for names; those in ``own`` have priority.
 
     >>> labels(["a_b", "a b"])
     {'a_b': 'a_b', 'a b': 'a b'}
@@ -84,7 +84,7 @@ def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | N
 
 
 def is_bare(value: Any) -> bool:
-    """Whether a value is a number or reads like one: it has an order, and says nothing without its name.
+    """Return whether a value is a number or looks like one, and so needs its name.
 
     >>> [is_bare(v) for v in (3, "10", "direct", True, None)]
     [True, True, False, False, False]
@@ -98,17 +98,17 @@ def is_bare(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def listed(names: Iterable[Any]) -> str:
-    """Names in a sentence.
+def join_labels(names: Iterable[Any]) -> str:
+    """Join names for a sentence.
 
-    >>> listed(["a", "b", "c"])
+    >>> join_labels(["a", "b", "c"])
     'a, b and c'
     """
-    return words.listed(pretty(name) for name in names)
+    return words.join_words(pretty(name) for name in names)
 
 
 def number(value: Any) -> str:
-    """A value as a table shows it; nothing known is a dash.
+    """Format a value for a table; None is a dash.
 
     >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256), "stag_hunt")]
     ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %', 'stag_hunt']
@@ -135,7 +135,7 @@ def number(value: Any) -> str:
 
 
 def column_texts(values: Sequence[Any]) -> list[str]:
-    """The values of a column as a table shows them: its numbers have the same digits after the point.
+    """Format the values of a column with equal decimals.
 
     >>> column_texts([0.5, 123.456, None]), column_texts([0.5, 1.25]), column_texts(["a", 0.5])
     (['0.5', '123.5', '–'], ['0.500', '1.250'], ['a', '0.500'])
@@ -148,7 +148,7 @@ def column_texts(values: Sequence[Any]) -> list[str]:
 
 
 def share(value: float | None) -> str:
-    """A share in per cent.
+    """Format a share in per cent.
 
     >>> share(0.256), share(None), share(0.0004), share(0.0)
     ('25.6 %', '–', '< 0.1 %', '0.0 %')
@@ -161,7 +161,7 @@ def share(value: float | None) -> str:
 
 
 def question(study: Mapping[str, Any]) -> tuple[str, str]:
-    """What stands above a report, and what else the text of the study says.
+    """Return the heading of a report, and the rest of the study's text.
 
     A question stands there only where the study declares what answers it.
 

@@ -1,1 +1,1 @@
-"""Studies: what is varied over what, as files that people write. The built-in ones replicate published work."""
+"""Studies: files that declare what is varied and played; the built-in ones replicate published work."""

@@ -1,4 +1,4 @@
-"""The baseline of a polar memory: what the same agent played in the same game with the same window of real rounds.
+"""Baselines of polar memories: the actions of the same agent in the same game with the same real rounds.
 
 ``agent.memory.from: RUN`` is replaced by the shares of actions of that run when a study is loaded, so that a run never
 depends on another one once it has begun. Only tables at which one agent has all seats count, each by agent (model with
@@ -18,11 +18,11 @@ from ostrom.memory.recent import Window
 FROM = "from"
 """The key of a sanitized memory that names a run."""
 BASELINES = "baselines"
-"""The key that takes its place in the study as it is recorded."""
+"""The key that replaces it in the recorded study."""
 
 
 def setting_of(config: AgentConfig, game: Game) -> dict[str, Any]:
-    """What a baseline must have in common with the memory that mirrors it."""
+    """Return the settings that a baseline must share with the memory that mirrors it."""
     memory = memories.build(config.memory)
     window = None
     if isinstance(memory, Window):
@@ -39,7 +39,7 @@ def setting_of(config: AgentConfig, game: Game) -> dict[str, Any]:
 
 
 def split_baselines(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
-    """The fields of an agent without baselines, and these."""
+    """Split an agent's fields into those without baselines, and the baselines."""
     memory = agent.get("memory")
     if not isinstance(memory, Mapping) or BASELINES not in memory:
         return agent, []
@@ -49,7 +49,7 @@ def split_baselines(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[d
 def with_shares(
     config: AgentConfig, baselines: list[dict[str, Any]], game: Game, file: str | None
 ) -> dict[str, Any] | None:
-    """The memory of an agent with the shares of its own baseline; None where it needs none (mode ideal, X = window)."""
+    """Return an agent's memory with the shares of its baseline; None if it needs none (mode ideal, X = window)."""
     memory = memories.build(config.memory)
     if not isinstance(memory, Sanitized) or memory.mode != "polar" or not memory.invents:
         return None

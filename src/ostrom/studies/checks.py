@@ -1,4 +1,4 @@
-"""Mistakes that are found before the first match: parameters that no model takes, strategies out of place."""
+"""Checks of a study before its first match: parameters, attributes, strategies, memories and framings."""
 
 import math
 import re
@@ -33,11 +33,11 @@ from ostrom.models.services import full_name
 from ostrom.studies.factors import RESERVED, Factor
 
 MOST_OUTCOMES = 200
-"""Prompts that list the payoffs of more outcomes are warned of."""
+"""The number of outcomes from which a payoff list in a prompt gives a warning."""
 SAMPLED = 100
-"""Units whose prompts stand for those of all."""
+"""The number of units whose prompts are sampled."""
 TOKENS = 13
-"""That an outcome takes for each seat, about."""
+"""The approximate tokens of an outcome per seat."""
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
     "top_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
@@ -49,14 +49,14 @@ RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "reasoning_effort": ("must be a text", lambda v: isinstance(v, str)),
     "extra": ("must map names to values", lambda v: isinstance(v, dict)),
 }
-"""What the sampling parameters that some client takes may be."""
+"""The allowed values of sampling parameters, for clients that accept them."""
 FEW_SEATS = 16
 MOST_TRIED = 100
-"""Rounds in which moves that are fixed beforehand are tried."""
+"""The number of rounds in which fixed moves are tried."""
 
 
 def check_asking(config: AgentConfig, file: str | None) -> None:
-    """Refuse unknown tools, parameters that the model's client does not take, and values that no server could."""
+    """Refuse unknown tools, parameters that the model's client does not accept, and impossible values."""
     for tool in config.tools:
         tools.build(tool, key="agent.tools", file=file)
     for name in config.params:
@@ -72,17 +72,17 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
 
 
 def _model_params(model: str | None) -> Iterable[str] | None:
-    """The parameters of a model; without one, those that any client takes; None where nobody knows."""
+    """Return a model's parameters; without a model, those of any client; None if unknown."""
     if model is None:
         return RULES
     try:
         return params_of(model)
-    except UsageError:  # an unknown provider is another complaint, made when models are checked
+    except UsageError:  # an unknown provider is reported when models are checked
         return RULES
 
 
 def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], file: str | None) -> None:
-    """Refuse attributes whose names are no columns, or those of columns that there are already."""
+    """Refuse attributes whose names are invalid as columns or already in use."""
     reserved = (
         RESERVED
         | {"game", "mechanism", "model", "strategy"}
@@ -99,7 +99,7 @@ def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], f
 def check_cell(
     game: Game, mechanism: Mechanism, seatings: Sequence[Sequence[Seated]], policy: str, file: str | None
 ) -> None:
-    """Refuse what the players of a cell cannot do, or must not be told."""
+    """Refuse players that cannot play a cell, or must not be told its words."""
     check_strategies(game, mechanism, seatings, file)
     check_spreading(mechanism, seatings, file)
     check_chances(seatings, file)
@@ -108,7 +108,7 @@ def check_cell(
 
 
 def check_spreading(mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
-    """Refuse people where players take over each other's ways of playing: nobody can become another person."""
+    """Refuse people in mechanisms in which players adopt each other's strategies."""
     if mechanism.spreads or mechanism.generations > 1:
         for person in (p for players in seatings for p in players if p.config.kind == "person"):
             raise StudyError(
@@ -118,7 +118,7 @@ def check_spreading(mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], 
 
 
 def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
-    """Refuse to let a model play a story that it wrote itself."""
+    """Refuse a model as player of a story that it wrote itself."""
     author = game.params.get("author")
     if author is not None and any(p.config.model == author for players in seatings for p in players):
         raise StudyError(
@@ -130,7 +130,7 @@ def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | N
 
 
 def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
-    """Refuse to tell players that all choose by chances where one of them does not."""
+    """Refuse a framing that says all players choose by chances, if one of them does not."""
     for players in seatings:
         if any(p.config.framing.chances for p in players if p.config.strategy is None):
             for p in players:
@@ -143,7 +143,7 @@ def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> Non
 
 
 def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None:
-    """Build a strategy; the name of a model in its place is told apart."""
+    """Build a strategy; the error for a model's name in its place says so."""
     try:
         strategies.build(spec, key="agent.strategy", file=file)
     except UnknownName as error:
@@ -156,7 +156,7 @@ def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None
 
 
 def library_of(config: AgentConfig, library: Library, file: str | None) -> Library:
-    """The prompts that a configuration is told in; refused where its prompt set is no folder beside the study."""
+    """Return the prompt library of a configuration; a missing prompt set is refused."""
     try:
         return library_for(config, library)
     except StudyError as error:
@@ -167,7 +167,7 @@ def library_of(config: AgentConfig, library: Library, file: str | None) -> Libra
 
 
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
-    """Refuse names that no prompt file bears, and say where they stand."""
+    """Refuse names without a prompt file, with the key at which they stand."""
     framing = config.framing
     names = {
         "payoffs": ("payoffs", framing.payoffs),
@@ -184,7 +184,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
             except UnknownName as error:
                 if framing.language != ENGLISH:
                     raise library.missing(f"{kind}/{name}.txt") from None
-                raise error.at(file, f"agent.framing.{key}") from None
+                raise error.with_place(file, f"agent.framing.{key}") from None
     if framing.language != ENGLISH and (framing.meanings or framing.names == "titles"):
         key = "meanings" if framing.meanings else "names"
         raise StudyError(
@@ -196,11 +196,11 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
     try:
         check_persona(config, library)
     except UnknownName as error:
-        raise error.at(file, error.key) from None
+        raise error.with_place(file, error.key) from None
 
 
 def long_tables(units: Iterable[Unit]) -> str:
-    """A warning where prompts list the payoffs of very many outcomes, with the way out; empty where none do."""
+    """Return a warning if prompts list the payoffs of very many outcomes; empty otherwise."""
     for unit in units:
         framings = {player.config.framing.payoffs for player in unit.players if player.config.kind == "model"}
         tables = framings - {"formula", "words", None}
@@ -228,9 +228,9 @@ def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> N
 
 
 def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
-    """Refuse a memory that has no meaning in the game."""
+    """Refuse a memory that does not work in the game."""
     memory = memories.build(config.memory, key="agent.memory", file=file)
-    lacking = memory.lacks(game)
+    lacking = memory.unsupported(game)
     if lacking:
         raise StudyError(f"memory {memory.name}: {lacking}", file=file, key="agent.memory", actual=config.memory)
     if config.conversation == "dialogue" and memory.invents:
@@ -242,11 +242,11 @@ def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
 
 
 def check_policy_action(policy: str, game: Game, file: str | None) -> None:
-    """Refuse 'default:ACTION' where no seat of the game has that action."""
+    """Refuse 'default:ACTION' if no seat of the game has that action."""
     kind, _, action = policy.partition(":")
     if kind == "default" and not any(action in names for names in game.actions):
         allowed: dict[str, None] = {}
-        for names in game.actions:  # amounts are not listed: there may be a thousand million of them
+        for names in game.actions:  # amounts are not listed: there may be a billion of them
             ends = [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
             allowed |= dict.fromkeys(ends)
         raise StudyError(
@@ -256,7 +256,7 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
 
 
 def check_strategies(game: Game, mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
-    """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits.
+    """Refuse a strategy that does not work in the game, by asking for its first move.
 
     In a large group it is asked at one seat of each kind: a round of a thousand for each of a thousand seats is slow.
     """
@@ -273,7 +273,7 @@ def check_strategies(game: Game, mechanism: Mechanism, seatings: Iterable[Sequen
         assert spec is not None
         strategy = strategies.build(spec)
         if getattr(strategy, "seed", 0) is None:
-            continue  # one that draws by the seed of its match
+            continue  # it draws by the seed of its match
         try:
             if game.has_table:
                 strategy.odds(View(game, seat, mechanism.name))
@@ -285,7 +285,7 @@ def check_strategies(game: Game, mechanism: Mechanism, seatings: Iterable[Sequen
 
 
 def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) -> None:
-    """Ask a strategy for its moves of the first round of a game by a rule, others doing the first thing they may do.
+    """Ask a strategy for its moves in the first round of a game by a rule; others take their first option.
 
     Of moves that are fixed beforehand those of all rounds are asked for. What fits after the first move may depend on
     what others do: there, only a name in place of an amount, or what is no option, is refused.
@@ -316,7 +316,7 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
 
 
 def _tried(strategy: Strategy, decision: Decision, otherwise: Any, *, strict: bool) -> Any:
-    """The move of a strategy; ``otherwise`` where it does not fit, but might if others had done other things."""
+    """Return a strategy's move; ``otherwise`` if it does not fit here but might after other moves."""
     try:
         return ScriptedAgent(strategy).decide(decision, lambda: 0.5).value
     except StudyError:
@@ -335,7 +335,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_divisible(where: str, stops: bool, people: bool, together: int) -> None:
-    """Refuse to divide a study that is one whole; ``together`` is how many units must stay together, if all must."""
+    """Refuse to split a study that must stay whole; ``together`` is how many units depend on each other."""
     if stops:
         raise UsageError(
             f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "

@@ -1,4 +1,4 @@
-"""Seeds and a contrast: what more seeds will add to it, and the looks of a sequential design, which stops by it.
+"""Contrasts by seeds: what more seeds add, and the looks of a sequential design.
 
 Every look is written to ``looks.json`` before more seeds are played. A session that goes on takes all looks again from
 the journaled matches and refuses a run whose record says otherwise, so a kill at any moment changes no decision.
@@ -28,15 +28,15 @@ from ostrom.ground.files import write_atomically
 from ostrom.studies.plan import StudyPlan
 
 MOST_MATCHES = 20_000
-"""A single seed may have at most so many matches in the contrast."""
+"""The most matches of one seed in the contrast."""
 
 
 def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[str]]:
-    """The contrast of a study over two seeds, without values, and the columns that tell its conditions apart.
+    """Return the contrast of a study over two seeds, without values, and the columns of its conditions.
 
     Refused where the study cannot give the contrast, or more seeds would not add to it.
     """
-    part = query.part
+    part = query.measure_object
     if part.unit not in ("match", "decision"):
         raise UsageError(
             f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
@@ -54,10 +54,10 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
 
 
 def planned_observations(plan: StudyPlan, query: Query) -> Observations:
-    """The observations that a study will give; their values are the least ones that are possible, or 0."""
+    """Return the observations that a study will have, with the smallest possible values, or 0."""
     if isinstance(query.where, str) and query.where.strip():
         raise UsageError("where: takes columns with levels here, for nothing is played yet that SQL could ask")
-    part, stand_in = query.part, Path(plan.name)
+    part, stand_in = query.measure_object, Path(plan.name)
     rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
     types = factor_types(rows)
     levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
@@ -116,7 +116,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
 
 
 def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
-    """Labels as the tables hold them."""
+    """Convert labels to the types of the tables."""
     return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
 
 
@@ -134,7 +134,7 @@ def sides_of(observed: Observations, query: Query) -> tuple[list[Observation], l
 def condition_columns(
     observed: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
 ) -> list[str]:
-    """The columns that tell conditions apart: what the design fixes, less the factor and its other names."""
+    """Return the columns that identify conditions: those fixed by the design, without the factor's own."""
     names = [name for name in dict.fromkeys((*observed.factors, *SETTING)) if name in observed.columns]
     names = [name for name in names if name != query.pair[0]]
     shared, confounded = shared_columns(names, first, second)
@@ -151,7 +151,7 @@ TablesOf = Callable[[Path], AbstractContextManager[RunData]]
 
 
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
-    """The study with another number of seeds."""
+    """Return the plan with another number of seeds."""
     new_plan = StudyPlan(plan.study.model_copy(update={"seeds": seeds}), plan.library, plan.file)
     new_plan.trees, new_plan.registered = plan.trees, plan.registered
     return new_plan
@@ -160,7 +160,7 @@ def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
 async def play_looks(
     plan: StudyPlan, folder: Folder, play: Callable[[StudyPlan], Awaitable[Result]], tables_of: TablesOf
 ) -> Result:
-    """Play seeds until the rule of the study says stop."""
+    """Play seeds until the stopping rule ends the study."""
     rule = plan.stop
     assert rule is not None
     begun = int(folder.manifest()["study"].get("seeds", 1)) if folder.exists else 0
@@ -174,7 +174,7 @@ async def play_looks(
 
 
 def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> list[Look]:
-    """All looks up to a number of seeds that were played, compared with those on record, and recorded."""
+    """Return all looks up to a number of seeds, compared with recorded ones, and record them."""
     with tables_of(path) as data:
         looks = [look_at(data, rule, n) for n in rule.looks if n <= seeds]
     for place, (old, new) in enumerate(zip(read_looks(path), looks, strict=False)):
@@ -183,7 +183,7 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
                 f"{path / FILE}: the look after {old.seeds} seeds is on record with {_look_text(old)}, and the matches "
                 f"now give {_look_text(new)}: the run or the rules of its analysis were changed"
             )
-        if old.version != new.version:  # what was decided by an earlier rule stands
+        if old.version != new.version:  # a decision by an earlier version's rule stands
             looks[place] = old
     rows: list[dict[str, Any]] = [look.as_dict() for look in looks]
     write_atomically(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
@@ -191,12 +191,12 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
 
 
 def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
-    """One look at the first seeds of a run; one that no match has a value for is no reason to end it."""
+    """Look at the first seeds of a run; a missing value is no reason to stop."""
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:
-        agents = ALL if is_before_2(data.manifest) else rule.whose  # looks on record stand
-        observed = first_seeds(observations(data, rule.part, rule.condition(data), agents), first, seeds)
+        agents = ALL if is_before_2(data.manifest) else rule.whose  # recorded looks keep their agents
+        observed = first_seeds(observations(data, rule.measure_object, rule.condition(data), agents), first, seeds)
         observed.need([factor])
         ((one, two),) = level_pairs(observed, factor, levels)
     except NoSuchLevel:

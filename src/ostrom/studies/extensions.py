@@ -1,4 +1,4 @@
-"""What higher rooms add: kinds of files, blocks of a study file, and kinds of plans. All are found by name.
+"""Extension points for higher packages: kinds of files, sections of a study file, and kinds of plans.
 
 A feature keeps a kind of file in its folder ``file_kinds`` (constant ``FILE_KIND``), so `ostrom validate`, `list` and
 `show` know it without importing the feature. The name of the module is the kind in the singular.
@@ -29,23 +29,23 @@ def _unknown(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FileKind:
-    """One kind of file: how its keys tell it from others, and what can be said of a file of it."""
+    """A kind of file: how its keys identify it, and how a file of it is described."""
 
     recognises: Callable[[Set[str]], bool]
-    """Whether a file with these keys at its top is of this kind."""
+    """Returns whether a file with these top-level keys is of this kind."""
     facts: Callable[[Path], dict[str, Any]]
-    """Read a file from end to end and say what it holds; what is wrong is raised as an OstromError."""
+    """Reads and checks a file and returns its facts; errors are OstromErrors."""
     shipped: Callable[[], list[dict[str, Any]]] = _none_ship
-    """One row for each file of this kind that comes with the package or a replication."""
+    """Returns one row for each shipped file of this kind."""
     as_written: Callable[[str], dict[str, Any]] = _unknown
-    """The content of a shipped file by its name."""
+    """Returns the content of a shipped file by its name."""
 
 
 file_kinds: Registry[FileKind] = Registry("kind of file", None, "FILE_KIND", "ostrom.file_kinds", folder="file_kinds")
 
 
 class StudySection(Declared):
-    """A block of a study file; unknown keys are refused."""
+    """A section of a study file; unknown keys are refused."""
 
 
 sections: Registry[StudySection] = Registry("section of a study", None, "SECTION", "ostrom.sections", folder="sections")
@@ -54,7 +54,7 @@ sections: Registry[StudySection] = Registry("section of a study", None, "SECTION
 seat_hosts: Registry[OutsideSeats] = Registry(
     "way to take a seat", None, "SEATS", "ostrom.seats", table={"mcp": "ostrom.features.seats.host:SeatHost"}
 )
-"""Made from a plan and the options of playing: the seats of agents outside of this process."""
+"""Builders of seats for external agents, from a plan and the options of play."""
 
 
 plans: Registry[Plan] = Registry(
@@ -77,8 +77,8 @@ plans: Registry[Plan] = Registry(
 
 
 def plan_class(kind: str, file: str | None = None) -> type[Plan]:
-    """The class of the plans of one kind; ``file`` is the manifest that names it."""
+    """Return the plan class of a kind; ``file`` is the manifest that names it."""
     try:
         return cast("type[Plan]", plans.get(kind))
     except UnknownName as error:
-        raise RunError(str(error.at(file, "kind"))) from None
+        raise RunError(str(error.with_place(file, "kind"))) from None

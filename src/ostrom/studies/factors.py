@@ -1,4 +1,4 @@
-"""What is varied: factors, their levels, the grid of all combinations, and how a level sets a field by its path.
+"""Factors, their levels, the grid of all combinations, and how a level sets fields by path.
 
 A cell is one combination of levels, resolved: what is played in it, by whom, in how many units of work.
 """
@@ -34,7 +34,7 @@ class Level:
     label: str | int | float | bool | None
     assigns: Mapping[str, Any]
     traits: Mapping[str, Any] = field(default_factory=dict)
-    """Further columns of the tables that follow from the level."""
+    """Further table columns that depend on the level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Factor:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """The names of the columns that follow from its levels."""
+        """Return the names of the columns that depend on its levels."""
         return tuple(dict.fromkeys(name for level in self.levels for name in level.traits))
 
 
@@ -95,7 +95,7 @@ RESERVED = frozenset(
     "agent_id agent_memory agent_style role opponents rounds_played cooperation expected_score policies facts "
     "missed_decisions note rationale copied branch counterfactual sample".split()
 )
-"""Columns of the tables that a factor must not hide."""
+"""Table columns that a factor must not shadow."""
 
 
 def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> Factor:
@@ -113,13 +113,13 @@ def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> F
         labels = [_full_label(level) for level in levels]
     if len(set(map(str, labels))) != len(labels):
         raise StudyError("names a level twice", file=file, key=where, actual=levels)
-    # The label of a level is its name in tables and charts, no parameter of the part.
+    # A level's label is its name in tables and charts, not a parameter of the part.
     values = [{k: v for k, v in one.items() if k != "label"} if isinstance(one, Mapping) else one for one in levels]
     return Factor(name, tuple(Level(label, {path: value}) for label, value in zip(labels, values, strict=True)))
 
 
 def _drawn_from(spec: Mapping[str, Any], where: str, file: str | None) -> list[Entry]:
-    """The entries of a named source; one that reads files looks beside the study file first."""
+    """Return the entries of a named source; a source that reads files looks beside the study file first."""
     source = str(spec["from"])
     params = {key: value for key, value in spec.items() if key != "from"}
     if "beside" in sources.parameters(source):
@@ -170,11 +170,11 @@ def _text(value: Any) -> str:
 
 
 MOST_CHECKED = 1_000_000
-"""The largest grid of which a part can be kept: every combination is looked at once."""
+"""The largest grid that can be filtered: every combination is checked once."""
 
 
 class Grid:
-    """Cells by number, each as one level per factor; the last factor varies fastest.
+    """Cells by number, each one level per factor; the last factor varies fastest.
 
     ``only`` lists partial cells, such as ``{persona: "yes", payoffs: [hidden, visible]}``. A combination is kept
     where all levels that one of them names agree; without ``only`` all are.
@@ -224,8 +224,8 @@ class Grid:
             levels.append(level)
         return tuple(levels[::-1])
 
-    def covering(self) -> Iterator[int]:
-        """Numbers of cells that together contain every level that occurs in the grid."""
+    def covering_cells(self) -> Iterator[int]:
+        """Yield numbers of cells that together contain every level of the grid."""
         met: set[tuple[int, int]] = set()
         if isinstance(self._chosen, range):
             stride = 1
@@ -240,7 +240,7 @@ class Grid:
                 yield number
 
     def _rule(self, entry: Mapping[str, Any], where: str, file: str | None) -> list[tuple[int, set[int]]]:
-        """A partial cell as pairs: the index of a factor, and the indices of its levels that are allowed."""
+        """Return a partial cell as pairs: the index of a factor, and the indices of its allowed levels."""
         names = [factor.name for factor in self.factors]
         rule = []
         for name, wanted in entry.items():
@@ -260,7 +260,7 @@ class Grid:
 
 
 def set_path(data: dict[str, Any], path: str, value: Any) -> None:
-    """Set one field by its path, making room on the way; a name alone in the way becomes a mapping.
+    """Set a field by its path, creating mappings on the way; a bare name on the way becomes a mapping.
 
     >>> d = {"mechanism": "repetition"}
     >>> set_path(d, "mechanism.rounds", 5); d
@@ -285,12 +285,12 @@ def set_path(data: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _key(step: str) -> str | int:
-    """A part of a path as a key: seats and places are numbers."""
+    """Return a part of a path as a key: seats and places are numbers."""
     return int(step) if step.isascii() and step.isdigit() and len(step) < 19 else step
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Two mappings as one; where both have a mapping these are merged too, else the second one wins.
+    """Merge two mappings recursively; the second wins.
 
     A part given anew with another name replaces the old one whole: its parameters are not inherited.
 
@@ -312,11 +312,11 @@ def _another(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 WAYS = ("model", "strategy", "person", "mcp", "recorded")
-"""The ways in which an agent can decide; it has exactly one."""
+"""The keys by which an agent can decide; it has exactly one."""
 
 
 def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """An agent's fields, overridden by those of a type or seat; a new way to decide replaces the old one.
+    """Return an agent's fields overridden by those of a type or seat; a new way to decide replaces the old one.
 
     >>> on_top({"model": "a/b", "style": "direct"}, {"strategy": "grim"})
     {'style': 'direct', 'strategy': 'grim'}
@@ -327,12 +327,12 @@ def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 LONGEST_NAME = 60
-"""So many characters of what is different at a seat are in the name of its player."""
+"""The longest description of a seat's changes in a player's name, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of levels, resolved."""
+    """One resolved combination of levels."""
 
     labels: Mapping[str, Any]
     game: Game
@@ -341,38 +341,38 @@ class Cell:
     seats: Mapping[int, Mapping[str, Any]]
     seatings: tuple[tuple[Seated, ...], ...]
     preparations: tuple[tuple[str, int], ...] = ()
-    """Type and seat of every player that has to prepare something before the matches."""
+    """Type and seat of every player with a preparation before the matches."""
     traits: Mapping[str, Any] = field(default_factory=dict)
-    """Columns that follow from the levels; they are no part of what identifies a unit."""
+    """Columns that depend on the levels; they do not identify a unit."""
     names: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    """By type and seat (from 0): the names of players whose seat changes how they play."""
+    """By type and seat (from 0): the names of players whose seat changes their configuration."""
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """What tables say about the cell."""
+        """Return the cell's columns in tables."""
         return {**self.labels, **self.traits} if self.traits else self.labels
 
     @property
     def size(self) -> int:
-        """How many units the cell has per replicate."""
+        """Return the number of units of the cell per replicate."""
         return len(self.preparations) + len(self.seatings) * self.mechanism.generations
 
     def places(self, generation: int) -> range:
-        """The units of a generation; preparations belong to the first one."""
+        """Return the units of a generation; preparations belong to the first one."""
         start = len(self.preparations) + generation * len(self.seatings)
         end = min(start + len(self.seatings), self.size)
         return range(start if generation else 0, end)
 
     def seating(self, place: int) -> tuple[tuple[Seated, ...], int]:
-        """Who plays in the unit at a place behind the preparations, and in which generation."""
+        """Return the players and the generation of the unit at a place after the preparations."""
         generation, which = divmod(place - len(self.preparations), len(self.seatings))
         return self.seatings[which], generation
 
 
-def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
+def type_spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
     """A type written as one word is a model if it has a slash, else a strategy.
 
-    >>> spelled_out("grim"), spelled_out("openai/gpt-4o")
+    >>> type_spec("grim"), type_spec("openai/gpt-4o")
     ({'strategy': 'grim'}, {'model': 'openai/gpt-4o'})
     """
     if isinstance(spec, str):
@@ -381,21 +381,21 @@ def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 @contextmanager
-def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
-    """Name a type's or a seat's key in a complaint about a field that stands there."""
+def error_at(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
+    """Add a type's or a seat's key to errors about its fields."""
     try:
         yield
     except (StudyError, UnknownName) as error:
         if error.key == "agent":
             raise error.moved(where) from None
         path = (error.key or "").removeprefix("agent.")
-        if path == error.key or path.partition(".")[0] not in spelled_out(spec):
+        if path == error.key or path.partition(".")[0] not in type_spec(spec):
             raise
         raise error.moved(where if isinstance(spec, str) else f"{where}.{path}") from None
 
 
 def society_of(mechanism: Mechanism, game: Game, names: Sequence[str], file: str) -> tuple[str, ...]:
-    """The type of every member of a society; refused where the rules have no place for so many."""
+    """Return the type of every member of a society; refused if the rules do not allow so many."""
     try:
         table = tuple(mechanism.population(names, game.seats))
         mechanism.for_players(len(table) + mechanism.observers).check(game)
@@ -410,7 +410,7 @@ def society_of(mechanism: Mechanism, game: Game, names: Sequence[str], file: str
 def agent_names(
     types: Mapping[str, AgentConfig], players: Mapping[tuple[str, int], AgentConfig]
 ) -> dict[tuple[str, int], str]:
-    """Names for the players, by type and seat, whom their seat makes play otherwise than their type.
+    """Return names by type and seat for players whose seat changes their configuration.
 
     One that plays like a type has its name. One that decides in another way is called by it, unless somebody who plays
     otherwise has that name. Who plays alike has one name, who plays otherwise another.
@@ -439,7 +439,7 @@ def agent_names(
 
 
 def _differences(old: AgentConfig, new: AgentConfig) -> str:
-    """How an agent differs from its type, in one line; a long one is cut, and told apart by its identity."""
+    """Describe how an agent differs from its type in one line; a long one is cut and gets a hash."""
     parts = []
     for name in ("strategy", "memory") if new.strategy is not None else type(new).model_fields:
         before, after = getattr(old, name), getattr(new, name)
@@ -465,7 +465,7 @@ def _one_line(value: Any) -> str:
 def watching_types(
     types: Sequence[str], scripts: Collection[str], selection: str | Sequence[str], file: str
 ) -> list[str]:
-    """The types that watch where a mechanism asks for observers.
+    """Return the types that serve as observers, if a mechanism needs any.
 
     >>> watching_types(["gpt", "grim"], {"grim"}, "models", "s.yaml")
     ['gpt']
@@ -483,7 +483,7 @@ def watching_types(
 
 
 def clients_of(configs: Iterable[AgentConfig]) -> dict[str, dict[str, Any]]:
-    """The settings of every client by its name; agents of one model must agree in what its variants share."""
+    """Return the settings of every client by name; agents of one model must agree in shared settings."""
     clients: dict[str, dict[str, Any]] = {}
     common: dict[str, dict[str, Any]] = {}
     for config in configs:
@@ -502,5 +502,5 @@ def canonical(data: Any) -> str:
 
 
 def unit_key(labels: Mapping[str, Any], who: Sequence[Any]) -> str:
-    """What tells a unit of a cell from all others, whatever its number."""
+    """Return the identity of a unit within a study, independent of its number."""
     return canonical([dict(labels), who])

@@ -1,4 +1,4 @@
-"""The files of studies: found by name or path, and read as plain data, which ``ostrom.studies.load`` interprets."""
+"""Study files: found by name or path, and read as plain data for ``ostrom.studies.load``."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -11,7 +11,7 @@ from ostrom.ground.yaml import check_plain, in_words, read_yaml
 
 
 def builtin_names() -> list[str]:
-    """The studies that installed replications bring."""
+    """Return the names of studies in installed replications."""
     return sorted(builtin_studies())
 
 
@@ -21,7 +21,7 @@ def builtin_studies() -> NamedFiles:
 
 
 def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The raw content of a study and what to call its source in messages."""
+    """Return the raw content of a study, and the name of its source for messages."""
     if isinstance(source, Mapping):
         check_plain(source, "study")
         return _with_seeds(deepcopy(dict(source)), "study"), "study"
@@ -30,7 +30,7 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 
 def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """``seeds: {count: 8, shared: true}`` as two keys: how many, and whether cells share what a seed fixes."""
+    """Split ``seeds: {count: 8, shared: true}`` into two keys: the count, and whether cells share draws."""
     stated = data.get("seeds")
     if isinstance(stated, Mapping):
         if unknown := [key for key in stated if key not in ("count", "shared")]:
@@ -47,7 +47,7 @@ def _parse(text: str, file: str) -> dict[str, Any]:
 
 
 def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
-    """The folder that the files of a study lie in."""
+    """Return the folder of a study's files."""
     if isinstance(source, Mapping):
         return Path()
     builtin = builtin_studies().named(str(source))
@@ -55,7 +55,7 @@ def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
 
 
 def mapping_at(value: Any, file: str, key: str) -> Mapping[str, Any]:
-    """A mapping at a key of a study; an empty one where there is nothing."""
+    """Return the mapping at a key of a study; empty if there is none."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -30,7 +30,7 @@ Answers = Mapping[Place, Journaled]
 
 
 class Origin(Declared):
-    """Where a fork comes from, as its manifest states it."""
+    """The origin of a fork, as its manifest states it."""
 
     kind: str
     run: str = Field(description="the parent run")
@@ -68,7 +68,7 @@ class ForkPoint:
 def point_of(run: Run, match: int) -> ForkPoint:
     """Replay a finished match of a run; a unit that is not a finished match is refused."""
     unit = run.plan.unit(match)
-    ended = run.journal.ended(match)
+    ended = run.journal.outcome_of(match)
     if unit.kind != "match":
         raise UsageError(f"{run.name}: unit {match} is no match but a {unit.kind}")
     if ended is None or ended[0] != "done":
@@ -77,7 +77,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
     refuse_other_prompts(run.manifest["prompts"], run.plan.prompts, run.name, "it cannot be gone on with")
     outcomes = None
     if unit.needs:
-        prepared = [run.journal.ended(index) for index in unit.needs]
+        prepared = [run.journal.outcome_of(index) for index in unit.needs]
         outcomes = tuple(entry[3] for entry in prepared if entry is not None)
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
@@ -90,7 +90,7 @@ def rules_of(unit: Unit, outcomes: Sequence[Mapping[str, Any]] | None) -> Mechan
 
 
 class ForkPlan(StudyPlan):
-    """A plan that wraps another one: its units are made from one unit of that plan, all else is as in the study."""
+    """A plan that wraps another one: its units are made from one unit of that plan."""
 
     base: StudyPlan
     origin: Origin
@@ -99,20 +99,20 @@ class ForkPlan(StudyPlan):
     """The command that starts and continues such a fork."""
 
     def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
-        self.__dict__.update(base.__dict__)  # the study, its grid and what was built for it are shared
+        self.__dict__.update(base.__dict__)  # the study, its grid and built parts are shared
         self.base, self.shard = base, None
         self.parent = base.unit(origin.match)
         self.budget = budget or Budget()
         self._count_of_units = self.preparations = 0
-        self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
+        self.__dict__.pop("prompts", None)  # a fork's agents may have other prompts
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:
-        """A line that names the command to continue the fork with."""
+        """Return a line that names the command to continue the fork."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
-    def adopt(self, journal: Journal) -> None:
+    def use_old_names(self, journal: Journal) -> None:
         """Do nothing: the wrapped plan has the action names of its own run."""
 
     @property
@@ -125,13 +125,13 @@ class ForkPlan(StudyPlan):
         """The game of the match that it is a fork of."""
         return (self.parent.game,)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """The questions of the match that it is a fork of, to the players of the fork."""
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Yield the questions of the parent match, to the players of the fork."""
         last = self.unit(len(self) - 1)
         yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
-        """Set the number of units and the factors that vary over them; call it last in ``__init__``."""
+        """Set the number of units and their varying factors; call it last in ``__init__``."""
         self._count_of_units = count
         self.factors = (*self.base.factors, *factors)
         clients = clients_of(seated.config for seated in self.unit(count - 1).players)
@@ -151,7 +151,7 @@ class ForkPlan(StudyPlan):
 
 
 async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
-    """Begin a journal with answers of another one, each marked as copied. Doing it twice changes nothing."""
+    """Start a journal with copied answers of another one, marked as copies. It is idempotent."""
     with folder.open_journal(create=True) as journal:
         journal.start()
         states = journal.states()

@@ -1,4 +1,4 @@
-"""From a file, a name or a mapping to a study, with presets and changes from the command line.
+"""Loads a study from a file, a name or a mapping, with presets and changes of the command line.
 
 ``models`` gives models short names: ``models: {small: {model: "http://host:8000/v1#m"}}``, then ``model: small``.
 
@@ -22,7 +22,7 @@ from ostrom.analysis.population import averaged_over
 from ostrom.analysis.questions import StudyQuestion
 from ostrom.analysis.units import as_text
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
-from ostrom.ground.python_files import bind
+from ostrom.ground.python_files import bind_code_parts
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
@@ -32,24 +32,25 @@ from ostrom.studies.plan import with_files
 from ostrom.studies.schema import StudyFile
 
 MOST_CELLS = 20_000
-"""So many cells are looked through for what varies within a question."""
+"""The most cells searched for factors that vary within a question."""
 COLUMNS = RESERVED | {"game", "mechanism", "model", "strategy", "agent_memory"}
 
 
 def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
-    """Refuse questions with names that the study does not have, and questions that pool a factor silently."""
+    """Refuse questions with unknown names, and questions that pool a factor silently."""
     factors = read_factors(study.vary, file)
     written = [*factors, *_written(raw, file)]
     grid = Grid(factors, study.only or (), file)
     for place, question in enumerate(study.answers):
         key = f"answers.{place}"
         try:
-            columns = {*COLUMNS, *question.part.columns, *_attributes(study), *_in_sql(question)}
+            columns = {*COLUMNS, *question.measure_object.columns, *_attributes(study), *_in_sql(question)}
         except OstromError as error:
             raise StudyError(str(error), file=file, key=f"{key}.measure") from None
-        if question.part.scale != "share" and question.d is None and question.judged:
+        if question.measure_object.scale != "share" and question.d is None and question.judged:
             raise StudyError(
-                f"{question.part.name} is no share, so a question about it needs d, the smallest effect that matters",
+                f"{question.measure_object.name} is no share, so a question about it needs d, "
+                "the smallest effect that matters",
                 file=file, key=f"{key}.d",
             )  # fmt: skip
         levels: dict[str, set[str]] = {}
@@ -59,9 +60,9 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
         _check_names(question, columns, levels, file, key)
         absent = {*levels} - {factor.name for factor in factors}
         if absent & {name for name in question.named if name not in (*question.pools, *question.range)}:
-            continue  # this design does not have what it asks about
+            continue  # this design lacks what the question is about
         own = {factor.name for factor in _written(raw, file)}
-        if silent := [name for name in pooled(question, factors, grid) if name in own]:
+        if silent := [name for name in pooled_factors(question, factors, grid) if name in own]:
             raise StudyError(
                 f"averages over {', '.join(silent)}, which {'are' if len(silent) > 1 else 'is'} varied: fix it under "
                 "where, show it under by, or name it under pools",
@@ -70,26 +71,26 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
 
 
 def _written(raw: Mapping[str, Any], file: str) -> list[Factor]:
-    """The factors of every design that a file states: its own and those of its presets."""
+    """Return the factors of every design in a file: its own and those of its presets."""
     presets = raw.get("presets")
     designs = [raw, *(presets.values() if isinstance(presets, Mapping) else ())]
     factors: list[Factor] = []
     for design in designs:
         vary = design.get("vary") if isinstance(design, Mapping) else None
         if isinstance(vary, Mapping):
-            with suppress(OstromError):  # a design that cannot be read is refused when it is asked for
+            with suppress(OstromError):  # an unreadable design is refused when it is requested
                 factors += read_factors({name: of for name, of in vary.items() if of is not None}, file)
     return factors
 
 
 def _in_sql(question: StudyQuestion) -> set[str]:
-    """The words of a measure's SQL, of which some are columns of its rows."""
-    values = question.part.values
+    """Return the words of a measure's SQL, some of which are columns of its rows."""
+    values = question.measure_object.values
     return set(re.findall(r"\w+", values)) if isinstance(values, str) else set()
 
 
 def _attributes(study: StudyFile) -> Iterator[str]:
-    """The columns that agents bring."""
+    """Yield the columns that agents' attributes add."""
     for spec in (study.agent, *study.types.values(), *study.seats.values(), *study.variants.values()):
         if isinstance(spec, Mapping):
             yield from spec.get("attributes") or ()
@@ -101,7 +102,7 @@ def _check_names(
     where = {} if isinstance(question.where, str) else question.where
     factor, wanted = question.pair
     ordered, order = question.ordered
-    names = [("where", name) for name in where if not says_what_counts(question.part, name)]
+    names = [("where", name) for name in where if not says_what_counts(question.measure_object, name)]
     names += [(name, of) for name, of in (("contrast", factor), ("over", question.over), ("order", ordered)) if of]
     names += [(part, name) for part in ("range", "by", "balance") for name in getattr(question, part)]
     for part, name in names:
@@ -122,18 +123,18 @@ def _check_names(
 def _check_level(level: Any, name: str, levels: Mapping[str, set[str]], file: str, key: str) -> None:
     text = as_text(level)
     if name in levels and MODEL not in text and text not in levels[name]:
-        raise UnknownName("level", text, sorted(levels[name])).at(file, key)
+        raise UnknownName("level", text, sorted(levels[name])).with_place(file, key)
 
 
 def _pair(wanted: str, levels: set[str]) -> bool:
-    """Whether a contrast names two levels, which may hold hyphens."""
+    """Return whether a contrast names two levels, which may contain hyphens."""
     pieces = wanted.split("-")
     sides = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
     return any(second in levels and (first in levels or first == "*") for first, second in sides)
 
 
-def pooled(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
-    """The factors that vary within what a question compares, and that it does not name."""
+def pooled_factors(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
+    """Return the factors that vary within a question's comparison without being named."""
     where = {} if isinstance(question.where, str) else question.where
     wanted = {
         name: {as_text(one) for one in (level if isinstance(level, list) else [level])} for name, level in where.items()
@@ -145,7 +146,7 @@ def pooled(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> 
 
 
 def _cells(factors: tuple[Factor, ...], grid: Grid) -> Iterator[dict[str, str]]:
-    """Every cell as the columns of the tables have it."""
+    """Yield every cell with its table columns."""
     traits = {name for factor in factors for name in factor.traits}
     for cell in grid:
         levels = {factor.name: factor.levels[at] for factor, at in zip(factors, cell, strict=True)}
@@ -158,11 +159,11 @@ def _meets(cell: Mapping[str, str], wanted: Mapping[str, set[str]]) -> bool:
 
 
 KEYS = ("model", "replicas", "params", "settings")
-"""What a short name may stand for."""
+"""The keys of a short name's entry."""
 
 
 def with_addresses(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """The content of a study with what each short name stands for in its place, beside the name."""
+    """Return a study in which short model names are replaced by their entries, with the name kept beside."""
     names = _read(data.get("models"), file)
     if not names:
         return data
@@ -178,7 +179,7 @@ def with_addresses(data: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _read(models: Any, file: str) -> dict[str, dict[str, Any]]:
-    """The short names, each with what it stands for; refused where one could be taken for something else."""
+    """Return the short names with their entries; ambiguous names are refused."""
     from ostrom.agents.strategies import strategies
 
     if models is None:
@@ -209,7 +210,7 @@ def _read(models: Any, file: str) -> dict[str, dict[str, Any]]:
 
 
 def _with_replicas(entry: Any, key: str, file: str) -> Any:
-    """An entry whose replicas, addresses of one model, are a setting of that model."""
+    """Return an entry whose replicas (addresses of one model) are a setting of that model."""
     if not isinstance(entry, Mapping) or "replicas" not in entry:
         return entry
     urls, settings = entry["replicas"], entry.get("settings") or {}
@@ -226,7 +227,7 @@ def _with_replicas(entry: Any, key: str, file: str) -> Any:
 
 
 def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
-    """The fields of an agent, a type or a seat; a type may be one word."""
+    """Return the fields of an agent, a type or a seat; a type may be one word."""
     if isinstance(fields, str) and key.startswith("types."):
         return {**names[fields], "called": fields} if fields in names else fields
     if not isinstance(fields, Mapping) or not isinstance(fields.get("model"), str):
@@ -237,16 +238,16 @@ def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
 
 
 def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[str, Any]:
-    """What a value of ``model`` stands for: an address as it is, a short name with its address."""
+    """Return the entry of a ``model`` value: an address itself, or a short name with its address."""
     if model in names:
         return {**names[model], "called": model}
     if "/" not in model:
-        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").at(file, key)
+        raise UnknownName("model", model, names, " (write provider/model, a URL or a short name)").with_place(file, key)
     return {"model": model}
 
 
 def _factor(name: str, levels: Any, names: Mapping[str, Any], file: str) -> tuple[str, Any]:
-    """A factor; one that sets a model by short names becomes one whose levels have these names."""
+    """Return a factor; one that sets a model by short names gets levels with these names."""
     compound = isinstance(levels, Mapping) and set(levels) == {"set", "to"}
     path = str(levels["set"]) if compound else name
     values = levels["to"] if compound else levels
@@ -276,13 +277,13 @@ def _compound(assigns: Any, names: Mapping[str, Any], where: str, file: str) -> 
 
 
 def _assigned(path: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a level sets: the model with its parameters, and its short name or none."""
+    """Return the fields that a level sets: the model with parameters, and its short name or none."""
     above = path.rpartition(".")[0]
     return {f"{above}.{field}": value for field, value in {"called": None, **entry}.items()}
 
 
 WITH_CODE = ("game", "mechanism", "agent", "types", "seats", "variants", "vary")
-"""Parts of a study that may name Python files."""
+"""Keys of a study that may name Python files."""
 
 
 def load_study(
@@ -304,7 +305,7 @@ def load_study(
 
 
 def _with_game(data: dict[str, Any]) -> dict[str, Any]:
-    """A study that leaves its game to ``vary.game`` has the first of these where no cell says another one."""
+    """Return a study whose missing game is the first level of ``vary.game``."""
     levels = (data.get("vary") or {}).get("game") if isinstance(data.get("vary"), Mapping) else None
     if isinstance(levels, Mapping):
         levels = levels.get("to") if levels.get("set") == "game" else list(levels.values())
@@ -323,7 +324,7 @@ def with_options(
     seeds: int | None = None,
     budget: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The content of a study with the models, the seeds and the budget of the command line."""
+    """Return a study with the models, seeds and budget of the command line."""
     if models:
         data["types"] = {
             **_scripted(mapping_at(data.get("types"), file, "types"), data.get("models") or ()),
@@ -353,14 +354,14 @@ def merged(
             set_path(data, path, read_yaml(text, "--set"))
         except StudyError as error:
             raise StudyError(f"{error.key}: {error.problem}", key="--set", actual=change) from None
-    if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
+    if isinstance(data.get("vary"), dict):  # --set vary.style=null removes a factor
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     folder = folder_of(source)
-    return {k: bind(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
+    return {k: bind_code_parts(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
 
 
 def split_change(change: str) -> tuple[str, str]:
-    """The path of a change that the command line writes as ``key=value``, and its value as text.
+    """Split ``key=value`` of the command line into path and text.
 
     >>> split_change("mechanism.rounds=5")
     ('mechanism.rounds', '5')
@@ -372,7 +373,7 @@ def split_change(change: str) -> tuple[str, str]:
 
 
 def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[str, Any]:
-    """The study with one of its presets laid over it; its factors replace those of the same name.
+    """Return the study with one of its presets applied; its factors replace those of the same name.
 
     A factor or a type that the preset sets to null is left out. A key may be a path, as for ``--set``.
     """
@@ -403,7 +404,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
 
 
 def _agent_types(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The types that models on the command line stand for: themselves, and the variants of the study."""
+    """Yield the types for models of the command line: themselves, and the study's variants of them."""
     over = {
         name: dict(mapping_at(spec, file, f"variants.{name}"))
         for name, spec in mapping_at(variants, file, "variants").items()
@@ -418,7 +419,7 @@ def _agent_types(models: Sequence[str], variants: Any, file: str) -> Iterator[tu
 
 
 def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str]:
-    """The models that have a variant: all, the one that is named first, or those in a list."""
+    """Return the models with a variant: all, the first one, or those in a list."""
     if of is None:
         return models
     chosen = models[:1] if of == "first" else [of] if isinstance(of, str) else of
@@ -430,7 +431,7 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
 
 
 def _scripted(types: Mapping[str, Any], models: Collection[str]) -> dict[str, Any]:
-    """The types that need no model stay when models are named on the command line."""
+    """Return the types without a model, which stay when models are named on the command line."""
     return {
         name: spec
         for name, spec in types.items()
@@ -440,7 +441,7 @@ def _scripted(types: Mapping[str, Any], models: Collection[str]) -> dict[str, An
 
 
 def with_baselines(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """The content of a study in which every ``memory.from: RUN`` is replaced by what was played in that run."""
+    """Return a study in which every ``memory.from: RUN`` is replaced by the actions of that run."""
     return {key: _replaced(value, key, file) for key, value in data.items()}
 
 
@@ -460,7 +461,7 @@ def _replaced(value: Any, path: str, file: str) -> Any:
 
 
 def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
-    """How often every combination of actions was played in the finished matches of a run, by agent and game."""
+    """Return the frequency of each action combination in a run's finished matches, by agent and game."""
     from ostrom.data.rundata import run_data
     from ostrom.memory.catalog.sanitized import text_of
     from ostrom.studies.run import open_run

@@ -1,4 +1,4 @@
-"""From a study to units of work: a lazy grid whose every unit can be asked for by its index.
+"""Builds units of work from a study: a lazy grid whose units are accessed by index.
 
 Units are numbered replicate by replicate, cell by cell, seating by seating, so that more seeds only append.
 
@@ -56,12 +56,12 @@ from ostrom.studies.factors import (
     agent_names,
     canonical,
     clients_of,
+    error_at,
     on_top,
-    placed,
     read_factors,
     set_path,
     society_of,
-    spelled_out,
+    type_spec,
     unit_key,
     watching_types,
 )
@@ -69,29 +69,29 @@ from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import NO_VERSUS, StudyFile
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
-"""Parts of a study that factors can vary."""
+"""Keys of a study that factors can vary."""
 MOST_UNITS = 2**53
-"""The most units: up to this, numbers of matches stay exact in every reader of the tables."""
+"""The most units: up to this, match numbers are exact in every reader of the tables."""
 CHECK_ALL = 2000
-"""Up to so many cells every one is checked before the first match; beyond, every level is, once."""
+"""The most cells that are all checked before the first match; in larger grids every level is checked once."""
 
 
 class StudyPlan(Plan):
-    """A study as the engine plays it."""
+    """The plan of a study, as the engine plays it."""
 
     kind: ClassVar[str] = "study"
     agents: tuple[AgentConfig, ...] = ()
     _before_2 = False
     """Whether the run was begun by a version before 2.0."""
     _questions: Sequence[str] = ()
-    """What the journal that the plan goes on with has asked; it tells the names of the actions."""
+    """The questions of the journal that the plan continues; they show the names of the actions."""
     _renamed: Sequence[Game] = ()
-    """The games whose actions once had other names."""
+    """The games whose actions had other names in earlier versions."""
     factors: tuple[Factor, ...] = ()
     _prepared: Mapping[int, int] = MappingProxyType({})
-    """Cells whose units need each other, with the number of preparations among them."""
+    """Cells whose units depend on each other, with their number of preparations."""
     _planned = 0
-    """How many units its shard has."""
+    """The number of units of its shard."""
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         self.study, self.file, self.name = study, file or study.name, study.name
@@ -114,7 +114,7 @@ class StudyPlan(Plan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of a run, from the study in its manifest."""
+        """Read the plan of a run from the study in its manifest."""
         check_game_files(game_hashes(source.manifest), source.file)
         study = validate(StudyFile, source.manifest["study"], source.file, "study")
         plan = cls(study, library_of_run(source.manifest, source.folder), source.file)
@@ -123,7 +123,7 @@ class StudyPlan(Plan):
 
     @classmethod
     def with_files(cls, study: StudyFile, folder: Path, file: str) -> StudyFile:  # noqa: ARG003
-        """The study with the content of the files that lie beside it; most studies have none."""
+        """Return the study with the content of its text files; most studies have none."""
         return study
 
     def check_texts(self) -> None:
@@ -131,11 +131,11 @@ class StudyPlan(Plan):
 
     @property
     def stop(self) -> StopRule | None:
-        """The rule by which seeds are played in looks, where the study has one."""
+        """Return the stopping rule; None if the study has none."""
         return self.study.stop
 
     def add_model(self, model: str, settings: Mapping[str, Any]) -> None:
-        """Open one more model with the run: it takes part without being a type of the study."""
+        """Add a model to the run that is no type of the study."""
         self._settings.setdefault(model, dict(settings))
         self.models = tuple(self._settings)
 
@@ -145,13 +145,13 @@ class StudyPlan(Plan):
         return tuple({id(cell.game): cell.game for _, cell in self._sample()}.values())
 
     def tables(self) -> Iterator[Cell]:
-        """Everything that is played: a cell, or one for each of several games in it."""
+        """Yield every cell, or one for each of several games in it."""
         return (self._cell(number) for number in range(self.cells))
 
     def resolved(self) -> dict[str, Any]:
-        """The study as it is played, as plain data."""
+        """Return the resolved study as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        for name in ("people", "stop", "models", "answers"):  # a study without them is written as it always was
+        for name in ("people", "stop", "models", "answers"):  # a study without them keeps the form of earlier versions
             if not data[name]:
                 del data[name]
         if data["seeds_shared"] is None:
@@ -167,7 +167,7 @@ class StudyPlan(Plan):
     # -- counting ------------------------------------------------------------------------------------
 
     def _count(self) -> list[int]:
-        """Where each cell begins within a replicate; sizes are cached, as they depend on few fields."""
+        """Return the first unit of each cell within a replicate; sizes are cached, as they depend on few fields."""
         sizes: dict[tuple[int, ...], tuple[int, int, bool]] = {}
         relevant = [
             any(
@@ -205,39 +205,39 @@ class StudyPlan(Plan):
 
     @property
     def matches(self) -> int:
-        """How many units of a run are matches; the others prepare something for them."""
+        """Return the number of matches among the units; the others are preparations."""
         return self.planned - self.preparations
 
     # -- shards --------------------------------------------------------------------------------------
 
     @property
     def planned(self) -> int:
-        """How many units a complete run has: all of them, or those of its shard."""
+        """Return the number of units of a complete run: all, or those of its shard."""
         return len(self) if self.shard is None else self._planned
 
     def group(self, index: int) -> int:
-        """The number by which a unit belongs to a shard: that of its cell and seed where units share preparations."""
+        """Return the shard group of a unit: its cell and seed, if units share preparations."""
         if not self._prepared:
             return index
         replicate, number, _ = self._place(index)
         return replicate * self.cells + number if number in self._prepared else index
 
     def divided(self, shard: Shard) -> Self:
-        """The plan of one shard, with its part of the budget; refused where every unit needs all others."""
+        """Return the plan of one shard with its part of the budget; refused if every unit depends on all others."""
         together = bool(self._prepared) and self.cells * self.study.seeds == 1 < shard.of
         where = f"{self.file}: --shard {shard}"
         check_divisible(where, self.stop is not None, self.study.people is not None, len(self) if together else 0)
         plan = copy(self)
-        plan.shard, plan.budget = shard, self.budget.share(shard)
-        plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
+        plan.shard, plan.budget = shard, self.budget.for_shard(shard)
+        plan._planned = sum(map(plan.replicates_in_shard, range(self._per_replicate))) if self._prepared else len(
             range(shard.number - 1, len(self), shard.of)
         )  # fmt: skip
         starts = {number: self._starts[number] for number in self._prepared}
-        plan.preparations = sum(self._prepared[n] * plan.repeats(start) for n, start in starts.items())
+        plan.preparations = sum(self._prepared[n] * plan.replicates_in_shard(start) for n, start in starts.items())
         return plan
 
-    def repeats(self, index: int) -> int:
-        """For how many seeds the unit at this place of the first replicate is played."""
+    def replicates_in_shard(self, index: int) -> int:
+        """Return the number of seeds of a unit of the first replicate in this shard."""
         if self.shard is None:
             return self.study.seeds
         return sum(self.shard.owns(self.group(unit)) for unit in range(index, len(self), self._per_replicate))
@@ -254,7 +254,7 @@ class StudyPlan(Plan):
         return self._mechanism(canonical(data["mechanism"])).for_players(len(self.unit(index).players))
 
     def _place(self, index: int) -> tuple[int, int, int]:
-        """Replicate, cell and place within the cell of a unit."""
+        """Return the replicate, cell and place within the cell of a unit."""
         if not 0 <= index < len(self):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", actual=index)
         replicate, rest = divmod(index, self._per_replicate)
@@ -262,7 +262,7 @@ class StudyPlan(Plan):
         return replicate, number, rest - self._starts[number]
 
     def units(self) -> Iterator[Unit]:
-        """All units, replicate by replicate, later generations last; preparations and long matches start first."""
+        """Yield all units by replicate, later generations last; preparations and long matches start first."""
         order = self._order()
         for generation in range(self.generations):
             for replicate in range(self.study.seeds):
@@ -273,7 +273,7 @@ class StudyPlan(Plan):
                             yield self._unit(replicate, number, place)
 
     def _order(self) -> range | list[int]:
-        """Cells with the longest matches first, so that no long match trails at the end.
+        """Return the cells with the longest matches first, so that no long match runs alone at the end.
 
         Among those of one length, cells whose prompts begin alike stand together: servers keep what they read last.
         """
@@ -288,7 +288,7 @@ class StudyPlan(Plan):
         return sorted(range(self.cells), key=lambda n: (places[n], n))
 
     def _beginning(self, number: int, cell: Cell) -> str:
-        """What the beginnings of the prompts of a cell depend on: the game and how it is told, to whomever."""
+        """Return what the beginning of a cell's prompts depends on: the game and its framing."""
         framings = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
         return canonical([self._data(number)[0]["game"], framings])
 
@@ -322,8 +322,8 @@ class StudyPlan(Plan):
         cell = self._cell(number)
         return (self._unit(0, number, place) for place in range(len(cell.preparations), cell.size))
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """Units that together ask every question, with the configurations that are asked there (see prompts)."""
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Yield units that together ask every question, with the configurations asked (see prompts)."""
         met: set[tuple[int, int]] = set()
         for number, cell in self._sample():
             for place in range(cell.size):
@@ -345,7 +345,7 @@ class StudyPlan(Plan):
     # -- cells ---------------------------------------------------------------------------------------
 
     def _data(self, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The study's fields in one cell, and the labels of its levels."""
+        """Return the study's fields in one cell, and the labels of its levels."""
         data = deepcopy(self._base)
         labels: dict[str, Any] = {}
         for factor, level in zip(self.factors, self.grid.levels(number), strict=True):
@@ -355,7 +355,7 @@ class StudyPlan(Plan):
         return data, labels
 
     def signature(self, number: int) -> str:
-        """What is played in a cell, whatever its levels are called: two cells with one signature are played alike."""
+        """Return what is played in a cell, independent of level names: equal signatures are played alike."""
         data, cell = self._data(number)[0], self._cell(number)
         prepared = [self._seated(cell, *place) for place in cell.preparations]
         who = [
@@ -367,20 +367,20 @@ class StudyPlan(Plan):
 
     def _build_cell(self, number: int) -> Cell:
         data, labels = self._data(number)
-        if number not in self._sound:  # a level may set a field to what no study file could say
+        if number not in self._sound:  # a level may set a field to a value that no study file could have
             validate(StudyFile, {"name": self.study.name, **data}, self.file)
             self._sound.add(number)
         return self._cell_of(data, labels, self._traits(number))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
-        """A cell from the study's fields in it."""
+        """Build a cell from the study's fields in it."""
         game = self._game(canonical(data["game"]))
         mechanism = self._mechanism(canonical(data["mechanism"]))
         named = data["types"] or {"": {}}
         types = {}
         for name, spec in named.items():
-            with placed(f"types.{name}" if name else "agent", spec):
-                config = self._player(on_top(data["agent"], spelled_out(spec)), game)
+            with error_at(f"types.{name}" if name else "agent", spec):
+                config = self._player(on_top(data["agent"], type_spec(spec)), game)
             types[name or config.label] = config
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
@@ -423,7 +423,7 @@ class StudyPlan(Plan):
             raise StudyError(problem, file=self.file, key=f"vary.{factor}", actual=path) from None
 
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
-        """The seatings of a cell, one per match; types ``apart`` get no seat where seats have types."""
+        """Yield the seatings of a cell, one per match; types ``apart`` get no seat if seats have types."""
         seats, names = cell.game.seats, list(cell.types)
         if seating == "seats" or cell.mechanism.society:
             names = [name for name in names if name not in apart]
@@ -451,7 +451,7 @@ class StudyPlan(Plan):
             yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
 
     def _observed(self, cell: Cell, seating: str, selection: str | list[str]) -> Iterator[tuple[Seated, ...]]:
-        """Every seating, once with every choice of observers where the mechanism asks for any."""
+        """Yield every seating with every choice of observers, if the mechanism has any."""
         count = cell.mechanism.observers
         if not count:
             yield from self._seatings(cell, seating)
@@ -466,13 +466,13 @@ class StudyPlan(Plan):
         config = cell.types[name]
         over = cell.seats.get(seat + 1)
         if over:
-            with placed(f"seats.{seat + 1}", over):
+            with error_at(f"seats.{seat + 1}", over):
                 config = self._player(on_top(config.model_dump(exclude_unset=True), over), cell.game)
         own = cell.names.get((name, seat))
         return Seated(own or name, config, type=own and name)
 
     def _player(self, fields: Mapping[str, Any], game: Game) -> AgentConfig:
-        """The configuration of an agent in a game, a polar memory with the shares of its own baseline."""
+        """Return the configuration of an agent in a game; a polar memory gets the shares of its baseline."""
         plain, baselines = split_baselines(fields)
         config = self._agent(canonical(plain))
         if baselines and (memory := with_shares(config, baselines, game, self.file)):
@@ -488,8 +488,8 @@ class StudyPlan(Plan):
             self._renamed = (*self._renamed, game)
         return game.as_journaled(self._questions)
 
-    def adopt(self, journal: Journal) -> None:
-        """Build the parts anew that the journal has other names for, or that earlier versions read otherwise."""
+    def use_old_names(self, journal: Journal) -> None:
+        """Rebuild the parts whose names differ in the journal, or that earlier versions read differently."""
         if journal.versions and journal.versions[0].startswith(("0.", "1.")):
             self._before_2 = True
             self._mechanism.cache_clear()
@@ -524,7 +524,7 @@ class StudyPlan(Plan):
         return config
 
     def _check(self) -> None:
-        """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
+        """Check every cell of a small grid, or every level of a large one, before the first match."""
         agents: dict[str, AgentConfig] = {}
         for _, cell in self._sample():
             for config in cell.types.values():
@@ -541,12 +541,12 @@ class StudyPlan(Plan):
         check_attributes(self.agents, self.factors, self.file)
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
-        """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
+        """Refuse a framing with a story that the game lacks; each pair is checked once."""
         pair = (id(config), id(game))
         if config.kind == "strategy" or pair in self._warned:
             return
         self._warned.add(pair)
-        lacking = renderer_of(config, self.library).lacks(game)
+        lacking = renderer_of(config, self.library).unsupported(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
@@ -554,7 +554,7 @@ class StudyPlan(Plan):
         if self.cells <= CHECK_ALL:
             yield from ((number, self._cell(number)) for number in range(self.cells))
             return
-        yield from ((number, self._cell(number)) for number in self.grid.covering())
+        yield from ((number, self._cell(number)) for number in self.grid.covering_cells())
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""
@@ -568,25 +568,25 @@ class StudyPlan(Plan):
 
 
 def read_plan(source: PlanSource) -> StudyPlan:
-    """The plan that a run on disk was played by; refused where the run is none of a study."""
+    """Read the plan of a run on disk; refused if it is no run of a study."""
     for kind, key in ((games_absent, "shapes"), (absent, "rules")):
         kind.keep_shapes(source.manifest.get(key) or ())
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")
-    plan.adopt(source.journal)
+    plan.use_old_names(source.journal)
     return plan
 
 
 def read_base(source: PlanSource) -> StudyPlan:
-    """The plan that a fork wraps: that of the same manifest, one fork less."""
+    """Read the plan that a fork wraps."""
     manifest = {key: value for key, value in source.manifest.items() if key not in ("kind", "parent")}
     parent = source.manifest["parent"].get("of")
     return read_plan(replace(source, manifest={**manifest, "parent": parent} if parent else manifest))
 
 
 def study_class(study: StudyFile) -> type[StudyPlan]:
-    """The class of plan that plays a study: one with people has a kind of its own."""
+    """Return the plan class of a study: one with people has its own."""
     return cast("type[StudyPlan]", plan_class("study" if study.people is None else "people"))
 
 
@@ -596,5 +596,5 @@ def plan_of(study: StudyFile, library: Library | None = None, file: str | None =
 
 
 def with_files(study: StudyFile, folder: Path, file: str) -> StudyFile:
-    """The study with the content of the files that lie beside it: texts for people."""
+    """Return the study with the content of its text files for people."""
     return study_class(study).with_files(study, folder, file)

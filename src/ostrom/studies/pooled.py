@@ -1,4 +1,4 @@
-"""Claims, exhibits and published rows of a replication against the factors of the studies that they speak of."""
+"""Checks claims, exhibits and published rows of a replication against the factors of their studies."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -10,7 +10,7 @@ from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.population import averaged_over
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import replications
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.reports.exhibits.declared import FILE as EXHIBITS
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.studies.factors import Grid, read_factors
@@ -18,13 +18,13 @@ from ostrom.studies.files import builtin_names, read_study
 from ostrom.studies.load import apply_preset
 
 Cells = Sequence[Mapping[str, Any]]
-"""The cells of a design: the level of every factor, and what else the cell is known to have (its game, its traits)."""
+"""The cells of a design: the level of every factor, and further known columns (game, traits)."""
 
 
 def pooled_factors(
     cells: Cells, factors: Sequence[str], where: Mapping[str, Any] | str, visible: Iterable[str]
 ) -> list[str]:
-    """The factors that vary between cells which meet a condition and are alike in the columns ``visible``.
+    """Return the factors that vary between cells that meet a condition and agree in the columns ``visible``.
 
     A condition in SQL fixes nothing that can be known before a run.
 
@@ -42,7 +42,7 @@ def pooled_factors(
 
 
 def _meets(cell: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    """A column that the design does not know fixes nothing."""
+    """Return whether a cell meets a condition on a column; a column that the design lacks is always met."""
     if name not in cell:
         return True
     return str(cell[name]) in map(str, wanted if isinstance(wanted, list | tuple) else [wanted])
@@ -61,7 +61,7 @@ def refuse_pooling(
     for name in pools:
         varied = dict.fromkeys(factor for factors, _ in designs.values() for factor in factors)
         if name not in varied:
-            what = f"is no factor of {listed(designs)}"
+            what = f"is no factor of {join_words(designs)}"
             raise StudyError(what, file=file, key=f"{key}.pools", actual=name, allowed=varied)
     for study, (factors, cells) in designs.items():
         silent = pooled_factors(cells, factors, where, [*visible, *pools])
@@ -75,12 +75,12 @@ def refuse_pooling(
 
 
 SHOWING = ("x", "y", "colour", "facet", "by", "balance")
-"""Keys of a declared chart whose columns it shows apart, or weighs the same."""
+"""Keys of a declared chart whose columns it separates or balances."""
 
 
 @cache
 def design_of(study: str) -> tuple[tuple[str, ...], Cells]:
-    """The factors of a study and its cells: levels, traits of levels, and the game where a level sets it."""
+    """Return the factors of a study and its cells: levels, traits, and the game if a level sets it."""
     raw, file = read_study(study)
     data = apply_preset(raw, None, file)
     factors = read_factors(data.get("vary") or {}, file)
@@ -114,7 +114,7 @@ def check_replication(name: str) -> None:
     reference = references.build(name)
     if isinstance(reference, DeclaredReference):
         for number, claim in enumerate(reference.claims.figures):
-            columns = [*claim.by, *claim.compared, *claim.balance]
+            columns = [*claim.by, *claim.compared_columns, *claim.balance]
             studies = claim.study or reference.claims.study or _own_studies(name)
             check_figure(studies, claim.where, columns, claim.pools, f"{name}/{CLAIMS}", f"figures.{number}")
     for one in exhibits_of(name):
@@ -122,7 +122,7 @@ def check_replication(name: str) -> None:
 
 
 def _own_studies(name: str) -> tuple[str, ...]:
-    """The studies of the replication whose reports stand beside its figures."""
+    """Return the studies of the replication whose reports show its figures."""
     folder = files(replications()[name]).joinpath("studies")
     names = [path.name.removesuffix(".yaml") for path in folder.iterdir()] if folder.is_dir() else []
     reports = {study: read_study(study)[0].get("report") for study in names if study in builtin_names()}
@@ -132,7 +132,7 @@ def _own_studies(name: str) -> tuple[str, ...]:
 
 
 def _check_exhibit(name: str, one: Exhibit) -> None:
-    """Charts are checked by what they declare; a panel that Python draws by what the exhibit says of it."""
+    """Check an exhibit: charts by their declaration, panels in Python by what the exhibit says about them."""
     for place, panel in enumerate(one.panels):
         columns: list[str] = []
         where: Any = one.fixes

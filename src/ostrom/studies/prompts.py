@@ -1,4 +1,4 @@
-"""The prompt files that a plan uses: what a run is bound to, and what is tried out before it is played.
+"""The prompt files of a plan: their hashes bind a run, and they are tried before play.
 
 To see what players will be asked, a match is rehearsed: scripts play it, nothing is called, nothing kept.
 """
@@ -48,7 +48,7 @@ def prompts_of(plan: Plan) -> dict[str, str]:
     A file that no question of the study leads to has no part in it: adding or changing it changes nothing.
     """
     files: dict[str | None, set[str]] = {}
-    """By prompt set: paths in its folder."""
+    """Paths of prompt files, by prompt set."""
     for unit, config, decisions in _questions(plan):
         library = library_for(config, plan.library)
         used = set(_files(library, config, unit.mechanism.name, decisions))
@@ -60,8 +60,8 @@ def prompts_of(plan: Plan) -> dict[str, str]:
 
 
 def _questions(plan: Plan) -> Iterator[tuple[Unit, AgentConfig, list[Decision]]]:
-    """Every unit with each of its agents that reads prompts, and one decision of every kind that it may be asked."""
-    for unit, configs in plan.asked():
+    """Yield every unit with each agent that reads prompts, and one decision of every kind it may be asked."""
+    for unit, configs in plan.question_units():
         speaking = [config for config in configs if config.kind in ("model", "person")]
         decisions = _decisions(plan, unit) if speaking else []
         for config in speaking:
@@ -69,7 +69,7 @@ def _questions(plan: Plan) -> Iterator[tuple[Unit, AgentConfig, list[Decision]]]
 
 
 def try_prompts(plan: Plan) -> None:
-    """Fill in one prompt for every kind of question; what cannot be filled in is refused now."""
+    """Fill in one prompt for every kind of question; errors are raised now."""
     for unit, config, decisions in _questions(plan):
         renderer = renderer_of(config, plan.library)
         if config.framing.language != ENGLISH:
@@ -77,12 +77,12 @@ def try_prompts(plan: Plan) -> None:
             for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
                 library.need_file(file)
         for decision in decisions:
-            renderer.prompt(formed(decision, config), _memory_view(config, decision), None, config.facts)
+            renderer.prompt(with_answer_form(decision, config), _memory_view(config, decision), None, config.facts)
         renderer.correction("no answer", "")
 
 
 def refuse_other_prompts(old: Mapping[str, str], new: Mapping[str, str], where: str, so: str) -> None:
-    """Refuse a run whose prompts were other ones than now; ``so`` says what to do."""
+    """Refuse a run whose prompts differ from the present ones; ``so`` says what to do."""
     # Runs of 1.0 have no hash of the game files that their studies name.
     how = difference(old, {name: of for name, of in new.items() if name in old or not is_game_file(name)})
     if how is not None:
@@ -90,7 +90,7 @@ def refuse_other_prompts(old: Mapping[str, str], new: Mapping[str, str], where: 
 
 
 def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
-    """One decision of every kind and form that a match of scripts comes to."""
+    """Return one decision of every kind and form that occurs in a match of scripts."""
     decisions: dict[tuple[Any, ...], Decision] = {}
     for rehearsed in rehearse(plan, unit, enough=MOST_STEPS).values():
         for decision in rehearsed:
@@ -148,7 +148,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             yield from ("past.txt", f"history/{framing.history}.txt")
             if _memory_view(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
-        form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
+        form, sham = with_answer_form(decision, config).form, bool(view.facts.get("sham"))
         if rule and view.facts.get("observer"):
             yield OBSERVER
         if rule and decision.kind in FIRST:
@@ -176,8 +176,8 @@ def _question(
             yield record_file(library, form.name, PAGE)
 
 
-def formed(decision: Decision, config: AgentConfig) -> Decision:
-    """The decision in the form in which an agent is asked for it."""
+def with_answer_form(decision: Decision, config: AgentConfig) -> Decision:
+    """Return the decision in the answer form that the agent is asked for."""
     if isinstance(decision.form, Choice | Number) and config.kind == "model":
         if config.answer == "mixture":
             return replace(decision, form=mixed(decision.form))
@@ -187,12 +187,12 @@ def formed(decision: Decision, config: AgentConfig) -> Decision:
 
 
 def _memory_view(config: AgentConfig, decision: Decision) -> MemoryView:
-    """What memory shows of the past when it has to draw nothing in particular."""
+    """Return the memory's view of the past, with arbitrary random draws."""
     return memories.build(config.memory).show(decision.view, lambda number, _: np.random.default_rng(number), ())
 
 
 def _with_included(library: Library, files: Iterable[str]) -> set[str]:
-    """The files and all that they include."""
+    """Return the files and all that they include."""
     todo, paths = list(files), set[str]()
     while todo:
         file = todo.pop()
@@ -211,7 +211,7 @@ def _with_included(library: Library, files: Iterable[str]) -> set[str]:
 
 
 def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
-    """Where a run's own prompts lie; refused where that folder is gone."""
+    """Return the folder of a run's own prompts; refused if it is gone."""
     home: str | None = manifest.get("prompts_folder")
     if home is not None and not Path(home).is_dir():
         raise RunError(f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)")
@@ -219,7 +219,7 @@ def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
 
 
 def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None = None) -> Library:
-    """The prompts that a run was played with; ``prompts`` takes the place of its own folder of prompts."""
+    """Return the prompt library of a run; ``prompts`` replaces its own folder of prompts."""
     folder = prompts_folder({"prompts_folder": prompts} if prompts else manifest, path)
     home: str | None = manifest.get("prompts_home")
     if home is not None and not Path(home).is_dir():
@@ -228,7 +228,7 @@ def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None 
 
 
 def home_of(file: str | None) -> Path:
-    """The folder in which the prompt sets of a study lie: that of its file, or the current one."""
+    """Return the folder of a study's prompt sets: that of its file, or the current one."""
     return Path(file).parent if file is not None and Path(file).is_file() else Path()
 
 
@@ -236,12 +236,12 @@ MOST_STEPS = 200
 
 
 def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
-    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all.
+    """Return each player's first ``enough`` decisions (or all) when everybody plays at random.
 
     A society is played briefly.
     """
     by_player: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
-    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).brief())):
+    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).shortened())):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:
@@ -253,7 +253,7 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
 
 
 def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
-    """What is asked in each step when all play at random, at most so many steps."""
+    """Yield the decisions of each step when everybody plays at random, up to a limit."""
     for step, decisions in enumerate(_steps(unit, prepared(plan, unit))):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             return
@@ -261,19 +261,19 @@ def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
 
 
 def prepared(plan: Plan, unit: Unit) -> Mechanism:
-    """The mechanism of a unit, with the outcomes of its preparations when scripts play them."""
+    """Return the mechanism of a unit, with the outcomes of its preparations played by scripts."""
     if not unit.needs:
         return unit.mechanism
     return unit.mechanism.with_preparations([rehearsed_facts(plan.unit(index)) for index in unit.needs])
 
 
 def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:
-    """The facts of a preparation's outcome when a script plays it."""
+    """Return the facts of a preparation's outcome when a script plays it."""
     return next(outcome.facts for outcome in _steps(preparation, preparation.mechanism) if isinstance(outcome, Outcome))
 
 
 def _steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision] | Outcome]:
-    """The decisions step by step, and the outcome in the end."""
+    """Yield the decisions step by step, and the outcome at the end."""
     agents = [ScriptedAgent(strategies.build("random")) for _ in unit.players]
     streams = unit.streams
     play = rules.play(unit.game, streams)

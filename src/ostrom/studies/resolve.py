@@ -1,4 +1,4 @@
-"""From what a person gives to a plan that is ready to be played: the one way for `run`, `resume` and `validate`.
+"""Resolves command-line arguments to a plan ready to play, for `run`, `resume` and `validate`.
 
 Everything is checked here that can be known without asking a model: what `validate` accepts, `run` plays. How a run
 is played is kept beside it, so that `ostrom resume` needs few options.
@@ -38,7 +38,7 @@ from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
 from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.extensions import plan_class
-from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, spelled_out
+from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, type_spec
 from ostrom.studies.files import read_study
 from ostrom.studies.load import load_study, merged, split_change, with_options
 from ostrom.studies.plan import CHECK_ALL, VARIED, StudyPlan, plan_of
@@ -47,11 +47,11 @@ from ostrom.studies.run import check_same, find_run, refuse_missing_packages
 from ostrom.studies.schema import ReportRule, StudyFile
 
 MARK = "\0mark"
-"""Stands in place of a value, to see whether it reaches a match; no study file can hold it."""
+"""A marker in place of a value, to see whether it reaches a match; no study file can contain it."""
 PLAYED = (*VARIED, "people", "variants")
-"""Parts of a study that say what is played; whatever else a study holds has its effect where it stands."""
+"""Keys of a study that determine what is played; other keys take effect elsewhere."""
 LOOKED_THROUGH = 20_000
-"""Cells of the largest grid in which a change is looked for."""
+"""The most cells searched for a change."""
 
 
 def check_effects(
@@ -63,7 +63,7 @@ def check_effects(
     seeds: int | None,
     budget: Mapping[str, Any],
 ) -> None:
-    """Refuse factors, keys of the preset and changes of the command line that change nothing in what is played."""
+    """Refuse factors, preset keys and changes that have no effect on what is played."""
     for factor in _idle_factors(plan):
         raise StudyError(
             "changes nothing: the matches of all its levels are the same, for types, seats or later factors set "
@@ -76,7 +76,7 @@ def check_effects(
         levels = [level.assigns for factor in read_factors(data["vary"], file) for level in factor.levels]
         for path, value in _changed(bare, data):
             if any(path in assigns and assigns[path] == value for assigns in levels):
-                continue  # it holds in some cells, and in all of them once the factor is taken out
+                continue  # it holds in some cells, and in all of them without the factor
             if reason := _lost(deepcopy(data), file, path, value):
                 raise StudyError(reason, file=file, key=f"presets.{preset}.{path}")
     for change in changes:
@@ -88,7 +88,7 @@ def check_effects(
 
 
 def _idle_factors(plan: StudyPlan) -> Iterator[Factor]:
-    """Factors whose levels never make a difference; of a very large grid this is not asked."""
+    """Yield factors whose levels make no difference; very large grids are not checked."""
     if plan.cells > CHECK_ALL:
         return
     cells = list(enumerate(plan.grid))
@@ -100,7 +100,7 @@ def _idle_factors(plan: StudyPlan) -> Iterator[Factor]:
 
 
 def _changed(bare: Mapping[str, Any], data: Mapping[str, Any], way: str = "") -> Iterator[tuple[str, Any]]:
-    """The paths and values of what a preset changes in what is played."""
+    """Yield the paths and values that a preset changes in what is played."""
     for key, value in data.items():
         old = bare.get(key)
         if old == value or (not way and key not in VARIED):
@@ -112,7 +112,7 @@ def _changed(bare: Mapping[str, Any], data: Mapping[str, Any], way: str = "") ->
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The single values that a change sets, with their paths."""
+    """Yield the single values that a change sets, with their paths."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}", inner)
@@ -129,11 +129,11 @@ def _lost(
     seeds: int | None = None,
     budget: Mapping[str, Any] | None = None,
 ) -> str | None:
-    """Why the value at a path reaches no match; None where it reaches one, or nobody can say."""
+    """Return why the value at a path reaches no match; None if it does, or if unknown."""
     try:
         set_path(data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK)  # a model stays one
         data, root = with_options(data, file, models, seeds, budget), path.partition(".")[0]
-    except StudyError:  # a mark cannot stand everywhere: in place of null, which takes a variant out
+    except StudyError:  # a marker cannot stand everywhere, as in place of null, which removes a variant
         return None
     if root not in PLAYED:
         return None if _marked(data) else "has no effect: stop, or an option of the command line, replaces it"
@@ -158,7 +158,7 @@ def _overlap(one: str, two: str) -> bool:
 
 
 def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequence[int]) -> dict[str, Any]:
-    """What a study says is played in one cell."""
+    """Return what a study plays in one cell."""
     cell = {key: deepcopy(data[key]) for key in PLAYED if data.get(key) is not None}
     for factor, level in zip(factors, levels, strict=True):
         for path, value in factor.levels[level].assigns.items():
@@ -167,7 +167,7 @@ def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequen
 
 
 def _reached(cell: Mapping[str, Any]) -> bool:
-    """Whether the mark is in what some player of a cell meets."""
+    """Return whether the marker reaches some player of a cell."""
     people = cell.get("people") or {}
     games = people.get("games") or {"": {}}
     if _marked(people) or any(
@@ -176,7 +176,7 @@ def _reached(cell: Mapping[str, Any]) -> bool:
         return True
     if _marked([cell.get("seating"), cell.get("observers")]):
         return True
-    agents = [on_top(cell.get("agent") or {}, spelled_out(spec)) for spec in (cell.get("types") or {"": {}}).values()]
+    agents = [on_top(cell.get("agent") or {}, type_spec(spec)) for spec in (cell.get("types") or {"": {}}).values()]
     marked = [agent for agent in agents if _marked(agent)]
     seats = {int(seat): over for seat, over in (cell.get("seats") or {}).items() if over}
     if not seats or (
@@ -195,12 +195,12 @@ def _marked(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A plan that can be played, and how it is to be played."""
+    """A plan ready to play, and its options."""
 
     plan: StudyPlan
     options: PlayOptions = field(default_factory=PlayOptions)
     folder: Path = Path()
-    """Where a run lies that is to be resumed."""
+    """The folder of a run to be resumed."""
 
 
 def resolve(
@@ -212,7 +212,7 @@ def resolve(
     seeds: int | None = None,
     options: PlayOptions = PlayOptions(),
 ) -> Resolved:
-    """The plan of a study with the options of `ostrom run`, checked from end to end."""
+    """Return the checked plan of a study with the options of `ostrom run`."""
     options.check()
     registration = None
     if options.registered is not None:
@@ -228,14 +228,14 @@ def resolve(
     check_plan(plan)
     if registration is not None:
         plan.registered = registration.model_dump(mode="json")
-    _ = options.rates  # a file of prices that cannot be read is refused now
+    _ = options.rates  # an unreadable file of prices is refused now
     return Resolved(plan if options.shard is None else plan.divided(Shard.parse(options.shard)), options)
 
 
 def resolve_run(
     run: str | Path, runs: str | Path = "runs", *, options: PlayOptions = PlayOptions(), seeds: int | None = None
 ) -> Resolved:
-    """The plan of a run on disk, as it was begun; options that are stated replace what was kept."""
+    """Return the plan of a run on disk; stated options replace recorded ones."""
     home = find_run(run, runs)
     manifest, file = home.manifest(), str(home.path / "run.json")
     if elsewhere := plan_class(kind_of(manifest), file).resume_hint(manifest):
@@ -260,7 +260,7 @@ def resolve_run(
 
 
 def check_plan(plan: StudyPlan) -> None:
-    """Refuse models, settings, panels and prompts that would end a run later."""
+    """Refuse models, settings, panels and prompts that would fail later."""
     check_report(plan.study.report, plan.file)
     plan.check_texts()
     check_stop(plan)
@@ -285,7 +285,7 @@ def check_plan(plan: StudyPlan) -> None:
 
 
 def check_code(config: AgentConfig, file: str) -> None:
-    """Refuse to play where Python code that decides is not here."""
+    """Refuse to play if Python code of a strategy or memory is missing."""
     for registry, spec in ((memories, config.memory), (strategies, config.strategy)):
         if spec is not None and getattr(registry.build(spec), "absent", False):
             name = python_files.readable(write_spec(spec))
@@ -296,7 +296,7 @@ def check_code(config: AgentConfig, file: str) -> None:
 
 
 def check_stop(plan: StudyPlan) -> None:
-    """Refuse a stopping rule whose contrast the study cannot give."""
+    """Refuse a stopping rule whose contrast the study cannot estimate."""
     if plan.study.stop is None:
         return
     from ostrom.studies.design import planned_contrast
@@ -308,7 +308,7 @@ def check_stop(plan: StudyPlan) -> None:
 
 
 def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
-    """Refuse to ask a model in a way that it cannot answer."""
+    """Refuse to ask a model in a form that it cannot answer."""
     try:
         refuse_unable(config, can, str(config.model))
     except StudyError as error:
@@ -316,14 +316,14 @@ def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
 
 
 def check_report(report: ReportRule, file: str) -> None:
-    """Refuse panels and published figures that do not exist now, not after the run."""
+    """Refuse unknown panels and published figures before the run."""
     from ostrom.analysis.claims import references
     from ostrom.reports.declared import panel_of
 
     for spec in report.panels:
         panel_of(spec, file=file)
     if report.reference is not None and report.reference not in references:
-        raise UnknownName("reference", report.reference, references).at(file, "report.reference")
+        raise UnknownName("reference", report.reference, references).with_place(file, "report.reference")
 
 
 SESSION = "session.json"
@@ -331,21 +331,21 @@ RECORDED = {name: declaration for name, declaration in DECLARED.items() if decla
 
 
 def save_session(folder: Path, options: PlayOptions) -> None:
-    """Keep how a run is played; where that cannot be written the run goes on without it."""
+    """Store the options of a run; if that fails the run continues without them."""
     with suppress(OSError, RunError):
         text = orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2)
         write_atomically(folder / SESSION, text)
 
 
 def _plain(value: Any) -> Any:
-    """A value as the file holds it; paths are absolute, so that a run can be resumed from any folder."""
+    """Return a value for the file; paths are absolute, so that a run can be resumed from any folder."""
     if isinstance(value, Path):
         return str(value.resolve())
     return None if isinstance(value, dict) else value
 
 
 def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
-    """How a run was played last, with what is stated now in its place."""
+    """Return the last recorded options of a run, with those stated now in their place."""
     file = folder / SESSION
     try:
         data = orjson.loads(read_plain(file))
@@ -376,7 +376,7 @@ def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """A recorded value; refused where it is not of the type that is written there."""
+    """Return a recorded value; a wrong type is refused."""
     kind = RECORDED[name].kind
     if value is not None and type(value) is not (str if kind is Path else kind):
         raise TypeError(name)

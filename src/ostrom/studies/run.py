@@ -1,4 +1,4 @@
-"""Open, play and reopen runs: what a command or a notebook calls."""
+"""Opens, plays and reopens runs, for commands and notebooks."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain
+from ostrom.ground.files import require_regular_file
 from ostrom.ground.python_files import references
 from ostrom.ground.registry import code_of_packages, missing_packages, parts_of_packages
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.extensions import plan_class, seat_hosts
@@ -57,7 +57,7 @@ OpenModels = Callable[[str, Mapping[str, Any]], Model]
 
 @dataclass(frozen=True)
 class Run:
-    """A run on disk, opened: what commands and features take; its folder, manifest, plan, journal and rows together."""
+    """An opened run: its folder, manifest, plan, journal and rows."""
 
     folder: Folder
     manifest: Mapping[str, Any]
@@ -100,17 +100,19 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
         if missing := missing_packages(manifest.get("parts") or {}):
-            say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
-        elif checked and manifest.get("shared") is None:  # those hold tables and no journal
+            print_stderr(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
+        elif checked and manifest.get("shared") is None:  # shared runs have tables and no journal
             try:
                 compared, drawn = run.rows.check_sample()
             except ReplayDiffers:
                 if not journal.changed_packages:
                     raise
-                say(f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written")
+                print_stderr(
+                    f"{folder.path}: {'; '.join(journal.changed_packages)}; its rows are read as they were written"
+                )
             else:
                 if compared < drawn:
-                    say(
+                    print_stderr(
                         f"{folder.path}: rows of {compared} of {drawn} drawn matches were held against a replay: they "
                         "are long (ostrom check holds all)"
                     )
@@ -122,7 +124,7 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
 
 @contextmanager
 def _tables_of(path: Path) -> Iterator[RunData]:
-    """The tables of a run, with the run open, for a look that its stopping rule plans."""
+    """Open the tables of a run, for a look that its stopping rule plans."""
     from ostrom.data.rundata import run_data
 
     with open_run(path) as opened, run_data(opened.rows, path, opened.manifest, look=False) as data:
@@ -151,7 +153,7 @@ def play(
     open_models: OpenModels | None = None,
     file: str | None = None,
 ) -> Result:
-    """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
+    """Play a study into ``runs/<name>``, or resume it."""
     plan = StudyPlan(study, Library(prompts, home=home_of(file)), file)
     if options is not None and options.shard is not None:
         plan = plan.divided(Shard.parse(options.shard))
@@ -174,7 +176,7 @@ def play_plan(
     )
     try:
         return loop.run(playing)
-    except asyncio.CancelledError:  # the second Ctrl-C: whoever plays wants to leave, not to read a traceback
+    except asyncio.CancelledError:  # the second Ctrl-C: end without a traceback
         raise KeyboardInterrupt from None
 
 
@@ -188,7 +190,7 @@ async def play_plan_async(
     open_models: OpenModels | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
-    """Play a plan as ``play_plan`` does, on the running event loop; a sequential design is played look by look."""
+    """Play a plan as ``play_plan``, on the running event loop; a sequential design is played look by look."""
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:
@@ -211,7 +213,7 @@ async def play_plan_async(
 
 
 def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
-    """The seats of agents outside of this process, where the plan has any."""
+    """Return the seats of external agents; None if the plan has none."""
     players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
     if all(config.mcp is None for config in plan.agents or players):
         return None
@@ -233,10 +235,10 @@ async def _play_once(
     if any(config.tree is not None for config in plan.agents):
         if plan.registered is None and folder.exists:
             plan.registered = folder.manifest().get("registered")
-        plan_class("tree").provide(plan, Path(runs))
+        plan_class("tree").load_answers_for(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
-    # Models are opened before anything is written: a wrong name leaves no trace.
+    # Models are opened before anything is written: a wrong name leaves no run.
     models: dict[str, Model] = {}
     runner: Runner | None = None
     try:
@@ -261,7 +263,7 @@ async def _play_once(
 
 
 def check_commands(plan: Plan, options: PlayOptions) -> None:
-    """Refuse programs that the plan would run and the person did not allow, or that would run elsewhere."""
+    """Refuse programs in the plan that the user did not allow, or that would run on other machines."""
     players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
     commands = [named for config in plan.agents or players for named in config.commands]
     allow_commands(commands, options.allow_command, plan.file)
@@ -283,12 +285,12 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
     finally:
         watching.cancel()
         (ended,) = await asyncio.gather(watching, return_exceptions=True)
-        if isinstance(ended, Exception):  # what was played is kept, and whoever called hears what went wrong
+        if isinstance(ended, Exception):  # finished matches are kept, and the caller gets the error
             raise ended
 
 
 def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
-    """Write the manifest of a new run, or make sure that an old one is the same study.
+    """Write the manifest of a new run, or check that an existing one is the same study.
 
     What the manifest of an old one is to say from now on is returned, to be written when play begins: a command
     that is refused before changes nothing.
@@ -309,7 +311,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
             more["registered"] = dict(plan.registered)
         if plan.shard is not None:
             more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
-        # Before the manifest: a run that is there has all that it is read with, whenever this process is killed.
+        # Before the manifest, so that a run has all its files whenever this process is killed.
         keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return None
@@ -320,7 +322,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     new = {**old, "study": study, "prompts_folder": home, **forked}
     packages = parts_of_packages(study)
     for key, here in (("parts", packages), ("code", code_of_packages(packages))):
-        for part, package in here.items():  # a run may be gone on with under another version
+        for part, package in here.items():  # a run may be resumed with another version
             recorded = (new.get(key) or {}).get(part)
             if package not in (recorded or "").split(", "):
                 new[key] = {**(new.get(key) or {}), part: f"{recorded}, {package}" if recorded else package}
@@ -328,7 +330,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
 
 
 def _trees(plan: Plan) -> str | None:
-    """A hash of the precomputed answers of a shard: all shards must be played with the same."""
+    """Return a hash of a shard's precomputed answers: all shards must use the same."""
     if plan.shard is None or not plan.trees:
         return None
     answers = {key: sorted((repr(at), answer_columns(a)) for at, a in of.items()) for key, of in plan.trees.items()}
@@ -336,13 +338,13 @@ def _trees(plan: Plan) -> str | None:
 
 
 def _absolute(folder: str | None) -> str | None:
-    """A folder as any other command finds it, wherever that is called."""
+    """Return a folder as an absolute path."""
     return None if folder is None else str(Path(folder).absolute())
 
 
 def _no_orphan(folder: Folder) -> None:
-    """Refuse a journal without its manifest: another study would take its answers for its own."""
-    if plain(folder.journal).exists():
+    """Refuse a journal without its manifest: another study would take over its answers."""
+    if require_regular_file(folder.journal).exists():
         raise RunError(
             f"{folder.path}: holds a journal but no run.json, which says what study it answers "
             "(put run.json back; a new run needs another --name)"
@@ -350,14 +352,14 @@ def _no_orphan(folder: Folder) -> None:
 
 
 def refuse_missing_packages(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse to replay or play a run without the packages whose parts it names."""
+    """Refuse to replay or play a run without the packages of its parts."""
     if missing := missing_packages(manifest.get("parts") or {}):
         named = " ".join(f"'{package.rpartition(', ')[2].replace(' ', '==')}'" for package in missing)
         raise RunError(f"{path}: needs {', '.join(missing)}, not installed here (pip install {named})")
 
 
 def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
-    """The manifest of a run; refused where it holds another study, or was played with other prompts.
+    """Return the manifest of a run; refused if it holds another study or other prompts.
 
     The plan is bound to the registration of the run from here on.
     """
@@ -385,7 +387,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs between two studies in a way that matters: neither more seeds nor a policy instead of fail."""
+    """Return the relevant differences between two studies; more seeds, or a policy instead of fail, are none."""
     left = {k: v for k, v in old.items() if k not in FREE_TO_CHANGE}
     right = {k: v for k, v in new.items() if k not in FREE_TO_CHANGE}
     for more in MAY_GROW:

@@ -1,4 +1,4 @@
-"""The shape of a study file."""
+"""The schema of a study file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ else:
 
 NO_VERSUS = "seating 'versus' needs a model (or a person) and a script"
 MOST_SEEDS = 1_000_000_000
-"""More replicates than anybody can play; matches are numbered by 64-bit integers."""
+"""The most seeds; match numbers are 64-bit integers."""
 
 
 class InvalidRule(Declared):
-    """What happens to answers that cannot be read."""
+    """The policy for unreadable answers."""
 
     retries: int = Field(default=3, ge=0, le=100)
     policy: str = "fail"
@@ -44,7 +44,7 @@ def _policy(value: str) -> str:
 
 
 class BudgetRule(Declared):
-    """What a run may spend in all."""
+    """The limits of a run's total spending."""
 
     calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
@@ -52,14 +52,14 @@ class BudgetRule(Declared):
 
 
 class ReportRule(Declared):
-    """Which panels the report shows; every panel is found by name."""
+    """The panels of the report, by name."""
 
     panels: list[str | dict[str, Any]] = Field(default_factory=list)
     reference: str | None = Field(default=None, description="published figures to compare with, by name")
 
 
 class StudyFile(Declared):
-    """A study: a fixed part, what is varied, how often, and what to do when things go wrong."""
+    """A study: a fixed part, factors, seeds, and policies for errors."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     title: str = ""

@@ -1,4 +1,4 @@
-"""A run checked from end to end: every seal, every match replayed and held against its rows, prompts to answers.
+"""Verification of a run: all checksums, replays of all matches against their rows, and prompts to answers.
 
 A large run is replayed by several processes, each of which opens the run by itself (``python -m`` this module).
 """
@@ -31,9 +31,9 @@ from ostrom.ground.errors import OstromError, RunError
 from ostrom.studies.run import Run, open_run, refuse_missing_packages
 
 Tell = Callable[[int, int], None]
-"""Is told how many matches were replayed, and how many there are."""
+"""Called with the number of replayed matches, and of all."""
 SOME = 200
-"""Units whose rows are written in one transaction."""
+"""The number of units whose rows are written in one transaction."""
 
 
 class ReplayedUnit(NamedTuple):
@@ -41,34 +41,34 @@ class ReplayedUnit(NamedTuple):
 
     unit: int
     rows: bytes | None
-    """Its rows, where they were made anew."""
+    """The unit's rows, if they were rebuilt."""
     refused: str | None
-    """Its calls that were declined."""
+    """The unit's declined calls."""
     followed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was checked of a run in which nothing is wrong."""
+    """The counts of a successful check."""
 
     run: str
     entries: int
-    """Entries of the journal whose seals were checked."""
+    """The number of entries with verified checksums."""
     replayed: int
-    """Matches that were replayed."""
+    """The number of replayed matches."""
     compared: int
-    """Matches whose rows were held against their replay."""
+    """The number of matches whose rows were compared with their replay."""
     followed: int
-    """Matches that were followed from prompts and replies to answers."""
+    """The number of matches replayed from prompts and replies to answers."""
     unfollowed: str | None
-    """Why matches with models were not followed, if none could be."""
+    """The reason why matches with models were not replayed from prompts, if so."""
     made: int
-    """Matches whose rows were made anew."""
+    """The number of matches with rebuilt rows."""
     processes: int
 
 
 def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, processes: int | None = None) -> Checked:
-    """Check a run; what is wrong with it is raised. With ``rows`` its rows are made anew, whatever they were.
+    """Check a run and raise the first problem; with ``rows`` its rows are rebuilt.
 
     Of a joined run every shard is checked.
     """
@@ -93,10 +93,10 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
         chain = stack.enter_context(closing(Chain(run.plan, run.rows, run.manifest)))
         chain.check_models()
         units = [unit.index for unit, _, _ in run.rows.played()]
-        with_rows = sum(end.rows is not None for end in run.journal.ends())
+        with_rows = sum(end.rows is not None for end in run.journal.unit_records())
         many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
         count = min(many, len(units) or 1)
-        # A notebook has an event loop of its own, beside which no other can run.
+        # A notebook has a running event loop, so a thread runs the check.
         alone = count == 1 and asyncio._get_running_loop() is None
         replayed = _alone(run, units, rows) if alone else _together(path, units, rows, count)
         rebuilt = followed = 0
@@ -109,7 +109,7 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
 
 
 def _sum(name: str, shards: Sequence[Checked]) -> Checked:
-    """What was checked of all shards."""
+    """Return the sums over all shards."""
     numbers = ("entries", "replayed", "compared", "followed", "made")
     totals = {number: sum(getattr(shard, number) for shard in shards) for number in numbers}
     why = next((shard.unfollowed for shard in shards if shard.unfollowed), None)
@@ -117,7 +117,7 @@ def _sum(name: str, shards: Sequence[Checked]) -> Checked:
 
 
 def _with_progress(replayed: Iterable[ReplayedUnit], of: int, tell: Tell | None) -> Iterator[ReplayedUnit]:
-    """Units that were replayed; how far the replay is, is told on the way."""
+    """Yield replayed units, and report progress."""
     for done, one in enumerate(replayed, 1):
         if tell is not None:
             tell(done, of)
@@ -125,7 +125,7 @@ def _with_progress(replayed: Iterable[ReplayedUnit], of: int, tell: Tell | None)
 
 
 def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[ReplayedUnit]:
-    """Replay and follow units in this process: each with its rows, where they are wanted."""
+    """Replay units in this process, with rows if requested."""
     rows = run.rows
     with closing(Chain(run.plan, rows, run.manifest)) as chain:
         for unit in units:
@@ -138,16 +138,16 @@ def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[ReplayedUnit]
 
 
 def _stored_rows(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
-    """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
+    """Return a replayed unit's encoded rows and declined calls, as the journal stores them."""
     unit, keeps = table.unit, keeps_rows(table.unit, len(table.rows.steps))
     if table.state != "done" or not keeps or rows.journal.play(unit.index) is not None:
         return None, None
     refused = {str(player): count for player, count in table.refused.items()}
-    return table.rows.kept(), dump(refused) if refused else None
+    return table.rows.to_bytes(), dump(refused) if refused else None
 
 
 def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[ReplayedUnit]:
-    """Replay and follow units in several processes; the first error stops them."""
+    """Replay units in several processes; the first error stops them."""
     lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     command = [sys.executable, "-m", "ostrom.studies.verify", str(path.absolute()), "rows" if make else ""]
     with ExitStack() as stack:
@@ -161,7 +161,7 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
             stack.enter_context(worker)
         pool = stack.enter_context(ThreadPoolExecutor(count))
         for worker in workers:
-            stack.callback(worker.kill)  # before the threads that read from it are waited for
+            stack.callback(worker.kill)  # before waiting for the threads that read from it
 
         def read(worker: subprocess.Popen[bytes], own: Sequence[int]) -> None:
             assert worker.stdin is not None and worker.stdout is not None
@@ -192,7 +192,7 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
 
 
 def _empty(path: Path) -> None:
-    """Empty the table of rows of a journal; nothing else of it changes."""
+    """Empty the table of rows of a journal."""
     require_plain(path)
     if not path.exists():
         raise RunError(f"{path}: there is no journal")
@@ -214,7 +214,7 @@ def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> N
 
 
 def _work(path: Path, make: bool) -> None:
-    """What each process does: replay the units that it is told on stdin, and say what came of each."""
+    """Worker process: replay the units named on stdin, and write each result."""
     out = sys.stdout.buffer
     try:
         units = orjson.loads(sys.stdin.buffer.read())

@@ -62,7 +62,7 @@ def _check_settled(game: Game) -> None:
         try:
             due = next(play)
             while True:
-                due = play.send([random_answer(d.form, streams.at(step, d.player, "check")) for d in due])
+                due = play.send([random_answer(d.form, streams.generator(step, d.player, "check")) for d in due])
                 step += 1
         except StopIteration as stop:
             why = breach(rules, game, stop.value)

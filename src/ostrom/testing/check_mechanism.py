@@ -106,7 +106,7 @@ def _check_play(
     def by_chance(decision: Decision, step: int) -> Answer:
         if missed and streams.chance(step, decision.player, "miss") < missed:
             return Answer(None, "missed")
-        return random_answer(decision.form, streams.at(step, decision.player, "check"))
+        return random_answer(decision.form, streams.generator(step, decision.player, "check"))
 
     first = drive(rules, game, streams, by_chance)
     _check_decisions(rules, game, first, players)

@@ -30,7 +30,7 @@ def draws(seed: int = 0, player: int = 0) -> Draw:
     streams = Streams(seed, 7)
 
     def draw(number: int, purpose: str) -> np.random.Generator:
-        return streams.at(number, player, f"memory:{purpose}")
+        return streams.generator(number, player, f"memory:{purpose}")
 
     return draw
 

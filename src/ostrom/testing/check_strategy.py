@@ -332,7 +332,7 @@ def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
         nonlocal answers
         view, at = decision.view, (step, decision.player)
         if view.seat not in own:
-            return random_answer(decision.form, streams.at(*at, "random"))
+            return random_answer(decision.form, streams.generator(*at, "random"))
 
         def said(strategy: Strategy, rounds: Sequence[Round] | None = None) -> Answer:
             return ScriptedAgent(strategy).decide(decision, lambda: streams.chance(*at), rounds)
@@ -345,12 +345,12 @@ def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
             assert refuses and "is not an option here" not in str(error) and veteran.name in str(error), (
                 f"{where}: {error}"
             )
-            return random_answer(decision.form, streams.at(*at, "random"))
+            return random_answer(decision.form, streams.generator(*at, "random"))
         answers += 1
         assert said(veteran) == answer, f"{where}: asked again it answers otherwise"
         assert said(make()) == answer, f"{where}: another instance answers otherwise"
         if len(view.history) > veteran.memory_depth:
-            recent = view.history.listed()[len(view.history) - int(veteran.memory_depth) :]
+            recent = view.history.played_rounds()[len(view.history) - int(veteran.memory_depth) :]
             assert said(make(), recent) == answer, (
                 f"{where}: declares memory_depth {veteran.memory_depth}, but answers otherwise by its last rounds alone"
             )

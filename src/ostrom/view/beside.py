@@ -1,4 +1,4 @@
-"""Two runs side by side: matches that pair, and what was said where they first differ.
+"""Two runs side by side: paired matches, and the prompts and replies at their first difference.
 
 A branch pairs with the match that it comes from. Two runs of the same study pair by number. Otherwise the rule of the
 analysis holds: the same seed, in cells that agree in every column that the runs have values in common of.
@@ -14,54 +14,54 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.folder import identity, undivided
+from ostrom.engine.folder import identity, without_shards
 from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.listing import MatchList
-from ostrom.view.match import chosen_of, marked, match_of
+from ostrom.view.match import chosen_of, highlighted, match_of
 from ostrom.view.viewer import Routes, Viewer, parse_integer
 
 Setting = tuple[int, str, str, str]
-"""Cell, game, mechanism and agents of matches, as the lists keep them."""
+"""Cell, game, mechanism and agents of a match."""
 
 
 @dataclass(frozen=True)
 class MatchPair:
-    """Two matches that pair, with the place of their first difference."""
+    """Two paired matches, with their first difference."""
 
     left: dict[str, Any]
     right: dict[str, Any] | None
-    """None: the match has no partner."""
+    """The partner; None if there is none."""
     differs: int | None
-    """The number of the first action that is not the same, from 0; None: all are."""
+    """The index of the first differing action, from 0; None if all agree."""
 
 
 @dataclass(frozen=True)
 class RunPairing:
-    """How the matches of two runs pair."""
+    """How the matches of two runs are paired."""
 
     rule: str
     """branch, number, seed, or none"""
     note: str
     partner: Callable[[dict[str, Any]], int | None]
-    """From a match of the run that is listed to the other's."""
+    """A function from a listed match to the number of its partner."""
     swapped: bool = False
-    """Whether the other run is the one whose matches are listed: replicates of a branch share one parent."""
+    """Whether the other run's matches are listed: replicates of a branch share one parent match."""
 
 
 def pairing_of(
     left: Mapping[str, Any], right: Mapping[str, Any], lists: tuple[MatchList, MatchList], names: tuple[str, str]
 ) -> RunPairing:
-    """How two runs pair, from their manifests and matches."""
+    """Return how two runs are paired, by their manifests and matches."""
     for other, name, swapped in ((right, names[0], True), (left, names[1], False)):
         parent = other.get("parent")
         if parent and parent.get("run") == name and parent.get("kind") == "branch":
             origin = int(parent["match"])
             note = f"match {origin} of {name} and its branch from round {parent['round']} on"
             return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
-    if identity(undivided(left)) == identity(undivided(right)):
+    if identity(without_shards(left)) == identity(without_shards(right)):
         return RunPairing("number", "the same study: matches pair by their number", lambda row: int(row["match"]))
     return _by_seed(*lists)
 
@@ -96,7 +96,7 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
 
 
 def _settings(listed: MatchList) -> dict[Setting, dict[str, Any]]:
-    """The kinds of matches in a run, with their columns."""
+    """Return the distinct settings of matches in a run, with their columns."""
     cells = listed.cells()
     rows = listed.connection.execute(
         "SELECT DISTINCT cell, game, mechanism, agents FROM matches WHERE kind='match' AND cell IS NOT NULL"
@@ -113,7 +113,7 @@ def _settings(listed: MatchList) -> dict[Setting, dict[str, Any]]:
 def pairs(
     pairing: RunPairing, listed: MatchList, other: MatchList, *, after: str | None = None, limit: int = 100
 ) -> tuple[list[MatchPair], str | None]:
-    """Some pairs, and where the next ones begin; in each, the left one is a match of the run that is listed."""
+    """Return some pairs, and where the next ones begin; the left match is of the listed run."""
     page = listed.matches(after=after, limit=limit)
     matched = []
     for row in page.rows:
@@ -125,7 +125,7 @@ def pairs(
 
 
 def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int | None:
-    """The first action, counted from 0, that differs between two matches; None: none does.
+    """Return the index of the first differing action of two matches; None if there is none.
 
     >>> first_difference({"strips": ["CCD", "CCC"]}, {"strips": ["CCD", "CDC"]})
     1
@@ -136,7 +136,7 @@ def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int |
 
 
 def aligned(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, bool]]:
-    """The steps of two matches beside each other, with whether any answer in them differs."""
+    """Yield the steps of two matches side by side, and whether any answer differs."""
     by_step = [{step["step"]: step for step in side} for side in (left, right)]
     for number in sorted(by_step[0].keys() | by_step[1].keys()):
         one, two = (side.get(number) for side in by_step)
@@ -144,7 +144,7 @@ def aligned(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> 
 
 
 def answers_of(step: dict[str, Any] | None) -> dict[int, Any]:
-    """What every player answered in a step."""
+    """Return every player's answers in a step."""
     return {
         player: [(a["kind"], a["answer"], a["action"]) for a in answers]
         for player, answers in (step["players"].items() if step else ())
@@ -155,14 +155,14 @@ PAGE = 100
 
 
 def choose(viewer: Viewer, request: Request) -> Response:
-    """Which run to set beside this one: its branches and its parent first."""
+    """Serve the page that chooses a run to compare with: branches and parent first."""
     name = str(request.path_params["run"])
     own = _parent(viewer, name)
     names = [other for other in viewer.shelf.names() if other != name]
     related = [other for other in names if own == other or _parent(viewer, other) == name]
     others = [other for other in names if other not in related]
     return viewer.page(
-        request, "beside_choose", title=f"Beside {name}", **viewer.about(name), related=related, others=others,
+        request, "beside_choose", title=f"Beside {name}", **viewer.run_header(name), related=related, others=others,
         here="beside", titles={one: viewer.watching.status(one).title for one in (*related, *others)},
     )  # fmt: skip
 
@@ -176,15 +176,15 @@ def _parent(viewer: Viewer, name: str) -> str | None:
 
 
 def page(viewer: Viewer, request: Request) -> Response:
-    """The matches of two runs, paired."""
+    """Serve the paired matches of two runs."""
     names = str(request.path_params["run"]), str(request.path_params["other"])
     if names[0] == names[1]:
         raise UsageError(f"{names[0]}: is the same run twice")
     only = request.query_params.get("only") == "different"
     folders = [viewer.shelf.folder(name) for name in names]
-    # In one order for all: two pages that hold a run each would wait for each other.
+    # Always in the same order, so that two pages with a run each cannot deadlock.
     with ExitStack() as stack:
-        lists = {name: stack.enter_context(viewer.shelf.listed(name)) for name in sorted(names)}
+        lists = {name: stack.enter_context(viewer.shelf.match_list(name)) for name in sorted(names)}
         left, right = (lists[name] for name in names)
         progress = left.progress if not left.progress.complete else right.progress
         pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
@@ -199,14 +199,14 @@ def page(viewer: Viewer, request: Request) -> Response:
         "listed": ordered[0], "partner": ordered[1],
     }  # fmt: skip
     return viewer.page(
-        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.about(names[0]), **context, other=names[1],
-        progress=progress, here="beside", only=only,
+        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.run_header(names[0]), **context,
+        other=names[1], progress=progress, here="beside", only=only,
         query_values=list(request.query_params.multi_items()),
     )  # fmt: skip
 
 
 def pair(viewer: Viewer, request: Request) -> Response:
-    """Two matches beside each other, decision by decision; the first difference is chosen unless another is named."""
+    """Serve two matches side by side, at the first difference or the requested decision."""
     names = str(request.path_params["run"]), str(request.path_params["other"])
     numbers = [parse_integer(str(request.path_params[key]), key) for key in ("number", "with")]
     sides, journals = [], []
@@ -233,8 +233,8 @@ def pair(viewer: Viewer, request: Request) -> Response:
     same = not any(new for side in prompts for _, marks in side for _, new in marks)
     return viewer.page(
         request, "beside_match", title=f"{names[0]} {numbers[0]} beside {names[1]} {numbers[1]}",
-        **viewer.about(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
-        said=tries, prompts=prompts, same=same, marked=marked, here="beside", shown=at_round,
+        **viewer.run_header(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
+        said=tries, prompts=prompts, same=same, marked=highlighted, here="beside", shown=at_round,
     )  # fmt: skip
 
 
@@ -249,14 +249,14 @@ def _place(sides: list[dict[str, Any]], step: str | None, player: str | None) ->
 
 
 def _first_place(row: dict[str, Any]) -> tuple[int, int]:
-    """The first player whose answers differ in a step."""
+    """Return the step and the first player whose answers differ."""
     left, right = answers_of(row["left"]), answers_of(row["right"])
     step = row["left"] or row["right"]
     return int(step["step"]), next(p for p in sorted(left | right) if left.get(p) != right.get(p))
 
 
 def _prompts(side_tries: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:
-    """The messages of both sides' first tries, each with what the other side's message does not have."""
+    """Return the messages of both sides' first tries, each with the text that the other side lacks."""
     sent = [[(m.role, m.content.text) for m in tries[0].messages] if tries else [] for tries in side_tries]
     return [
         [

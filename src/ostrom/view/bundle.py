@@ -1,4 +1,4 @@
-"""A run as a folder of static files: a copy for a paper's appendix that needs no server.
+"""A run as static files: a copy for a paper's appendix that needs no server.
 
 Pages read their data from small scripts (a browser lets a page on disk load scripts, and nothing else): matches by the
 hundred, decisions in chunks, the words for search in shards. Everything that is written passes ``Cleaner``: keys and
@@ -32,16 +32,16 @@ from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.reports.build import build_report
 from ostrom.reports.card import findings, registered_lines, warnings
-from ostrom.reports.figures import need_extras
+from ostrom.reports.figures import BINARY_KINDS, need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 from ostrom.view.render import draw
-from ostrom.view.words import spaced, text_of
+from ostrom.view.words import split_unspaced_scripts, text_of
 
 SHARD = 300_000
-"""Bytes after which a new shard is begun."""
+"""The size at which a new shard of words begins, in bytes."""
 MOST_CALLS = 20_000
-"""Calls that are listed for one word; of a word in more of them the rest is only counted."""
+"""The most calls listed for one word; further ones are only counted."""
 LONGEST_WORD = 64
 
 
@@ -60,7 +60,7 @@ class WordShards:
 
     def add(self, call: int, *texts: str | None) -> None:
         """Add the words of one call."""
-        text = spaced("\n".join(text for text in texts if text))
+        text = split_unspaced_scripts("\n".join(text for text in texts if text))
         self.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (call + 1, text))
 
     def write(self, folder: Path, put: Callable[[str, str, Any], None]) -> list[str]:
@@ -74,7 +74,7 @@ class WordShards:
         return firsts
 
     def _shards(self) -> Iterator[dict[str, list[Any]]]:
-        """Words in order, as many together as fit into one file."""
+        """Yield words in order, as many together as fit into one file."""
         shard: dict[str, list[Any]] = {}
         size = 0
         for word, count, calls in self._words():
@@ -87,7 +87,7 @@ class WordShards:
             yield shard
 
     def _words(self) -> Iterator[tuple[str, int, str]]:
-        """Every word in order: in how many calls it is, and the first of them as differences."""
+        """Yield every word in order with its number of calls and the first calls as differences."""
         entries = self.connection.execute("SELECT term, doc FROM listed")
         for word, rows in groupby(entries, key=lambda row: row[0]):
             calls = [call for call, _ in groupby(call for _, call in rows)]
@@ -97,15 +97,15 @@ class WordShards:
 
 
 CHUNK = 400_000
-"""Bytes after which a new chunk of decisions is begun."""
+"""The size at which a new chunk of decisions begins, in bytes."""
 TOGETHER = 500
-"""Matches in one file of the list."""
+"""The number of matches in one file of the list."""
 LONGEST = 200_000
-"""Characters of one text that are copied; the rest is counted."""
+"""The longest copied text in characters; the rest is only counted."""
 MARK = "ostrom-bundle.json"
 STATIC = ("style.css", "view.css", "bundle.js", "icon.svg")
 PARTS = frozenset({"index.html", "run.js", MARK, "matches", "decisions", "words", "report", *STATIC})
-"""What a bundle consists of: a folder that holds anything else is not replaced."""
+"""The files of a bundle: a folder with anything else is not replaced."""
 SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 ROW = (
     "match state reason cell seed game mechanism agents rounds scores cooperation outcome first_defection strips "
@@ -126,11 +126,11 @@ class BundleResult:
     files: int
     bytes: int
     without_words: int
-    """Matches whose words were left out, because a person wrote some of them."""
+    """Matches without texts, because a person wrote some of them."""
     masked: int
-    """Texts in which something was masked."""
+    """Texts with masked parts."""
     without_report: str
-    """Why the report was left out; empty where it is there."""
+    """The reason why the report is missing; empty if it is there."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -138,7 +138,7 @@ class BundleResult:
 
 
 class Cleaner:
-    """Masks keys and passwords in all texts of plain data, and cuts what is too long."""
+    """Masks keys and passwords in all texts of plain data, and truncates long ones."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         self.secrets, self.masked = secrets, 0
@@ -151,13 +151,13 @@ class Cleaner:
         return escaped(clean)
 
     def mask(self, text: str) -> str:
-        """A text with secrets masked, also as markup spells them."""
+        """Mask secrets in a text, also in their HTML-escaped form."""
         clean = without_passwords(redact(text, self.secrets))
         self.masked += clean != text
         return clean
 
     def data(self, data: Any) -> Any:
-        """Plain data with every text in it cleaned, keys included."""
+        """Clean every text in plain data, keys included."""
         if isinstance(data, str):
             return self.text(data)
         if isinstance(data, Mapping):
@@ -179,7 +179,7 @@ def write_bundle(
     report: bool = True,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> BundleResult:
-    """Write a static copy of a run; ``per_cell``: only the first so many matches of every cell.
+    """Write a static copy of a run; with ``per_cell`` only that many matches of every cell.
 
     Without ``report`` it has neither findings nor the report, which take most of the time.
     """
@@ -220,7 +220,7 @@ class _Bundle:
         self.without_report = "" if report else "it was not wanted"
         self.clean = Cleaner(secrets_here())
         self.chunks: list[int] = []
-        """The number of the first call in every chunk."""
+        """The number of the first call of every chunk."""
         self._chunk: list[Any] = []
         self._size = self._first = self.calls = self.decisions = self.without_words = 0
 
@@ -280,7 +280,7 @@ class _Bundle:
             self.decisions += 1
 
     def _persons_words(self, number: int) -> bool:
-        """Whether a person may have written text in a match, which models may have repeated."""
+        """Return whether a person may have written text in a match, which models may have repeated."""
         unit = self.run.plan.unit(number)
         if not any(seated.config.person for seated in unit.players):
             return False
@@ -297,7 +297,7 @@ class _Bundle:
         return {**{k: v for k, v in fields.items() if v is not None}, "messages": messages}
 
     def _keep(self, decision: list[Any]) -> None:
-        """Put a decision into the chunk; of messages that repeat those before, only what is new."""
+        """Add a decision to the chunk; of repeated messages only what is new."""
         if not self._chunk:
             self._before: dict[tuple[int, int], list[list[str]]] = {}
         for call in decision[5]:
@@ -323,7 +323,7 @@ class _Bundle:
         (self.out / path).write_bytes(b"bundle(" + orjson.dumps(name) + b"," + body + b");\n")
 
     def _findings(self) -> dict[str, Any]:
-        """Findings and warnings of the run, and whether its report lies beside the page."""
+        """Return findings and warnings of the run, and whether its report is beside the page."""
         conclusions: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
         if self.run.manifest.get("registered"):
             with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
@@ -342,15 +342,15 @@ class _Bundle:
         return {**conclusions, "report": not self.without_report}
 
     def _report(self, data: RunData) -> None:
-        """Write the report, masked; without its PNG files, in which nothing can be masked (the SVG files are there)."""
+        """Write the report, masked; without its binary figures, in which nothing can be masked (the SVG is there)."""
         build_report(data, home=self.out)
         for path in sorted(path for path in (self.out / "report").rglob("*") if path.is_file()):
-            if path.suffix == ".png":
+            if path.suffix[1:] in BINARY_KINDS:
                 path.unlink()
                 continue
             text = self.clean.mask(path.read_text(encoding="utf-8"))
             if path.suffix == ".html":
-                text = re.sub(r' <a href="figures/[^"]+\.png">PNG</a>', "", text)
+                text = re.sub(rf' <a href="figures/[^"]+\.(?:{"|".join(BINARY_KINDS)})">\w+</a>', "", text)
             path.write_text(text, encoding="utf-8")
 
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:
@@ -374,7 +374,7 @@ class _Bundle:
 
 
 def _packed(message: list[str], before: list[str] | None) -> list[Any]:
-    """A message as [role, lines kept at the start, lines kept at the end, what is between], or [role, text].
+    """Return a message as [role, lines kept at the start, lines kept at the end, new text], or [role, text].
 
     >>> _packed(["user", "rules\\nround 1\\nchoose\\nnow"], ["user", "rules\\nchoose\\nnow"])
     ['user', 1, 2, 'round 1']

@@ -1,4 +1,4 @@
-"""What was asked and answered in one match, read piece by piece: a reply may have ten million characters."""
+"""Prompts and replies of one match, read in pieces: a reply may have ten million characters."""
 
 import sqlite3
 from codecs import getincrementaldecoder
@@ -12,15 +12,15 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.entries import UNREADABLE, unpacked, whole
+from ostrom.engine.entries import UNREADABLE, resolve_prompt, unpacked
 from ostrom.ground.errors import RunError, UsageError
 
 CUT = 20_000
-"""Bytes of a text that a page shows at first."""
+"""The part of a text that a page shows at first, in bytes."""
 MOST_LINES = 400
-"""Lines that are compared one by one; where more differ, all of them count as changed."""
+"""The most lines compared one by one; beyond this all count as changed."""
 AROUND, LEAST_FOLD = 2, 5
-"""Lines that stay visible around a change, and how many must be left to be folded."""
+"""Lines shown around a change, and the fewest hidden lines."""
 TEXTS = ("reply", "reasoning", "error", "logprobs")
 FACTS = (
     "id step player part try at model params reasoning_kind finish tokens_in tokens_out tokens_cached "
@@ -30,7 +30,7 @@ FACTS = (
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A part of a text: what of it is here, where it ends, and how long the whole is, in bytes."""
+    """A part of a text: its content, its end, and the length of the text, in bytes."""
 
     text: str
     end: int
@@ -38,12 +38,12 @@ class Excerpt:
 
     @property
     def rest(self) -> int:
-        """How many bytes come after it."""
+        """Return the number of bytes after this part."""
         return max(0, self.length - self.end)
 
 
 def piece(raw: bytes, start: int, length: int) -> Excerpt:
-    """The part that begins at a byte; a character that is cut at its end belongs to the next one.
+    """Return the part from a byte on; a character cut at its end belongs to the next part.
 
     >>> piece("aé".encode()[:2], 0, 3)
     Excerpt(text='a', end=1, length=3)
@@ -54,19 +54,19 @@ def piece(raw: bytes, start: int, length: int) -> Excerpt:
 
 
 def _column(name: str) -> str:
-    """SQL for a part of a text and its length; as bytes, for a text in SQLite ends at its first NUL."""
+    """Return SQL for a part of a text and its length; as bytes, because SQLite texts end at a NUL."""
     return f"substr(CAST({name} AS BLOB), ?, ?), length(CAST({name} AS BLOB))"
 
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message of a prompt; ``marks`` are its parts: new since the last prompt, the same, or folded away."""
+    """A message of a prompt; ``marks`` are its parts: new since the last prompt, unchanged, or folded."""
 
     role: str
     content: Excerpt
     marks: list[tuple[str, str]] = field(default_factory=list)
     gone: int = 0
-    """Lines of the last prompt that are no longer there."""
+    """The number of lines of the last prompt that are gone."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class CallTry:
     texts: dict[str, Excerpt]
     messages: list[SentMessage]
     before: int = 0
-    """How many messages are those of the try before, and not repeated."""
+    """The number of messages repeated from the try before."""
 
     @property
     def settings(self) -> dict[str, str]:
-        """What the call was made with, and where its reply came from, in words."""
+        """Describe the call's settings, and the source of its reply."""
         params = orjson.loads(self.facts["params"] or "{}")
         options = params.items() if isinstance(params, dict) else ()
         begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
@@ -91,14 +91,14 @@ class CallTry:
                 if value is not None}  # fmt: skip
 
 
-def called(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
+def called_decisions(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
     """The steps and players of a match for which a model was called."""
     query = "SELECT DISTINCT step, player FROM calls WHERE unit=?"
     yield from ((step, player + 1) for step, player in connection.execute(query, (match,)))
 
 
 def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:
-    """All tries at calls for one decision, with what is new in each prompt since the last one of this player."""
+    """Return all tries for one decision, with the new parts of each prompt since this player's last one."""
     names = ", ".join([*FACTS, *map(_column, TEXTS)])
     query = f"SELECT {names} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
     tries: list[CallTry] = []
@@ -131,13 +131,13 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
         return unpacked(texts)
 
     try:
-        return whole(row[0], row[1], read)
+        return resolve_prompt(row[0], row[1], read)
     except UNREADABLE as error:
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged ({error})") from None
 
 
 def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Excerpt:
-    """A part of one text of a call: reply, reasoning, error, logprobs, or prompt.N for a message."""
+    """Return a part of one text of a call: reply, reasoning, error, logprobs, or prompt.N for a message."""
     if name in TEXTS:
         query = f"SELECT {_column(name)} FROM calls WHERE id=?"
         row = connection.execute(query, (start + 1, most, call)).fetchone()
@@ -157,7 +157,7 @@ def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, m
 def _last_prompt(
     connection: sqlite3.Connection, match: int, step: int, player: int, part: str
 ) -> list[list[str]] | None:
-    """What this player was asked the last time, for the same part of a decision."""
+    """Return this player's last prompt for the same part of a decision."""
     query = "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
     row = connection.execute(query, (match, step, player - 1, part)).fetchone()
     return None if row is None else prompt_of(connection, row[0])
@@ -177,7 +177,7 @@ def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[Sen
 
 
 def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
-    """The new text in parts, each with whether it was not in the old one; lines first, then words.
+    """Yield the new text in parts, each with whether the old one lacked it; by lines, then words.
 
     >>> list(changes("a b c\\nd\\n", "a x c\\nd\\n"))
     [('a ', False), ('x', True), (' c\\nd\\n', False)]
@@ -188,7 +188,7 @@ def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
 
 
 def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
-    """Parts of a prompt, with long stretches that did not change folded but for the lines around what did.
+    """Fold long unchanged stretches of a prompt, except lines around changes.
 
     >>> [kind for _, kind in folded([("a\\n" * 20, False), ("b", True)])]
     ['fold', 'same', 'new']
@@ -234,7 +234,7 @@ def _word_changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many parts are the same at the beginning and at the end."""
+    """Return the number of equal parts at the beginning and at the end."""
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)
     rest = most - head

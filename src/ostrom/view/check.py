@@ -1,4 +1,4 @@
-"""The integrity check of a run as a process of its own: `python -m ostrom.view.check FOLDER`.
+"""The integrity check of a run in a separate process: `python -m ostrom.view.check FOLDER`.
 
 It reads every row, which takes long for a large journal, and would hold up the pages if it ran beside them. It writes
 one JSON object: the number of entries, or the line that a command would print about this run.
@@ -17,10 +17,10 @@ from ostrom.studies.run import open_run
 
 
 def checked(path: Path) -> dict[str, int | str]:
-    """The number of entries of a run that is whole, or what is wrong with it."""
+    """Return the number of entries of an intact run, or what is wrong with it."""
     folder = Folder(path)
     try:
-        with suppress(UnknownName), open_run(path, checked=False):  # a part that is not installed is no damage
+        with suppress(UnknownName), open_run(path, checked=False):  # a missing part is no damage
             pass
         return {"entries": sum(_entries(part.journal) for part in folder.parts)}
     except OstromError as error:
@@ -28,9 +28,9 @@ def checked(path: Path) -> dict[str, int | str]:
 
 
 def _entries(journal: Path) -> int:
-    """The number of entries of a journal that is whole."""
+    """Return the number of entries of an intact journal."""
     with reading(journal) as connection:
-        # The seal of a row covers its text as it is: a byte that was replaced must not pass.
+        # The checksum covers the raw text: a replaced byte must not pass.
         connection.text_factory = str
         return check(connection, journal, journal.with_name(journal.name + ".tally"))[0]
 

@@ -8,20 +8,20 @@ import typer
 from typer.core import TyperGroup
 
 from ostrom.cli.options import Runs
-from ostrom.cli.output import Output, Remark, say
+from ostrom.cli.output import Output, Remark, print_stderr
 from ostrom.ground.errors import OstromError
 
 EVERY = 5.0
-"""Seconds between two lines about how far it has come."""
+"""Seconds between two progress lines."""
 
 
 class ViewGroup(TyperGroup):
-    """`ostrom view bundle ...` is a command; whatever else follows `ostrom view` is for `ostrom view pages`."""
+    """A command group: `ostrom view bundle` is a command; anything else is passed to `ostrom view pages`."""
 
     default = "pages"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's name where none is given."""
+        """Insert the default command if none is given."""
         return super().parse_args(ctx, args if args and args[0] in self.commands else [self.default, *args])
 
 
@@ -64,14 +64,14 @@ def pages(
     address = address_of(listening)
 
     def ready() -> None:
-        say(f"runs of {runs}: {address} (Ctrl-C ends it)")
+        print_stderr(f"runs of {runs}: {address} (Ctrl-C ends it)")
         if open_:
             import webbrowser
 
             webbrowser.open(address)
 
     with listening:
-        asyncio.run(serve_view(runs, listening, password, tuple(name or ()), say, ready))
+        asyncio.run(serve_view(runs, listening, password, tuple(name or ()), print_stderr, ready))
 
 
 @view.command("bundle")
@@ -98,7 +98,7 @@ def bundle(
         nonlocal last_report
         if time.monotonic() - last_report > EVERY:
             last_report = time.monotonic()
-            say(f"{done:,} of {total:,} matches")
+            print_stderr(f"{done:,} of {total:,} matches")
 
     summary = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
     notes = [

@@ -1,4 +1,4 @@
-"""What a run found: estimates of any measure, in a process of its own: `python -m ostrom.view.figures`.
+"""Results of a run: estimates of any measure, in a separate process: `python -m ostrom.view.figures`.
 
 It reads one JSON request a line and writes one JSON reply a line. A process, because the tables of a run are made from
 its whole journal and the libraries that read them take more memory than the server may; it ends when it is not needed.
@@ -30,18 +30,18 @@ from ostrom.reports.page import page_table
 from ostrom.studies.run import open_run
 
 MEMORY = "200MB"
-"""What the database may take for a question."""
+"""The memory limit of a database query."""
 PATIENT = 30
-"""The tables of a run that is being played are made again after so many times as long as that takes."""
+"""Tables of a run in play are rebuilt after this many times their build time."""
 MOST_LEVELS = 60
-"""Rows or columns of a heat table."""
+"""The most rows or columns of a heat table."""
 
 _render_times: dict[Path, tuple[float, float]] = {}
-"""When the tables of a run were made last, and how long that took."""
+"""When each run's tables were built last, and how long that took."""
 
 
 def answered(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to one request."""
+    """Answer one request."""
     kind, folder = request["asked"], Path(request["folder"])
     with open_run(folder, checked=False) as run:
         stale = run.folder.being_played and _recently(folder)
@@ -51,7 +51,7 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             behind = run.journal.entries - data.entries
             exploratory = bool(data.manifest.get("registered"))
             answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
-            if not stale:  # tables are made when they are asked for, so the answer is part of what it took
+            if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
 
@@ -61,7 +61,7 @@ def _recently(folder: Path) -> bool:
     return time.monotonic() - when < PATIENT * took
 
 
-def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
+def first_screen(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """The first screen of the report: warnings, findings, the card, the numbers."""
     table = headline(data)
     return {
@@ -72,7 +72,7 @@ def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
-    """The chart of the first screen as SVG that can stand in a page."""
+    """Return the chart of the first screen as SVG for a page."""
     from ostrom.reports.figures import both_widths
 
     card_chart = first_chart(data)
@@ -86,12 +86,12 @@ def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(svg: str) -> str:
-    """Without style attributes, which the policy of the pages does not allow; the width comes from the page."""
+    """Remove style attributes, which the pages' content policy forbids; the width comes from the page."""
     return re.sub(r'(<[a-z][^>]*?) style="[^"]*"', r"\1", svg)
 
 
 def usable(data: RunData) -> list[dict[str, str]]:
-    """All registered measures that this run has the columns for."""
+    """Return all registered measures for which this run has the columns."""
     entries = []
     for name in measures.names():
         try:
@@ -105,10 +105,10 @@ def usable(data: RunData) -> list[dict[str, str]]:
 
 
 def columns(data: RunData) -> dict[str, list[Any]]:
-    """What cells can be told apart by, each with its levels: factors first."""
+    """Return the columns that cells can be grouped by, with their levels: factors first."""
     names = dict.fromkeys([*data.factors, "agent", "game", "mechanism", "model", "role"])
     available = data.columns("matches")
-    if tied(data, "agent", "model"):  # the one tells the other
+    if tied(data, "agent", "model"):  # one determines the other
         names.pop("model" if "model" not in data.factors else "agent")
     column_levels = {name: levels(data, name) for name in names if name in available}
     return {
@@ -135,7 +135,7 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
         if not fitting:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
-    # Who met whom is a table of all players, scripts among them.
+    # Who met whom is a table of all players, scripts included.
     agents = ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
     values = observations(data, measure, where or None, agents)
     if "agent" in values.averaged(values.rows, by):
@@ -157,22 +157,22 @@ def _about(measure: Measure, more: str = "") -> dict[str, Any]:
 
 
 ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {
-    "first": first,
+    "first": first_screen,
     "chart": chart,
     "heat": heat,
 }
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer requests until the input ends."""
     os.nice(5)
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not stand between replies
+    os.dup2(2, 1)  # output of libraries must not mix with replies
     for line in sys.stdin.buffer:
         try:
             try:
                 reply = answered(orjson.loads(line))
-            except UnknownName:  # a measure or a game that was installed since this process began
+            except UnknownName:  # a measure or a game was installed after this process began
                 refresh()
                 reply = answered(orjson.loads(line))
         except OstromError as error:

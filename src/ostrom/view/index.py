@@ -29,8 +29,9 @@ import orjson
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only
+from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import cache_folder, plain
+from ostrom.ground.files import cache_folder, require_regular_file
 
 VERSION = 6
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
@@ -59,7 +60,7 @@ class RunIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            plain(path)
+            require_regular_file(path)
             self.connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=5
             )
@@ -102,12 +103,12 @@ class RunIndex:
         """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
         entries = 0
         try:
-            indexed = self._all("SELECT calls, before, seal FROM journals ORDER BY number")
-            for part, (calls, before, seal) in zip(folder.parts, indexed, strict=True):
+            indexed = self._all("SELECT calls, seal FROM journals ORDER BY number")
+            for part, cursor in zip(folder.parts, indexed, strict=True):
                 with closing(connect_read_only(part.journal)) as journal:
-                    if calls > before and not is_last(journal, calls, seal):
+                    if not CallCursor(*cursor).look(journal):
                         return False
-                    entries += journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()[0]
+                    entries += entries_in(journal)
         except (RunError, ValueError, TypeError, *DAMAGE):  # also more or fewer shards, or no number of entries
             return False
         return entries == self.entries
@@ -116,7 +117,7 @@ class RunIndex:
         """The cells that occur, by number, each as a mapping from factors to levels."""
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
-    def voices(self) -> dict[int, tuple[int, str]]:
+    def speakers(self) -> dict[int, tuple[int, str]]:
         """The voices that occur, by number: their cell and agent."""
         return {number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")}
 
@@ -144,12 +145,6 @@ class RunIndex:
             raise RunError(
                 f"{self.path}: the index cannot be read ({' '.join(str(error).split())}); delete it: it is made anew"
             ) from None
-
-
-def is_last(journal: sqlite3.Connection, call: int, seal: Any) -> bool:
-    """Whether a journal holds this call with this seal: what came before it is then as it was."""
-    row = journal.execute("SELECT seal FROM calls WHERE id=?", (call,)).fetchone()
-    return row is not None and row[0] == seal
 
 
 def index_path(folder: Path) -> Path:
@@ -221,7 +216,7 @@ class Indexers:
         with existing or nullcontext() as index:
             yield index
 
-    def wake(self, folder: Folder) -> None:
+    def refresh(self, folder: Folder) -> None:
         """Bring the index of a run up to date while its other pages are read: words are there when asked for."""
         now = time.monotonic()
         if now - self._woken.get(folder.path, -LOOK_AGAIN) >= LOOK_AGAIN:

@@ -18,13 +18,13 @@ from typing import Any
 import orjson
 
 from ostrom.engine.folder import Folder, identity
-from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, lift
-from ostrom.engine.shards import CALL_BOUNDS
+from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, remove_limits
+from ostrom.engine.shards import CallCursor
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.ground.files import plain
-from ostrom.ground.terminal import one_line, say
+from ostrom.ground.files import require_regular_file
+from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import VERSION, index_path, is_last, own_schema, remove, schema_of, schema_text
+from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
 from ostrom.view.words import Speech
 
 FOLLOWED = 1800
@@ -104,15 +104,15 @@ class _Indexer:
     def _reading(self, part: Folder) -> Iterator[sqlite3.Connection]:
         with closing(connect_read_only(part.journal)) as journal:
             if self.sound:
-                lift(journal)
+                remove_limits(journal)
             yield journal
 
     def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
         """Say how many calls a journal has; its matches that are not shown."""
-        before, last = journal.execute(CALL_BOUNDS).fetchone()
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
         through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
-        if through > before and not is_last(journal, through, seal):
+        cursor = CallCursor(through, seal)
+        if not cursor.look(journal):
             raise _Stale
         withdrawn = {unit for (unit,) in journal.execute("SELECT unit FROM units WHERE state='withdrawn'")}
         spoke = journal.execute("SELECT DISTINCT unit FROM calls")
@@ -121,7 +121,7 @@ class _Indexer:
         news = hidden - set(orjson.loads(hidden_before))
         if any(journal.execute(earlier_call, (unit, through)).fetchone() for unit in news):
             raise _Stale  # its words are in the index, and must not stay there
-        facts = (number, before, max(before, through), last, seal, orjson.dumps(sorted(hidden)).decode())
+        facts = (number, cursor.before, cursor.through, cursor.last, seal, orjson.dumps(sorted(hidden)).decode())
         with self.connection:
             self.connection.execute("INSERT OR REPLACE INTO journals VALUES (?, ?, ?, ?, ?, ?)", facts)
         return hidden
@@ -149,7 +149,7 @@ class _Indexer:
 
 def _opened(where: Path, run: Run) -> sqlite3.Connection:
     """The index for writing; one that is not ours, or not of this run, is refused as stale."""
-    new = not plain(where).exists()
+    new = not require_regular_file(where).exists()
     connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
@@ -198,7 +198,9 @@ def _journal_reads(folder: Path) -> bool:
 @contextmanager
 def _locked(where: Path) -> Iterator[bool]:
     """Keep a second indexer out; whether this is the only one."""
-    handle = os.open(plain(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    handle = os.open(
+        require_regular_file(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
+    )
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -229,7 +231,7 @@ def main(arguments: list[str]) -> None:
     try:
         follow(folder, path, lambda: os.getppid() != parent)
     except OstromError as error:
-        say(one_line(str(error)))
+        print_stderr(one_line(str(error)))
         sys.exit(1)
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,7 +22,7 @@ from ostrom.engine.integrity import DAMAGE, reading
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import UnitTable
-from ostrom.engine.shards import CALL_BOUNDS
+from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.engine.unit_rows import ANSWERS, OUTCOMES, PLAYERS, UnitRows
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts
@@ -44,8 +43,6 @@ SEATED = {"agent": "agents", "role": "roles", "model": "models"}
 MOST_ROWS = 500
 TOGETHER = 500
 """Ends of matches that are compared with the list at a time."""
-CALLS = 10_000
-"""Calls that are counted at a time."""
 SHARE = 20
 """A list that is complete is brought up to date after so many times as long as that took."""
 LONGEST_STRIP = 2000
@@ -67,11 +64,6 @@ CREATE VIEW listed AS SELECT m.*, coalesce(calls, 0) AS calls, coalesce(errors, 
   coalesce(tokens_in, 0) AS tokens_in, coalesce(tokens_out, 0) AS tokens_out, coalesce(usd, 0) AS usd,
   coalesce(unpriced, 0) AS unpriced FROM matches m LEFT JOIN totals t ON t.match=m.match;
 """
-TOTAL = (
-    "SELECT unit, count(*), sum(error IS NOT NULL AND finish IS NULL), coalesce(sum(tokens_in), 0), "
-    "coalesce(sum(tokens_out), 0), total(usd), sum(error IS NULL AND usd IS NULL) FROM calls "
-    "WHERE id > ? AND id <= ? GROUP BY unit"
-)
 ADD = f"INSERT INTO totals VALUES (?{', ?' * len(COUNTED)}) ON CONFLICT (match) DO UPDATE SET " + ", ".join(
     f"{name}={name}+excluded.{name}" for name in COUNTED
 )
@@ -90,19 +82,6 @@ class ListProgress:
     def complete(self) -> bool:
         """Whether it holds everything."""
         return self.matches >= self.of_matches and self.calls >= self.of_calls
-
-
-@dataclass
-class CountedCalls:
-    """How far the calls of a journal are counted; a joined run has a journal for each shard."""
-
-    journal: Path
-    before: int = 0
-    """The number after which its calls begin."""
-    through: int = 0
-    last: int = 0
-    seal: int | None = None
-    """The seal of the last call that was counted."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +136,7 @@ class MatchList:
         self._models: set[tuple[str, str | None]] = set()
         """Agents with their models."""
         self._readings: set[str] = set()
-        self._counted = [CountedCalls(part.journal) for part in self.run.folder.parts]
+        self._cursors = {part.journal: CallCursor() for part in self.run.folder.parts}
         self._entries: int | None = None
         """What the journals held when the list was complete."""
         self._at, self._walked, self._total, self._aim = -1, 0, 0, 0
@@ -192,18 +171,13 @@ class MatchList:
     def _looked(self) -> int:
         """Look how many calls there are; how many entries the journals hold."""
         entries = total = 0
-        for part in self._counted:
-            with reading(part.journal) as journal:
-                if part.seal is not None:
-                    row = journal.execute("SELECT seal FROM calls WHERE id=?", (part.through,)).fetchone()
-                    if row is None or row[0] != part.seal:  # it is another journal
-                        self.close()
-                        self._begin()
-                        return self._looked()
-                stated = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-                entries += stated[0] if stated is not None and type(stated[0]) is int else 0
-                part.before, part.last = journal.execute(CALL_BOUNDS).fetchone()
-                part.through = max(part.through, part.before)
+        for path, cursor in self._cursors.items():
+            with reading(path) as journal:
+                if not cursor.look(journal):
+                    self.close()
+                    self._begin()
+                    return self._looked()
+                entries += entries_in(journal)
                 total += journal.execute("SELECT count(*) FROM units").fetchone()[0]
         self._total = total
         self._count_calls()
@@ -211,14 +185,15 @@ class MatchList:
 
     def _count_calls(self) -> None:
         calls, of_calls = (
-            sum(getattr(part, name) - part.before for part in self._counted) for name in ("through", "last")
+            sum(getattr(cursor, name) - cursor.before for cursor in self._cursors.values())
+            for name in ("through", "last")
         )
         self.progress = replace(self.progress, calls=calls, of_calls=of_calls)
 
     def _ended(self, until: float) -> bool:
         """The matches that have ended, and those that have ended anew."""
         while True:
-            ends = list(islice(self.run.journal.marks(self._at), TOGETHER))
+            ends = list(islice(self.run.journal.end_versions(self._at), TOGETHER))
             last = ends[-1][0] if len(ends) == TOGETHER else (1 << 62)
             query = "SELECT match, mark FROM matches WHERE match > ? AND match <= ? AND state <> 'open'"
             marks = dict(self.connection.execute(query, (self._at, last)))
@@ -241,7 +216,7 @@ class MatchList:
         journal, plan = self.run.journal, self.run.plan
         marks = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
         for unit in sorted(journal.begun()) if self._total < plan.planned else []:
-            if journal.ended(unit) is not None:
+            if journal.outcome_of(unit) is not None:
                 continue
             mark = str(sum(journal.readings(unit).values()))
             if marks.pop(unit, None) != mark:
@@ -254,20 +229,13 @@ class MatchList:
 
     def _calls(self, until: float) -> bool:
         """What the calls of every match add up to."""
-        for part in self._counted:
-            if part.through == part.last:
-                continue
-            with reading(part.journal) as journal:
-                while part.through < part.last:
-                    last = min(part.through + CALLS, part.last)
-                    self.connection.executemany(ADD, journal.execute(TOTAL, (part.through, last)).fetchall())
-                    row = journal.execute("SELECT seal FROM calls WHERE id=?", (last,)).fetchone()
-                    part.through, part.seal = last, None if row is None else row[0]
-                    if time.monotonic() > until:
-                        self._count_calls()
-                        return self.progress.calls == self.progress.of_calls
+        for path, cursor in self._cursors.items():
+            if cursor.through < cursor.last:
+                with reading(path) as journal:
+                    for rows in cursor.sums(journal, until):
+                        self.connection.executemany(ADD, rows)
         self._count_calls()
-        return True
+        return self.progress.calls == self.progress.of_calls
 
     def _read(self, number: int, mark: str, state: str) -> None:
         """Put a match into the list as its journal has it."""
@@ -466,7 +434,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     player had nothing to decide."""
     game, width = unit.game, max(1, len(rows.came))
     if rows.rounds_kept is not None:
-        settled = rows.settled()
+        settled = rows.round_rows()
         done = [
             DOT
             if one[4] is None

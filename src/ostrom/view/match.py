@@ -1,4 +1,4 @@
-"""One match: its rounds on the left, and what was said for the chosen decision on the right.
+"""The page of one match: its rounds on the left, the selected decision on the right.
 
 A decision can be copied as text or as JSON, piece by piece: all words of its prompts, replies and reasoning.
 """
@@ -25,29 +25,29 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
-from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
+from ostrom.view.calls import FACTS, TEXTS, CallTry, called_decisions, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
 from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
 Marked = list[tuple[str, str]]
-"""Parts of a text, each with the group it belongs to, or none."""
+"""Parts of a text, each with its word group, or none."""
 
 
 @lru_cache(maxsize=1)
 def groups() -> tuple[Lexicon, ...]:
-    """The lexicons that pages mark, in the order in which they win where they overlap."""
+    """Return the lexicons that pages highlight; the first wins where they overlap."""
     return (*memory_curse(), defection(), normative())
 
 
-def marked(text: str) -> Marked:
-    """The text in parts; where two groups overlap, the first that begins has the word.
+def highlighted(text: str) -> Marked:
+    """Split the text into parts; where two groups overlap, the one that begins first wins.
 
-    >>> [part for part in marked("I fear the future.") if part[1]]
+    >>> [part for part in highlighted("I fear the future.") if part[1]]
     [('fear', 'paranoia'), ('future', 'forward_looking')]
     """
     try:
         spans = highlight(text, groups())
-    except UsageError:  # the package that finds words is not installed: the text is shown as it is
+    except UsageError:  # the matching package is not installed: the text is shown without highlights
         return [(text, "")]
     parts: Marked = []
     at = 0
@@ -59,11 +59,11 @@ def marked(text: str) -> Marked:
 
 
 PIECE = 256_000
-"""Bytes of a text that are read at a time."""
+"""The number of bytes of a text read at a time."""
 
 
 def whole_of(connection: sqlite3.Connection, call: int, name: str) -> Iterator[str]:
-    """One text of a call from its beginning to its end."""
+    """Yield one text of a call in pieces."""
     if name.startswith("prompt."):
         yield piece_of(connection, call, name, 0, 1 << 40).text
         return
@@ -75,7 +75,7 @@ def whole_of(connection: sqlite3.Connection, call: int, name: str) -> Iterator[s
 
 
 def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The tries at calls for a decision, each with the names of the texts that it has."""
+    """Yield the tries for a decision, each with the names of its texts."""
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
     for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall():
@@ -84,7 +84,7 @@ def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterato
 
 
 def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
-    """What a decision is, and its calls with all messages that were sent."""
+    """Yield a decision and its calls, with all messages, as JSON."""
     yield orjson.dumps(head).decode()[:-1] + ',"calls":['
     for i, (facts, names) in enumerate(calls_of(connection, head)):
         yield ("," if i else "") + orjson.dumps(facts).decode()[:-1]
@@ -99,7 +99,7 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
 
 
 def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
-    """A decision as plain text: its calls with all messages that were sent, and its answers."""
+    """Yield a decision as plain text: its calls with all messages, and its answers."""
     yield f"match {head['match']}, step {head['step']}, player {head['player']} ({head['agent']})\n"
     for facts, names in calls_of(connection, head):
         for role, content in prompt_of(connection, facts["id"]):
@@ -122,14 +122,14 @@ COLUMNS = (
     "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "
     "invalid missed complaints note rationale copied"
 ).split()
-"""What a page tells of an answer."""
+"""The columns of an answer that a page shows."""
 PLAIN = "text/plain; charset=utf-8"
 FORMS = {"json": (as_json, "application/json"), "txt": (as_text, PLAIN)}
-"""How a decision is copied."""
+"""The formats in which a decision can be copied."""
 LONGEST_FACT = 200
-"""Characters of a fact of a round."""
+"""The longest fact of a round, in characters."""
 LONGEST_MOVE = 18
-"""Characters of a move in the list of rounds."""
+"""The longest move in the list of rounds, in characters."""
 
 
 class ListedMove(NamedTuple):
@@ -144,11 +144,11 @@ class ListedMove(NamedTuple):
 
 
 def match_of(run: Run, number: int) -> dict[str, Any]:
-    """What a page says of a match: what it is, who plays, and its decisions step by step."""
+    """Return a match for a page: its setting, players and decisions by step."""
     if not 0 <= number < len(run.plan):
         raise UsageError(f"match {number}: {run.name} has the matches 0 to {len(run.plan) - 1}")
     unit = run.plan.unit(number)
-    state, reason, scores, facts = run.journal.ended(number) or ("open", None, None, {})
+    state, reason, scores, facts = run.journal.outcome_of(number) or ("open", None, None, {})
     if state == "withdrawn" or number in run.plan.hidden:
         raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
     steps: dict[int, dict[str, Any]] = {}
@@ -162,7 +162,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(fields)
     with closing(connect_read_only(run.journal.file(number))) as connection:
-        for at, player in called(connection, number):
+        for at, player in called_decisions(connection, number):
             step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
             step["players"].setdefault(player, [])
     return {
@@ -179,7 +179,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
 
 
 def role_of(unit: Unit, player: int) -> str | None:
-    """The role of a player in a match whose seats have different ones."""
+    """Return the role of a player; None if all seats have the same role."""
     game = unit.game
     if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1:
         return None
@@ -187,7 +187,7 @@ def role_of(unit: Unit, player: int) -> str | None:
 
 
 def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, Any]]:
-    """What a round came to beside its moves: the name of each fact, its value, and who learned of it."""
+    """Return the facts of a round besides its moves: name, value, and who knows it."""
     hidden = match["facts"].get("hidden")
     undisclosed = hidden[number - 1] if number and isinstance(hidden, list) and number <= len(hidden) else {}
     everybody = match["learned"].get(number, {})
@@ -204,7 +204,7 @@ def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, 
 
 
 def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tuple[int, int] | None:
-    """The decision that an address names, or the first one."""
+    """Return the decision that a URL names, or the first one."""
     places = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
     if step is None and player is None:
         return places[0] if places else None
@@ -218,11 +218,11 @@ def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tu
 
 
 def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator[tuple[str, list[ListedMove | None]]]:
-    """The list of rounds: what each row is called, and the move of every player in it."""
+    """Yield the list of rounds: the label of each row, and every player's move."""
     rendered: dict[Any, Markup] = {}
 
     def text(words: Any) -> Markup:
-        # Cache: a match of a thousand moves has few different texts, so escape each once.
+        # Cached: a match of a thousand moves has few distinct texts to escape.
         if words not in rendered:
             rendered[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
         return rendered[words]
@@ -264,13 +264,13 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
 
 
 def _groups(tries: list[CallTry]) -> set[str]:
-    """The groups of words that occur in what was said."""
+    """Return the word groups that occur in the replies."""
     texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
-    return {group for text in texts for _, group in marked(text) if group}
+    return {group for text in texts for _, group in highlighted(text) if group}
 
 
 def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Commands to copy, each with its title: the same as text, and what can be asked about a decision in a round."""
+    """Return commands to copy, with titles: the transcript, and questions about a decision."""
     place = [str(viewer.shelf.folder(name).path), "--match", str(number)]
     at, player = (None, None) if decision is None else (decision["round"], str(decision["player"]))
     words = [("Copy command", ["transcript", *place])]
@@ -294,15 +294,16 @@ def page(viewer: Viewer, request: Request) -> Response:
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
     context: dict[str, Any] = {
-        "match": match, "decision": decision, "marked": marked, "commands": commands_of(viewer, name, number, decision),
-        "total": total, "here": "matches", "rounds": list(rounds_of(match, chosen)),
+        "match": match, "decision": decision, "marked": highlighted,
+        "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
+        "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
     part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
-    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.about(name), **context)
+    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.run_header(name), **context)
 
 
 def text(viewer: Viewer, request: Request) -> Response:
-    """More of a long text: the next part of it, or all that is left in a plain file."""
+    """Serve more of a long text: its next part, or the rest as a plain file."""
     name, call = run_and_number(request)
     which, start = (str(request.path_params["name"]), parse_integer(request.query_params.get("from", "0"), "from"))
     journal = holder(call, viewer.shelf.folder(name).parts).journal
@@ -314,14 +315,14 @@ def text(viewer: Viewer, request: Request) -> Response:
 
 
 def _reading(journal: Path, parts: Callable[[sqlite3.Connection], Iterator[str]]) -> Iterator[bytes]:
-    """Text that is read from a journal while it is sent: it may be larger than the memory that a server may take."""
+    """Yield text from a journal while it is sent: it may be larger than memory."""
     with closing(connect_read_only(journal)) as connection:
         for part in parts(connection):
             yield part.encode("utf-8", "replace")
 
 
 def copy(viewer: Viewer, request: Request) -> Response:
-    """One decision as JSON or as text, with all words of its prompts and replies."""
+    """Serve one decision as JSON or text, with all prompts and replies."""
     (name, number), form = run_and_number(request), str(request.path_params["form"])
     if form not in FORMS:
         raise UsageError(f"{form[:20]}: allowed are txt and json")
@@ -336,7 +337,7 @@ def copy(viewer: Viewer, request: Request) -> Response:
 
 
 def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
-    """What a copy says of a decision before its calls."""
+    """Return the head of a copied decision."""
     here = next(s for s in match["steps"] if s["step"] == step)
     return {
         "run": name, "match": match["number"], "step": step, "player": player,

@@ -1,4 +1,4 @@
-"""The matches of a run as action strips, hundreds at a time, sorted and filtered by any column."""
+"""The matches of a run as action strips, sorted and filtered by any column."""
 
 import math
 from dataclasses import replace
@@ -16,20 +16,20 @@ from ostrom.view.viewer import Routes, Viewer
 
 PAGE = 200
 MOST_VALUES = 100
-"""Values in the query of an address: filters, bounds and the order."""
+"""The most values in a URL's query: filters, bounds and order."""
 COLUMNS = (
     ("match", "Match", ""), ("cell", "Cell", ""), ("outcome", "Actions", ""), ("state", "State", ""),
     ("rounds", "Rounds", "n"), ("score", "Score", "n"), ("cooperation", "Cooperation", "n"),
     ("first_defection", "First defection", "n"), ("complaints", "Unread replies", "n"), ("policies", "By policy", "n"),
     ("errors", "Failed calls", "n"), ("tokens_out", "Tokens out", "n"), ("usd", "Cost", "n"),
 )  # fmt: skip
-"""What the list shows: column, title, style."""
+"""The columns of the list: name, title, style."""
 LEVEL = "level."
 CHOICES = (*SEATED, "state", "outcome", "reading", "kind", "game", "mechanism")
 
 
 def page(viewer: Viewer, request: Request) -> Response:
-    """Matches that fit the filters of the address, from a place in their order on."""
+    """Serve the matches that fit the URL's filters, from a place in their order on."""
     name = str(request.path_params["run"])
     params = request.query_params
     if len(params.multi_items()) > MOST_VALUES:  # every link of the page repeats them
@@ -39,7 +39,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     if sort not in SORTS:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
     context: dict[str, Any] = {"count": 0, "others": 0, "choices": {}, "factors": {}}
-    with viewer.shelf.listed(name, AT_ONCE) as listed:
+    with viewer.shelf.match_list(name, AT_ONCE) as listed:
         batch = listed.matches(filters, sort=sort, descending=descending, after=params.get("after"), limit=PAGE)
         context |= {"rows": batch.rows, "more": batch.after, "progress": listed.progress}
         if params.get("after") is None:
@@ -53,7 +53,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
     part = "_rows" if more and params.get("after") is not None else "matches"
     return viewer.page(
-        request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
+        request, part, title=f"Matches of {name}", **viewer.run_header(name), **context, here="matches",
         columns=COLUMNS, sort=sort, descending=descending, asked=params,
         values=[(key, value) for key, value in params.multi_items() if value and key != "after"], numbers=NUMBERS,
         active=active_of(params),
@@ -61,14 +61,14 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 
 def filters_of(params: QueryParams) -> MatchFilters:
-    """What the query of an address asks for."""
+    """Parse the filters in a URL's query."""
     levels = {key.removeprefix(LEVEL): value for key, value in params.items() if key.startswith(LEVEL) and value}
     bounds = {
         start: {key[4:]: _number(key, value) for key, value in params.items() if key.startswith(start) and value}
         for start in ("min.", "max.")
     }
     chosen: dict[str, Any] = {name: params.get(name) or None for name in CHOICES}
-    # The form names the bounded column and its bounds apart.
+    # The form names the bounded column and its bounds separately.
     if (column := params.get("bound")) and (params.get("low") or params.get("high")):
         for start, limit in (("min.", params.get("low")), ("max.", params.get("high"))):
             if limit:
@@ -90,7 +90,7 @@ def _number(name: str, text: str) -> float:
 
 
 def active_of(params: QueryParams) -> list[tuple[str, str, list[str]]]:
-    """The filters that are on: what each says, and the names to leave out of the address to undo it."""
+    """Return the active filters: label, and the query names to remove to undo each."""
     active = []
     for key, value in params.items():
         if not value or key in ("sort", "desc", "after", "low", "high"):
@@ -108,7 +108,7 @@ def active_of(params: QueryParams) -> list[tuple[str, str, list[str]]]:
 
 
 def choices_of(listed: MatchList) -> dict[str, list[Any]]:
-    """The values that the form offers."""
+    """Return the values that the form offers."""
     choices: dict[str, list[Any]] = {
         **{name: listed.players(name) for name in SEATED},
         "state": listed.known("state"),

@@ -49,9 +49,9 @@ def environment() -> jinja2.Environment:
         finalize=lambda value: escaped(value) if type(value) is str else value,
     )  # fmt: skip
     env.filters.update(
-        number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
-        compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
-        paid=payment, odds=odds,
+        number=number, pretty=pretty, written=written, short=shortened, duration=duration, size=size,
+        money=money, spark=spark, compact=compact, address=address, lanes=lanes, model=model, levels=levels,
+        tried=tried, paid=payment, odds=odds,
         theme=lambda group: f"about {THEMES.get(group, pretty(group))}",
     )  # fmt: skip
     env.globals.update(version=__version__, query=query, without=without)

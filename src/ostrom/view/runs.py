@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
+from ostrom.engine.shards import entries_in
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.files import read_plain
 from ostrom.reports.words import number, pretty, share, written
@@ -30,7 +31,7 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     names = viewer.shelf.names()
     missing = [name for name in names if name not in watching.statuses]
     if len(missing) <= 8:  # many more are filled in as they are looked at
-        watching.look(missing)
+        watching.poll(missing)
     rows = [_row(viewer, name) for name in names]
     search, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
     words = search.lower().split()
@@ -109,12 +110,12 @@ def page(viewer: Viewer, request: Request) -> Response:
             "here": parent.get("run") in viewer.shelf.names(),
         }
         return viewer.page(
-            request, "run", title=study.get("title") or name, **viewer.about(name), study=study, here="run",
+            request, "run", title=study.get("title") or name, **viewer.run_header(name), study=study, here="run",
             asked=request.url.query, parent=origin,
         )  # fmt: skip
 
 
-async def first(viewer: Viewer, request: Request) -> Response:
+async def first_screen(viewer: Viewer, request: Request) -> Response:
     """The report's first screen and the form of the heat table."""
     name = str(request.path_params["run"])
     answer = await _ask(viewer, name, asked="first")
@@ -166,9 +167,7 @@ def _mark(folder: Folder) -> list[tuple[int, int]]:
     marks = []
     for part in folder.parts:
         with closing(connect_read_only(part.journal)) as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        entries = int(row[0]) if row is not None and type(row[0]) is int else 0
-        marks.append((part.journal.stat().st_ino, entries))
+            marks.append((part.journal.stat().st_ino, entries_in(connection)))
     return marks
 
 
@@ -257,7 +256,10 @@ async def compute_results(viewer: Viewer) -> None:
 
 TASKS = (compute_results,)
 TAB = ("run", "Overview", "")
-REPORT_FILES = {"html": "text/html", "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "md": "text/plain"}
+REPORT_FILES = {
+    "html": "text/html", "svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "csv": "text/csv",
+    "md": "text/plain", "tex": "text/plain",
+}  # fmt: skip
 SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 """A report may have come with a run from a stranger: it runs no script and has an origin of its own."""
 
@@ -272,7 +274,7 @@ def report(viewer: Viewer, request: Request) -> Response:
     return Response(read_plain(path), media_type=REPORT_FILES[match[1]], headers=SANDBOX)
 
 
-def strip(viewer: Viewer, request: Request) -> Response:
+def attribution_page(viewer: Viewer, request: Request) -> Response:
     """What an attribution estimated: how much every remembered round moved the decision."""
     from ostrom.features.attribution.effects import read_effects, strips
 
@@ -282,7 +284,7 @@ def strip(viewer: Viewer, request: Request) -> Response:
             raise UsageError(f"{name}: is no attribution (ostrom more attribute makes one)")
         effects = read_effects(run)
     return viewer.page(
-        request, "strip", title=f"What moved the decision, {name}", **viewer.about(name), found=effects,
+        request, "strip", title=f"What moved the decision, {name}", **viewer.run_header(name), found=effects,
         lines=list(strips(effects)), here="",
     )  # fmt: skip
 
@@ -291,9 +293,9 @@ ROUTES: Routes = [
     ("/", runs_page, ["GET"]),
     ("/events", events, ["GET"]),
     ("/run/{run}", page, ["GET"]),
-    ("/run/{run}/first", first, ["GET"]),
+    ("/run/{run}/first", first_screen, ["GET"]),
     ("/run/{run}/chart", chart, ["GET"]),
     ("/run/{run}/heat", heat, ["GET"]),
-    ("/run/{run}/strip", strip, ["GET"]),
+    ("/run/{run}/strip", attribution_page, ["GET"]),
     ("/run/{run}/report/{file:path}", report, ["GET"]),
 ]

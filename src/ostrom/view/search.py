@@ -23,7 +23,7 @@ from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
 from ostrom.view.viewer import Routes, Viewer, parse_integer
-from ostrom.view.words import PLACES, NewLines, beginning, decoded, plain, spaced, words_in
+from ostrom.view.words import PLACES, NewLines, beginning, decoded, normalised, split_unspaced_scripts, words_in
 
 WHERE = PLACES
 MOST_TYPED = 500
@@ -112,7 +112,7 @@ def search(
     wanted = [term for term in terms if not term.without]
     if not wanted:
         return SearchPage([], None)
-    voices, hits = index.voices(), list[SearchHit]()
+    voices, hits = index.speakers(), list[SearchHit]()
     matching = _calls(index, journals, terms, where, agent, cell, after or 0)
     calls = list(islice(matching, limit + 1))
     place = "SELECT unit, step, player FROM calls WHERE id=?"
@@ -138,7 +138,7 @@ def counts(
     cell: int | None = None,
 ) -> HitCounts:
     """How many calls hold the words: in all, by cell, by agent, and by where."""
-    terms, voices = terms_of(typed), index.voices()
+    terms, voices = terms_of(typed), index.speakers()
     by_cell: Counter[int] = Counter()
     by_agent: Counter[str] = Counter()
     by_where: dict[str, int] = {}
@@ -276,13 +276,13 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
     longest = max((len(term.words) for term in terms), default=1)
     for match in _WORD.finditer(text):
         pieces = [(match.start(), match.end())]
-        if not match[0].isascii() and len(inside := spaced(match[0]).split()) > 1:
+        if not match[0].isascii() and len(inside := split_unspaced_scripts(match[0]).split()) > 1:
             at, pieces = match.start(), []
             for piece in inside:
                 pieces.append((at, at + len(piece)))
                 at += len(piece)
         for start, stop in pieces:
-            words = [*words[1 - longest :], (plain(text[start:stop]), start, stop)][-longest:]
+            words = [*words[1 - longest :], (normalised(text[start:stop]), start, stop)][-longest:]
             tails = ((words[-len(term.words) :], term) for term in terms)
             first = next((tail[0][1] for tail, term in tails if _fits(tail, term)), None)
             spans += [] if first is None else [(first, stop)]
@@ -319,8 +319,9 @@ def page(viewer: Viewer, request: Request) -> Response:
             hits["counts"] = counts(index, journals, params["q"], **{name: params[name] for name in WHICH})
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
-        request, part, title=f"Search in {name}", **viewer.about(name), asked=params, progress=progress, here="search",
-        problem=viewer.indexers.problem(folder), where=WHERE, query_values=list(request.query_params.multi_items()),
+        request, part, title=f"Search in {name}", **viewer.run_header(name), asked=params, progress=progress,
+        here="search", problem=viewer.indexers.problem(folder), where=WHERE,
+        query_values=list(request.query_params.multi_items()),
         **{"page": None, "counts": None, "cells": {}, "agents": [], "terms": [], **hits},
     )  # fmt: skip
 
@@ -344,7 +345,7 @@ def found_of(index: RunIndex, journals: Sequence[Path], params: dict[str, Any]) 
     return {
         "page": search(index, journals, params["q"], after=params["after"], **which),
         "cells": index.cells(),
-        "agents": sorted({agent for _, agent in index.voices().values()}),
+        "agents": sorted({agent for _, agent in index.speakers().values()}),
         "terms": [term for term in terms_of(params["q"]) if not term.without],
     }
 

@@ -1,4 +1,4 @@
-"""The runs that a viewer shows: found by name, opened read-only, one reader at a time."""
+"""The runs of a viewer: found by name, opened read-only, one reader at a time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 
 MOST_OPEN = 6
-"""Runs that stay open; each holds its plan in memory."""
+"""The most open runs; each holds its plan in memory."""
 LOOK_AGAIN = 5.0
-"""Seconds between two looks for packages that were installed while the viewer runs."""
+"""Seconds between checks for newly installed packages."""
 AT_ONCE = 0.15
-"""Seconds that a page waits for the list of matches; then it shows what is there."""
+"""Seconds that a page waits for the list of matches before it shows what is there."""
 SLICE = 0.05
-"""Seconds for which a list is filled in the background before others may read the run."""
+"""Seconds of background reading before other readers get their turn."""
 _looked = -LOOK_AGAIN
 
 
 def read_run(path: Path) -> Run:
-    """A run, open for reading without the check of its integrity.
+    """Open a run for reading, without the integrity check.
 
     Where it needs a part (a game, a strategy) that is not known, installed packages are looked for again.
     """
@@ -67,7 +67,7 @@ class RunsFolder:
         return [path.name for path in self._inside() if _is_run(path)]
 
     def folder(self, name: str) -> Folder:
-        """The folder of a run; only what lies directly in the folder of runs has a name."""
+        """Return the folder of a run; only direct children of the folder of runs have names."""
         path = self.root if self.single and name == self.root.name else self.root / name
         inside = self.single or path.parent == self.root
         if not inside or name in ("", ".", "..") or path.name != name or not _is_run(path):
@@ -76,13 +76,13 @@ class RunsFolder:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[Run]:
-        """A run, open for reading without the check of its integrity; it stays open for the next reader."""
+        """Open a run for reading, without the integrity check; it stays open for the next reader."""
         with self._open_entry(name) as entry:
             yield entry.run
 
     @contextmanager
-    def listed(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
-        """The matches of a run, as far as they can be read in so many seconds; the rest is read in the background."""
+    def match_list(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
+        """Return the matches of a run read within this many seconds; the rest is read in the background."""
         with self._open_entry(name) as entry:
             entry.matches = entry.matches or MatchList(entry.run)
             complete = entry.matches.update(seconds)
@@ -94,12 +94,12 @@ class RunsFolder:
             self._filling[name].start()
 
     def _fill(self, name: str) -> None:
-        """Read the rest of a list in slices: between two of them, pages of the run are drawn."""
+        """Read the rest of a list in slices, so that pages can be drawn in between."""
         complete = False
         with suppress(OstromError):
             while not complete and not self._closing:
                 began = time.monotonic()
-                with self._open_entry(name) as entry:  # which takes long where there are many shards
+                with self._open_entry(name) as entry:  # slow for many shards
                     seconds = max(SLICE, time.monotonic() - began)
                     complete = entry.matches is None or entry.matches.update(seconds)
                 time.sleep(SLICE / 10)
@@ -120,7 +120,7 @@ class RunsFolder:
             while len(self._open) > MOST_OPEN:
                 self._leave(self._open.popitem(last=False)[1])
         try:
-            with entry.turn:  # not within the guard: whoever reads another run need not wait
+            with entry.turn:  # outside the guard, so that readers of other runs do not wait
                 yield entry
         finally:
             with self._guard:
@@ -129,7 +129,7 @@ class RunsFolder:
                     self._leave(entry)
 
     def _leave(self, entry: OpenRun | None) -> None:
-        """Close a run as soon as nobody reads it."""
+        """Close a run when its last reader has finished."""
         if entry is not None:
             entry.left = True
             if not entry.readers:
@@ -150,7 +150,7 @@ class RunsFolder:
 
 @dataclass
 class OpenRun:
-    """A run that is open, and who reads it."""
+    """An open run and its readers."""
 
     run: Run
     mark: object = None
@@ -163,12 +163,12 @@ class OpenRun:
 def _is_run(path: Path) -> bool:
     try:
         return (path / MANIFEST).is_file() or (path / JOURNAL).is_file()
-    except OSError:  # a name that is too long, say
+    except OSError:  # such as a name that is too long
         return False
 
 
 def _mark(folder: Folder) -> object:
-    """What tells that a run must be opened anew: another manifest, another journal file, or more people."""
+    """Return a value that changes when a run must be reopened: manifest, journal file or number of people."""
     marks: list[object] = []
     with suppress(RunError):
         for part in {folder.path: folder, **{part.path: part for part in folder.parts}}.values():
@@ -176,6 +176,6 @@ def _mark(folder: Folder) -> object:
                 with suppress(OSError):
                     there = path.stat()
                     marks.append((str(path), there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
-            with suppress(OSError, RunError):  # the matches of people arise while it is played
+            with suppress(OSError, RunError):  # matches of people are created during play
                 marks.append(read_plain(part.journal.with_name(part.journal.name + ".tally")))
     return marks

@@ -20,7 +20,7 @@ import orjson
 from ostrom.data.rundata import FRESHNESS, recorded_answer
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
-from ostrom.engine.shards import CALL_BOUNDS
+from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
@@ -31,8 +31,6 @@ RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "inter
 """``unknown``: it needs a game, a strategy or another part that is not installed here."""
 LARGE = 64 << 20
 """Bytes of a journal from which figures take minutes."""
-CHUNK = 5_000
-"""Calls that are counted at a time."""
 PATIENCE = 0.2
 """Seconds that one look may take to count calls; the rest is counted at the next one."""
 WINDOW = 120.0
@@ -111,14 +109,13 @@ class StatusPoller:
         self.status = RunStatus(folder.path.name)
         self._files: object = None
         self._manifest: object = None
-        self._last_call: dict[Path, int] = {}
-        """By journal: the last call that was counted."""
+        self._cursors: dict[Path, CallCursor] = {}
         self._counted = (-1e9, 0.0)
         """When decisions were counted last, and how long that took."""
         self._flights: deque[tuple[float, float]] = deque(maxlen=2000)
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=1200)
 
-    def look(self) -> RunStatus:
+    def poll(self) -> RunStatus:
         """The current status of the run."""
         playing = self.folder.being_played
         try:
@@ -132,7 +129,7 @@ class StatusPoller:
         try:
             if files[0] != self._manifest:
                 self.status, self._manifest = self._described(), files[0]
-                self._last_call, self._counted = {}, (-1e9, 0.0)
+                self._cursors, self._counted = {}, (-1e9, 0.0)
             self.status = self._counted_now([part.journal for part in parts], playing)
             self._files = (files, playing)
         except UnknownName as error:
@@ -170,7 +167,7 @@ class StatusPoller:
         before, now = self.status, time.monotonic()
         at, ended, came, entries, decisions, more = self._counted, Counter[str](), 0, 0, 0, False
         names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
-        totals: dict[str, Any] = {name: getattr(before, name) if self._last_call else 0 for name in names}
+        totals: dict[str, Any] = {name: getattr(before, name) if self._cursors else 0 for name in names}
         due = now - at[0] > SHARE * at[1]
         for journal in journals:
             with closing(connect_read_only(journal)) as connection:
@@ -179,8 +176,7 @@ class StatusPoller:
                 if before.stride > 1:  # visits arise while it is played
                     visits = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
                     came += connection.execute(visits, (before.stride,)).fetchone()[0]
-                stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-                entries += stated[0] if stated is not None and type(stated[0]) is int else 0
+                entries += entries_in(connection)
                 more = self._calls(connection, journal, totals) or more
                 decisions += _decisions(connection) if due else 0
         if due:
@@ -204,26 +200,15 @@ class StatusPoller:
 
     def _calls(self, connection: sqlite3.Connection, journal: Path, totals: dict[str, Any]) -> bool:
         """Add the calls of a journal to the totals; whether some are still to be counted."""
-        until = time.monotonic() + PATIENCE
-        before, newest = connection.execute(CALL_BOUNDS).fetchone()
-        through = self._last_call.get(journal, before)
-        while through < newest and time.monotonic() < until:
-            last = min(through + CHUNK, newest)
-            row = connection.execute(
-                "SELECT count(*), sum(error IS NOT NULL AND finish IS NULL), sum(tokens_in), sum(tokens_out), "
-                "sum(usd), sum(error IS NULL AND usd IS NULL) FROM calls WHERE id > ? AND id <= ?",
-                (through, last),
-            ).fetchone()
-            for name, value in zip(totals, row, strict=True):
-                totals[name] += value or 0
-            self._flights.extend(
-                connection.execute(
-                    "SELECT at, latency FROM calls WHERE id > ? AND id <= ? AND source='live' ORDER BY id",
-                    (max(through, newest - 2000), last),
-                )
-            )
-            self._last_call[journal] = through = last
-        return bool(through < newest)
+        cursor = self._cursors.setdefault(journal, CallCursor())
+        cursor.look(connection)
+        first = max(cursor.through, cursor.last - 2000)
+        for rows in cursor.sums(connection, time.monotonic() + PATIENCE):
+            for name, *values in zip(totals, *(row[1:] for row in rows), strict=True):
+                totals[name] += sum(values)
+        query = "SELECT at, latency FROM calls WHERE id > ? AND id <= ? AND source='live' ORDER BY id"
+        self._flights.extend(connection.execute(query, (first, cursor.through)))
+        return cursor.through < cursor.last
 
     def _rate(self) -> float | None:
         """Decisions per second over half a minute."""
@@ -330,7 +315,7 @@ class Watching:
         """The result of a run's integrity check."""
         return self.checks.get(name, WAITING)
 
-    def wake(self) -> None:
+    def refresh(self) -> None:
         """Start the next look at once instead of waiting for the pause to end."""
         self._wake.set()
 
@@ -338,7 +323,7 @@ class Watching:
         """Poll all runs for ever, with pauses long enough that polling takes a small share of the time."""
         while True:
             began = time.monotonic()
-            await asyncio.to_thread(self.look)
+            await asyncio.to_thread(self.poll)
             took = time.monotonic() - began
             counting = any(status.counting for status in self.statuses.values())
             pause = EVERY if self.watchers or counting else IDLE
@@ -349,14 +334,14 @@ class Watching:
             except TimeoutError:
                 pass
 
-    def look(self, names: Iterable[str] | None = None) -> None:
+    def poll(self, names: Iterable[str] | None = None) -> None:
         """Update the status of these runs once; of all runs by default."""
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:
                 gauge = self._gauges.get(name) or self._gauges.setdefault(name, StatusPoller(self.shelf.folder(name)))
                 with gauge.alone:
-                    self._take(name, gauge.look())
+                    self._take(name, gauge.poll())
             except UsageError:  # it was removed just now
                 continue
         if names is None:
@@ -370,7 +355,7 @@ class Watching:
             self.version += 1
             self.statuses[name], self.changed[name] = status, self.version
 
-    async def check_on(self) -> None:
+    async def check_runs(self) -> None:
         """Check one run after the other, small ones first, and again those that have grown.
 
         A run that is being played is checked when it stops: its player checked it when it began, and reading all of it

@@ -1,4 +1,4 @@
-"""The application behind `ostrom view`, and where it listens: its pages are modules, each with its routes.
+"""The application behind `ostrom view`; each page is a module with its own routes.
 
 It asks one process for figures, started when it is needed and ended when it is not, and sends open pages what changed.
 """
@@ -32,19 +32,19 @@ from ostrom.web.server import LOCAL, listen_on, password_in, serve, static
 WAIT = 1.5
 """Seconds that a page waits for figures before it is shown without them."""
 IDLE = 90.0
-"""Seconds after which a process that nobody asks is ended."""
+"""Seconds after which an idle process is ended."""
 MOST_CACHED = 64
-"""Answers that are kept."""
+"""The most cached answers."""
 LEAN = {"MALLOC_ARENA_MAX": "2"}
-"""The database has threads; with an arena for each, the process takes 45 MB more."""
+"""Environment of the figure process: with one arena per thread the database takes 45 MB more."""
 LONGEST = 64 << 20
-"""Bytes of a reply."""
+"""The largest reply, in bytes."""
 
 Answer = dict[str, Any]
 
 
 class FigureProcess:
-    """Asks for figures; the same question about the same entries is asked once."""
+    """Client of the figure process; equal requests about the same entries are sent once."""
 
     def __init__(self) -> None:
         self._child: asyncio.subprocess.Process | None = None
@@ -53,7 +53,7 @@ class FigureProcess:
         self._idle: asyncio.TimerHandle | None = None
 
     async def ask(self, journal: object, **request: Any) -> Answer | None:
-        """The answer, or None where it takes longer; then ask again. ``journal`` tells what it is an answer about."""
+        """Return the answer, or None if it takes longer (ask again). ``journal`` identifies the state asked about."""
         key = orjson.dumps([journal, request], option=orjson.OPT_SORT_KEYS)
         task = self._answers.pop(key, None)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
@@ -111,15 +111,15 @@ class FigureProcess:
 
 
 PAGES = ("runs", "matches", "match", "search", "beside")
-"""Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
+"""Modules of this package with ROUTES, and TAB (key, title, end of the URL) if a run links to it."""
 
 ViewHandler: TypeAlias = Callable[["Viewer", Request], Response | Awaitable[Response]]
-"""Answers a request; one that is no coroutine runs in a thread."""
+"""Answers a request; a plain function runs in a thread."""
 Routes: TypeAlias = list[tuple[str, ViewHandler, list[str]]]
 
 
 class Viewer:
-    """What all pages share."""
+    """State shared by all pages."""
 
     def __init__(
         self,
@@ -136,10 +136,10 @@ class Viewer:
         self.closing = asyncio.Event()
         self._modules = [import_module(f"ostrom.view.{page}") for page in PAGES]
         self.tabs = [module.TAB for module in self._modules if hasattr(module, "TAB")]
-        """What the pages about a run link to: key, title, end of the address."""
+        """Links of the pages about a run: key, title, end of the URL."""
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        """What runs beside the server for the pages."""
+        """Return the background tasks of the pages."""
         return [task(self) for module in self._modules for task in getattr(module, "TASKS", ())]
 
     def app(self) -> Starlette:
@@ -179,50 +179,50 @@ class Viewer:
         return serve
 
     def page(self, request: Request, template: str, *, code: int = 200, **context: Any) -> Response:
-        """A whole page; a template with another name than a page (``_rows``) is a part of one."""
+        """Render a page; a template whose name begins with ``_`` is a part of one."""
         page = HTMLResponse(draw(template, address=request.url.path, tabs=self.tabs, **context), code)
         progress = context.get("progress")
         if request.headers.get("hx-target") == "indexing" and (progress is None or progress.complete):
-            # The note on what is missing was all that is asked for; now what was missing is shown too.
+            # After the missing part has arrived, it is shown instead of the note alone.
             page.headers.update({"HX-Retarget": "#main", "HX-Reselect": "#main", "HX-Reswap": "outerHTML"})
         return page
 
-    def about(self, name: str) -> dict[str, Any]:
-        """What the head of every page about a run says: how it stands and whether it was checked."""
+    def run_header(self, name: str) -> dict[str, Any]:
+        """Return the values of the header of a run's pages: its status and integrity check."""
         folder = self.shelf.folder(name)
-        self.indexers.wake(folder)
+        self.indexers.refresh(folder)
         if name not in self.watching.statuses:
-            self.watching.look([name])
+            self.watching.poll([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
 
 
 def parse_integer(text: str, name: str, least: int = 0, most: int = 10**13) -> int:
-    """A whole number that an address or a form names; anything else is refused."""
+    """Parse a whole number from a URL or a form; anything else is refused."""
     if not text.isascii() or not text.isdigit() or len(text) > 14 or not least <= int(text) <= most:
         raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
     return int(text)
 
 
 def run_and_number(request: Request) -> tuple[str, int]:
-    """The run, and the match or call, that an address names."""
+    """Return the run, and the match or call number, in a URL."""
     return str(request.path_params["run"]), parse_integer(str(request.path_params["number"]), "number")
 
 
 MOST_STREAMS = 100
 PING = 15.0
-"""Seconds after which a silent stream says that it is there."""
+"""Seconds between keep-alive messages on a stream."""
 
 News = Callable[[], Awaitable[list[bytes]]]
-"""The messages about what changed since the last call."""
+"""Returns the messages about changes since the last call."""
 
 
 def message(run: str, html: str) -> bytes:
-    """A part of a page that changed; ``run`` names the place it belongs to."""
+    """Return the event message for a changed part of a page; ``run`` names its place."""
     return b"event: cells\ndata: " + orjson.dumps({"run": run, "html": html}) + b"\n\n"
 
 
 def stream(viewer: Viewer, news: News, every: float) -> Response:
-    """Ask for news every so many seconds and send them, until the page or the server is closed."""
+    """Poll for news every ``every`` seconds and send them, until the page or the server closes."""
     watching = viewer.watching
     if watching.watchers >= MOST_STREAMS:
         raise Refused(429, "Too many pages are open.")
@@ -230,7 +230,7 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
     async def sent() -> AsyncIterator[bytes]:
         quiet = 0.0
         watching.watchers += 1
-        watching.wake()
+        watching.refresh()
         try:
             yield b"retry: 2000\nevent: ping\ndata: 0\n\n"
             while not viewer.closing.is_set():
@@ -252,7 +252,7 @@ PASSWORD = "OSTROM_VIEW_PASSWORD"
 
 
 def bound(host: str, port: int) -> tuple[socket.socket, str | None]:
-    """The listening socket and the password; an address that other machines reach needs one."""
+    """Return the listening socket and the password, which an address reachable from other machines needs."""
     password = password_in(PASSWORD, host)
     return listen_on(host, port), password
 
@@ -272,7 +272,7 @@ async def serve_view(
     say: Callable[[str], None],
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal comes; ``names`` are further names under which browsers reach the server."""
+    """Serve until a signal comes; ``names`` are further host names of the server."""
     shelf = RunsFolder(root)
     host, port = listening.getsockname()[:2]
     gatekeeper = Gatekeeper(None, {port}, report=say)
@@ -282,7 +282,7 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    tasks = (viewer.watching.look_on(), viewer.watching.check_on(), *viewer.tasks())
+    tasks = (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
     beside = [asyncio.create_task(task) for task in tasks]
     ready()
     try:

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 
 import orjson
 
-from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, whole
+from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, resolve_prompt
 from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
 
@@ -34,23 +34,23 @@ _WORD = re.compile(r"[^\W_]+")
 _ASCII_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 """A word as the index cuts it: letters and digits of ASCII, and everything beyond ASCII."""
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
-# Scripts without spaces between words: every character is a word, so a search finds any of them.
+# Scripts without spaces between words: every character is a word, so that a search finds any of them.
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
 
 
-def spaced(text: str) -> str:
-    """A text with spaces around every character of a script that has none.
+def split_unspaced_scripts(text: str) -> str:
+    """Put spaces around every character of a script that has no spaces.
 
-    >>> spaced("wir 合作 oft")
+    >>> split_unspaced_scripts("wir 合作 oft")
     'wir  合  作  oft'
     """
     return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
 
 
-def plain(word: str) -> str:
-    """A word as the index has it: small letters without accents.
+def normalised(word: str) -> str:
+    """Normalise a word for the index: lower case without accents.
 
-    >>> plain("Überläufer")
+    >>> normalised("Überläufer")
     'uberlaufer'
     """
     if word.isascii():
@@ -59,14 +59,14 @@ def plain(word: str) -> str:
 
 
 def indexable(text: str) -> str:
-    """A text whose words the ASCII tokenizer of SQLite finds as ``words_in`` does: only what is not ASCII changes."""
+    """Return a text in which SQLite's ASCII tokenizer finds the same words as ``words_in``."""
     return text if text.isascii() else _FOREIGN.sub(lambda run: _ascii_neighbour(run[0]), text)
 
 
 @lru_cache(maxsize=65_536)
 def _ascii_neighbour(run: str) -> str:
-    """A run of characters beyond ASCII, which may be part of a word, with spaces where a word ends."""
-    return "".join(plain(c) if _WORD.match(c) else " " for c in spaced(run))
+    """Convert non-ASCII characters, which may be part of a word, with spaces where a word ends."""
+    return "".join(normalised(c) if _WORD.match(c) else " " for c in split_unspaced_scripts(run))
 
 
 def words_in(text: str) -> list[str]:
@@ -79,7 +79,7 @@ def words_in(text: str) -> list[str]:
 
 
 class NewLines:
-    """What is new in the prompts of a journal, each compared with the prompt of the same player before it."""
+    """The new lines of prompts, each compared with the same player's prompt before it."""
 
     def __init__(self, journal: sqlite3.Connection) -> None:
         self._journal = journal
@@ -87,8 +87,8 @@ class NewLines:
         self._before: OrderedDict[tuple[int, int], dict[str, None]] = OrderedDict()
         self._lines = 0
 
-    def of(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
-        """The lines of a call's prompt that the one before it did not have."""
+    def new_lines(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
+        """Return the lines of a call's prompt that the player's previous prompt lacks."""
         lines = dict.fromkeys(self.text(package, nth).split("\n"))
         before = self._before.pop((unit, player), None)
         if before is None:
@@ -104,14 +104,14 @@ class NewLines:
         return "\n".join([line for line in lines if line not in before])[:LONGEST]
 
     def alone(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
-        """The new lines of a call's prompt, for calls in any order: the prompt before it is read from the journal."""
+        """Return the new lines of a prompt for calls in any order: the previous prompt is read from the journal."""
         self._lines -= len(self._before.pop((unit, player), ()))
-        return self.of(call, unit, player, package, nth)
+        return self.new_lines(call, unit, player, package, nth)
 
     def text(self, package: int, nth: int) -> str:
-        """The messages of a prompt as one text; nothing where it cannot be read."""
+        """Return the messages of a prompt as one text; empty if it cannot be read."""
         try:
-            return text_of(whole(package, nth, self._prompts))[:MOST_TOGETHER]
+            return text_of(resolve_prompt(package, nth, self._prompts))[:MOST_TOGETHER]
         except UNREADABLE:
             return ""
 
@@ -133,7 +133,7 @@ class Speech:
         self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))
 
     def add(self, through: int) -> int | None:
-        """Index the next calls behind one in one transaction; the last one's number, or None if there is none."""
+        """Index the next calls in one transaction; return the last one's number, or None if there is none."""
         rows, voices, size, last = [], [], 0, None
         cursor = self.journal.execute(
             f"SELECT id, unit, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
@@ -146,7 +146,7 @@ class Speech:
                 cell, agents = who
                 voices.append((number, self._voice(cell, agents[player] if 0 <= player < len(agents) else "")))
                 texts = (
-                    self._news.of(number, unit, player, package, nth),
+                    self._news.new_lines(number, unit, player, package, nth),
                     decoded(reply) or "",
                     decoded(reasoning) or "",
                 )
@@ -167,7 +167,7 @@ class Speech:
         return int(last[0])
 
     def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
-        """The cell of a unit and the names of its players; None for one that is not shown."""
+        """Return the cell of a unit and its players' names; None for a hidden unit."""
         if number not in self.hidden and 0 <= number < len(self.run.plan):
             with suppress(OstromError):
                 unit = self.run.plan.unit(number)
@@ -179,7 +179,7 @@ class Speech:
 
 
 def _number(connection: sqlite3.Connection, table: str, columns: str, *values: object) -> int:
-    """The number of a row of a table, which is added if it is new."""
+    """Return the number of a row of a table, inserting it if it is new."""
     places = ", ".join("?" * len(values))
     row = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
     if row is None:
@@ -193,7 +193,7 @@ def text_of(messages: list[list[str]]) -> str:
 
 
 def beginning(column: str) -> str:
-    """SQL for the beginning of a text, as bytes: a text in SQLite ends at its first NUL."""
+    """Return SQL for the beginning of a text as bytes, because SQLite texts end at a NUL."""
     return f"substr(CAST({column} AS BLOB), 1, {LONGEST})"
 
 

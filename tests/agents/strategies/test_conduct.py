@@ -9,7 +9,7 @@ from ostrom.agents.conduct import CONDUCT, kind, shared_past
 from ostrom.agents.past import Past
 from ostrom.agents.scripted import _drawn, whole_percentages
 from ostrom.agents.strategies import strategies
-from ostrom.agents.strategy import within
+from ostrom.agents.strategy import clamped
 from ostrom.answers import Choice, Number, Record, Text
 from ostrom.games import games
 from ostrom.ground.errors import OstromError, StudyError
@@ -149,7 +149,7 @@ def test_rounds_in_a_row_are_read_alike_with_one_and_two_others(
 def test_defectors_are_counted_without_the_own_seat_and_up_to_the_tolerance() -> None:
     view = view_of(THREE_PLAYERS, [(1, 1, 0)], 1)
     assert [Past(view, tolerance=t).cooperated(0) for t in (0, 1)] == [False, True]
-    assert (Past(view).defectors(0), Past(view).others(0), Past(view).own(0)) == (1, (1, 0), 1)
+    assert (Past(view).defectors(0), Past(view).others(0), Past(view).own_action(0)) == (1, (1, 0), 1)
     with pytest.raises(StudyError, match="defines no cooperative action for seat 2"):
         Past(view_of(NO_COOPERATION, [(0, 0)])).defectors(0)
 
@@ -240,7 +240,7 @@ def test_a_player_is_expected_to_repeat_its_last_action(seat: int, played: Any, 
     [(Number(0, 10, 2), 5.2, 6), (Number(0, 10), 99, 10), (Number(0, 10), "x", "x"), (Choice(("5",)), 5.2, 5.2)],
 )
 def test_an_amount_is_given_as_the_form_allows(form: Any, value: Any, given: Any) -> None:
-    assert within(form, value) == given
+    assert clamped(form, value) == given
 
 
 MOVES = [{"seat": 0, "stage": "offer", "value": 30}, {"seat": 1, "stage": "reply", "value": "reject"}]

@@ -37,7 +37,7 @@ class DecisionContext:
         self.streams, self.unit, self.step, self.player = streams, 0, step, player
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        return self.streams.at(self.step if step is None else step, self.player, purpose)
+        return self.streams.generator(self.step if step is None else step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self.streams.chance(self.step, self.player, purpose)

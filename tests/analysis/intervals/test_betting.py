@@ -45,7 +45,7 @@ TIMES = 240
 
 
 def wrong(found: Inference, truth: float, level: float = 0.95) -> tuple[bool, bool]:
-    low, high = found.guaranteed(level).ends
+    low, high = found.guaranteed(level).both
     return low > truth + 1e-12, high < truth - 1e-12
 
 
@@ -101,7 +101,7 @@ def test_no_chances_of_the_single_units_make_a_bound_wrong_more_often(
 
 def test_all_at_the_bound_is_near_what_no_bound_can_beat() -> None:
     for n, table in ((10, 0.641), (20, 0.804), (35, 0.881), (60, 0.929), (100, 0.9585)):
-        low = mean_of([1.0] * n, bounds=UNIT).guaranteed().ends[0]
+        low = mean_of([1.0] * n, bounds=UNIT).guaranteed().both[0]
         assert table < low < 0.025 ** (1 / n)
     assert float(MASS.sum()) == pytest.approx(1) and MASS[-1] > 0.5 and BETS[-1] == 1 and BETS.min() > 0
 
@@ -117,7 +117,7 @@ def test_it_is_at_least_as_near_as_bets_by_running_means_are() -> None:
     )
     for draw, medians in draws:
         for n, median in zip((10, 35, 100), medians, strict=True):
-            lows = [mean_of(v, bounds=UNIT).guaranteed().ends[0] for v in draw(rng, (61, n))]
+            lows = [mean_of(v, bounds=UNIT).guaranteed().both[0] for v in draw(rng, (61, n))]
             assert float(np.median(lows)) > median - 0.01
 
 
@@ -134,11 +134,11 @@ def test_looking_again_and_again_costs_nothing() -> None:
 @given(st.lists(st.integers(0, 20).map(lambda k: k / 20), min_size=1, max_size=15))
 def test_bounds_hold_their_value_and_mirror(values: list[float]) -> None:
     found = mean_of(values, bounds=UNIT).guaranteed()
-    low, high = found.ends
+    low, high = found.both
     assert 0 <= low <= found.value <= high <= 1 and found.method == "betting"
-    turned = mean_of([1 - x for x in values], bounds=UNIT).guaranteed().ends
+    turned = mean_of([1 - x for x in values], bounds=UNIT).guaranteed().both
     assert turned == pytest.approx((1 - high, 1 - low), abs=1e-9)
-    scaled = mean_of([3 * x - 1 for x in values], bounds=(-1, 2)).guaranteed().ends
+    scaled = mean_of([3 * x - 1 for x in values], bounds=(-1, 2)).guaranteed().both
     assert scaled == pytest.approx((3 * low - 1, 3 * high - 1), abs=1e-9)
     weights = np.full(len(values), 1 / len(values))
     data = np.array(values)
@@ -150,9 +150,9 @@ def test_bounds_hold_their_value_and_mirror(values: list[float]) -> None:
 
 def test_what_is_bet_on_is_the_independent_unit() -> None:
     values, people = [1.0] * 40, [i // 10 for i in range(40)]
-    whole = mean_of(values, bounds=UNIT, clusters=people).guaranteed().ends
-    assert whole == mean_of([1.0] * 4, bounds=UNIT).guaranteed().ends
-    assert whole[0] < mean_of(values, bounds=UNIT).guaranteed().ends[0] - 0.3
+    whole = mean_of(values, bounds=UNIT, clusters=people).guaranteed().both
+    assert whole == mean_of([1.0] * 4, bounds=UNIT).guaranteed().both
+    assert whole[0] < mean_of(values, bounds=UNIT).guaranteed().both[0] - 0.3
     shared = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=["a", "b", "a", "b"])
     assert shared.guaranteed().low is None and "several levels" in shared.guaranteed().note
     apart = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=list("abcd"))
@@ -160,25 +160,25 @@ def test_what_is_bet_on_is_the_independent_unit() -> None:
     both = difference_of([0.1, 0.2], [0.3, 0.4], bounds=UNIT, clusters=(["a", "b"], ["b", "c"]))
     parts = [mean_of(of, bounds=UNIT).bounds(0.975) for of in ([0.1, 0.2], [0.3, 0.4])]
     assert parts[0] is not None and parts[1] is not None
-    assert both.guaranteed().ends[0] == pytest.approx(parts[0][0] - parts[1][1])
+    assert both.guaranteed().both[0] == pytest.approx(parts[0][0] - parts[1][1])
 
 
 def test_without_bounds_there_is_none_and_exact_values_need_none() -> None:
     assert mean_of([0.1, 0.2, 0.3], bounds=(0, None)).guaranteed().low is None
     assert "no declared bounds" in mean_of([0.1, 0.2, 0.3]).guaranteed().note
-    assert exactly(0.4).guaranteed().ends == (0.4, 0.4)
+    assert exactly(0.4).guaranteed().both == (0.4, 0.4)
 
 
 def test_differences_and_slopes_bet_on_all_units_at_once() -> None:
     """Ten ones against ten zeros are 20 units that are all at their far end: 1 - 2 (1 - .80)."""
-    low = difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
-    of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed(1 - 0.05 * 2 / 3).ends[0]
+    low = difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().both[0]
+    of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed(1 - 0.05 * 2 / 3).both[0]
     assert low == pytest.approx(2 * of_twenty - 1)
-    few = difference_of([1.0] * 3, [0.0] * 30, bounds=UNIT).guaranteed().ends[0]
-    assert 0.04 < few < mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0]
-    pairs = paired_difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
-    assert pairs == pytest.approx(2 * mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0] - 1)
-    slope = slope_of([0] * 10 + [1] * 10, [0.0] * 10 + [1.0] * 10, bounds=UNIT).guaranteed().ends[0]
+    few = difference_of([1.0] * 3, [0.0] * 30, bounds=UNIT).guaranteed().both[0]
+    assert 0.04 < few < mean_of([1.0] * 3, bounds=UNIT).guaranteed().both[0]
+    pairs = paired_difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().both[0]
+    assert pairs == pytest.approx(2 * mean_of([1.0] * 10, bounds=UNIT).guaranteed().both[0] - 1)
+    slope = slope_of([0] * 10 + [1] * 10, [0.0] * 10 + [1.0] * 10, bounds=UNIT).guaranteed().both[0]
     assert slope == pytest.approx(low)
 
 
@@ -186,11 +186,11 @@ def test_a_difference_near_one_end_is_no_wider_than_that_of_two_bounds() -> None
     """One bet on both sides gives [-.32, .32] here: each side by itself, with a sixth of the error, says more."""
     rng = np.random.default_rng(5)
     first, second = rng.beta(99, 1, 56), rng.beta(99, 1, 56)
-    low, high = difference_of(first, second, bounds=UNIT).guaranteed().ends
-    one, two = (mean_of(of, bounds=UNIT).guaranteed(1 - 0.05 / 6).ends for of in (first, second))
+    low, high = difference_of(first, second, bounds=UNIT).guaranteed().both
+    one, two = (mean_of(of, bounds=UNIT).guaranteed(1 - 0.05 / 6).both for of in (first, second))
     assert (low, high) == pytest.approx((one[0] - two[1], one[1] - two[0]))
     assert high - low < 0.22
-    slope = slope_of([0] * 56 + [1] * 56, [*second, *first], bounds=UNIT).guaranteed().ends
+    slope = slope_of([0] * 56 + [1] * 56, [*second, *first], bounds=UNIT).guaranteed().both
     assert slope == pytest.approx((low, high))
     found = difference_of(first, second, bounds=UNIT)
     times = found.likely_multiple_for(-0.05, 0.05)
@@ -210,7 +210,7 @@ def test_either_bound_of_a_difference_is_wrong_in_a_fortieth_of_samples_at_most(
     rng = np.random.default_rng(6)
     wrong = [0, 0]
     for _ in range(300):
-        low, high = difference_of(*(rng.beta(*drawn, n) for n in sizes), bounds=UNIT).guaranteed().ends
+        low, high = difference_of(*(rng.beta(*drawn, n) for n in sizes), bounds=UNIT).guaranteed().both
         wrong[0] += low > 0
         wrong[1] += high < 0
     assert max(wrong) <= 0.025 * 300
@@ -219,9 +219,9 @@ def test_either_bound_of_a_difference_is_wrong_in_a_fortieth_of_samples_at_most(
 def test_the_middle_of_a_line_costs_its_slope_nothing() -> None:
     """Values that hardly weigh are hardly bet on, however they vary."""
     ends = ([0.0] * 10 + [1.0] * 10, [0.9] * 10 + [0.1] * 10)
-    whole = slope_of([*ends[0], *[0.5] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().ends
-    assert whole == pytest.approx(slope_of(*ends, bounds=UNIT).guaranteed().ends, abs=1e-6)
-    near = slope_of([*ends[0], *[0.52] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().ends
+    whole = slope_of([*ends[0], *[0.5] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().both
+    assert whole == pytest.approx(slope_of(*ends, bounds=UNIT).guaranteed().both, abs=1e-6)
+    near = slope_of([*ends[0], *[0.52] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().both
     assert near[1] < -0.2
 
 
@@ -242,11 +242,11 @@ def test_the_price_is_the_fewest_units_with_which_a_bound_can_decide(low: float,
 
 
 def test_a_weight_counts_by_how_much_it_can_move_the_mean() -> None:
-    even = mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0]
-    heavy = mean_of([1.0] * 10, bounds=UNIT, weights=[91.0] + [1.0] * 9).guaranteed().ends[0]
+    even = mean_of([1.0] * 10, bounds=UNIT).guaranteed().both[0]
+    heavy = mean_of([1.0] * 10, bounds=UNIT, weights=[91.0] + [1.0] * 9).guaranteed().both[0]
     assert heavy < 0.2 < even
-    level = [mean_of([x] * 12, bounds=UNIT, strata=[0, 1] * 6).guaranteed().ends for x in (1.0, 0.5)]
-    assert level[0] == mean_of([1.0] * 12, bounds=UNIT).guaranteed().ends
+    level = [mean_of([x] * 12, bounds=UNIT, strata=[0, 1] * 6).guaranteed().both for x in (1.0, 0.5)]
+    assert level[0] == mean_of([1.0] * 12, bounds=UNIT).guaranteed().both
 
 
 @pytest.mark.parametrize("value", [1.0, 0.9, 0.3])
@@ -300,11 +300,11 @@ def test_a_ratio_has_bounds_where_its_largest_weight_is_declared() -> None:
         weights = rng.integers(1, 11, 20)
         values = rng.binomial(weights, np.where(weights > 5, 0.9, 0.2)) / weights
         found = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=10)
-        low, high = found.guaranteed().ends
+        low, high = found.guaranteed().both
         assert low < found.value < high < low + 0.7
         wrong = [wrong[0] + (low > truth), wrong[1] + (high < truth)]
     assert max(wrong) <= 2
-    ends = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=20).guaranteed().ends
+    ends = mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=20).guaranteed().both
     assert ends[0] < low and ends[1] - ends[0] > high - low, "a larger weight is possible, so less is known"
     with pytest.raises(BadSample, match="above the largest weight"):
         mean_of(values, bounds=UNIT, weights=weights, ratio=True, most_weight=5)

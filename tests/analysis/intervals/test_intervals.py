@@ -244,7 +244,7 @@ def test_an_interval_is_clipped_for_display_alone() -> None:
 
 
 def test_exact_values_have_no_width_and_add_to_others() -> None:
-    assert exactly(0.4).limits().ends == (0.4, 0.4) == exactly(0.4).bounds()
+    assert exactly(0.4).limits().both == (0.4, 0.4) == exactly(0.4).bounds()
     assert exactly(0.4).p_value() == 0.0 and exactly(0.0).p_value() == 1.0
     values = [0.2, 0.4, 0.3, 0.6, 0.5]
     made = combined([(1.0, mean_of(values, bounds=(0, 1))), (-1.0, exactly(0.4))])

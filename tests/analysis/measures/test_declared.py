@@ -28,7 +28,7 @@ def declared(tmp_path: Path, text: str) -> dict[str, Measure]:
     """The measures of a file with this text."""
     path = tmp_path / "measures.yaml"
     path.write_text(text)
-    return {one.name: one.part for one in declarations(path, "own")}
+    return {one.name: one.build for one in declarations(path, "own")}
 
 
 @pytest.mark.slow

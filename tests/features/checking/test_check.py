@@ -43,7 +43,7 @@ def lie(folder: Path, unit: int = 0, came: tuple[Any, ...] = ("defect", False, 5
         made, refused, of = db.execute("SELECT made, refused, of FROM unit_rows WHERE unit=?", (unit,)).fetchone()
         rows = UnitRows.read(made, "")
         rows.came[1:] = [(*came, *one[3:]) for one in rows.came[1:]]
-        entry = (unit, rows.kept(), refused, of)
+        entry = (unit, rows.to_bytes(), refused, of)
         db.execute("INSERT OR REPLACE INTO unit_rows VALUES (?,?,?,?,?)", (*entry, seal(entry)))
 
 

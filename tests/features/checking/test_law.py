@@ -7,7 +7,7 @@ import pytest
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import relay
+from ostrom.mechanisms.base import drive
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Outcome, Play, Round
 from ostrom.studies.load import load_study
@@ -46,7 +46,7 @@ def test_a_planted_mechanism_is_found(
         def ask(due):  # type: ignore[no-untyped-def]
             return (yield due)
 
-        outcome = yield from relay(honest(rules, game, streams), ask)
+        outcome = yield from drive(honest(rules, game, streams), ask)
         return planted(outcome)  # type: ignore[operator,no-any-return]
 
     monkeypatch.setattr(Repetition, "play", broken)

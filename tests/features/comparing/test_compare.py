@@ -17,7 +17,7 @@ import pytest
 from ostrom.analysis.references import published_rows
 from ostrom.cli import main
 from ostrom.data.rundata import run_data
-from ostrom.features.comparing import Comparison, Line, Own, compare_run, references
+from ostrom.features.comparing import Comparison, Line, RunFigure, compare_run, references
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import replications
 from ostrom.models.providers import scripted
@@ -151,8 +151,8 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
     assert any(re.fullmatch(r"m: 3\d % of the actions were given by the policy\.", text) for text in made.remarks)
 
 
-def own(value: float, low: float | None = None, high: float | None = None) -> Own:
-    return Own(("x",), "a", value, low, high, None, 3)
+def own(value: float, low: float | None = None, high: float | None = None) -> RunFigure:
+    return RunFigure(("x",), "a", value, low, high, None, 3)
 
 
 def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.features.comparing import Own, Published, references
+from ostrom.features.comparing import Published, RunFigure, references
 from ostrom.features.reporting.command import write_report
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
@@ -28,8 +28,8 @@ def printed(game: str, length: str, model: str, value: float, **rest: object) ->
     return Published((game, length, "rate"), model, value, 0.5, "Table 3", "verified", **rest)  # type: ignore[arg-type]
 
 
-def ours(game: str, length: str, agent: str, value: float) -> Own:
-    return Own((game, length, "rate"), agent, value, value - 1, value + 1, 0.25, 3)
+def ours(game: str, length: str, agent: str, value: float) -> RunFigure:
+    return RunFigure((game, length, "rate"), agent, value, value - 1, value + 1, 0.25, 3)
 
 
 def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:

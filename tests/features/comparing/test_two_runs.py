@@ -176,7 +176,7 @@ def test_verdicts_on_several_differences_hold_at_once(many: int, monkeypatch: py
     query: Any = SimpleNamespace(part=part, by=(), agents=(), mean_over_agents=False)
     new, old = (SimpleNamespace(folder=Path(name), manifest={}, study={}) for name in ("new", "old"))
     found = compare_runs(new, old, query, 0.9)  # type: ignore[arg-type]
-    sure = one.at(1 - 0.1 / many, guaranteed=True)
+    sure = one.at_level(1 - 0.1 / many, guaranteed=True)
     assert {(verdict.low, verdict.high) for verdict in found.verdicts} == {(sure.low, sure.high)}
     assert sure.low is not None and len(found.verdicts) == many
 

@@ -98,7 +98,7 @@ def test_simulated_fixation_covers_the_exact_value(process: Process) -> None:
     paths = [simulate(DILEMMA, process, (5, 1), rng, steps=9999) for rng in np.random.default_rng(11).spawn(600)]
     assert all(path.settled for path in paths)
     taken = share_of(sum(int(path.final[1]) for path in paths), 600, unit="run").limits(0.999)
-    assert taken.ends[0] <= exact <= taken.ends[1]
+    assert taken.both[0] <= exact <= taken.both[1]
 
 
 def test_nobody_compares_with_oneself() -> None:

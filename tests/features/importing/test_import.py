@@ -57,7 +57,7 @@ def refused(file: Path, how: str | Path = "repeated-games-pd", **more: Any) -> s
 def tables(folder: Path, name: str = "in") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What the tables say; every match that was not skipped keeps its rows, and they are those of its replay."""
     with open_run(name, folder / "runs") as run:
-        for end in run.journal.ends():
+        for end in run.journal.unit_records():
             assert (end.rows is not None) == (end.state == "done")
             run.rows.verify(end.unit)
         return list(run.rows.matches()), list(run.rows.decisions())

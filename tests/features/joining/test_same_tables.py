@@ -137,7 +137,7 @@ def test_a_study_that_looks_at_all_of_its_matches_is_not_divided() -> None:
 def test_the_parts_of_a_budget_are_equal_and_never_more_than_all_of_it(
     count: int | None, usd: float | None, of: int
 ) -> None:
-    parts = [Budget(count, count, usd).share(Shard(number, of)) for number in range(1, of + 1)]
+    parts = [Budget(count, count, usd).for_shard(Shard(number, of)) for number in range(1, of + 1)]
     calls = [part.calls for part in parts]
     assert calls == [part.tokens for part in parts]
     if count is None:

@@ -21,7 +21,7 @@ from ostrom.features.pooling.labs import (
     _moderated,
     _pool,
     fitted,
-    pooled,
+    random_effects_mean,
     refuse_other_studies,
     variance_of,
 )
@@ -69,13 +69,15 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
     for name, lab in labs.items():
         own = told(call("estimate", name, "cooperation", "--where", f"agent=scripted/{name}", "--json"))["estimates"][0]
         assert (lab["value"], lab["low"], lab["high"], lab["n"]) == (own["value"], own["low"], own["high"], own["n"])
-    found = pooled([lab["value"] for lab in labs.values()], [lab["se"] ** 2 for lab in labs.values()], 0.95, (0, 1))
+    found = random_effects_mean(
+        [lab["value"] for lab in labs.values()], [lab["se"] ** 2 for lab in labs.values()], 0.95, (0, 1)
+    )
     for name in ("value", "low", "high", "labs", "tau", "i2", "q", "prediction", "model_free"):
         assert pool["pooled"][name] == pytest.approx(found.as_dict()[name]), name
     # Of a share, labs with as many matches weigh the same, however near to a bound they lie.
     assert [lab["weight"] for lab in labs.values()] == pytest.approx([1 / 3] * 3)
     rest = [lab for name, lab in labs.items() if name != "two"]
-    without = pooled([lab["value"] for lab in rest], [lab["se"] ** 2 for lab in rest], 0.95, (0, 1))
+    without = random_effects_mean([lab["value"] for lab in rest], [lab["se"] ** 2 for lab in rest], 0.95, (0, 1))
     ends = {"value": without.value, "low": without.low, "high": without.high}
     assert labs["two"]["without"] == pytest.approx(ends)
     assert [one["keys"] for one in pool["moderators"]] == [["model"]]
@@ -181,7 +183,7 @@ def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:
 
 
 def test_a_run_without_a_value_or_an_interval_is_left_out_and_says_why() -> None:
-    drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match").at(0.95)
+    drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match").at_level(0.95)
     single = Estimate({}, 0.5, None, None, 1, "match", "none")
     answers = {"one": [drawn], "two": [drawn], "alone": [single], "noted": [replace(single, note="one match")]}
     found = _pool({}, {**{name: (of, "") for name, of in answers.items()}, "none": ([], "no value")}, [], 0.95)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.cli.in_process import Call, caller
 
-from ostrom.analysis.published import PublishedPick, published_beside
+from ostrom.analysis.published import PublishedCells, published_beside
 from ostrom.cli.commands import run as running
 from ostrom.features.profile.battery import check_figures, read_battery
 from ostrom.models.providers import scripted
@@ -242,7 +242,7 @@ def test_the_standard_battery_is_sound_at_every_preset() -> None:
             study = load_study(part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1)
             check_figures(part, read_factors(study.vary, None))
         for figure in part.figures:
-            assert figure.part.name
+            assert figure.measure_object.name
             if figure.published is not None and not figure.published.by:
                 assert published_beside(figure.published, []), figure.name
 
@@ -251,10 +251,10 @@ def test_published_slopes_and_differences_are_computed_from_the_printed_cells() 
     pick = {"reference": "memory_curse", "scale": 0.01,
             "where": {"condition": "reasoning", "game": "prisoners_dilemma", "measure": "cooperation_rate", "real": "",
                       "player": "", "history": "80"}}  # fmt: skip
-    one = {o.name: o.value for o in published_beside(PublishedPick(**pick), [])}
-    less = {o.name: o.value for o in published_beside(PublishedPick(**pick, minus={"history": "2"}), [])}
+    one = {o.name: o.value for o in published_beside(PublishedCells(**pick), [])}
+    less = {o.name: o.value for o in published_beside(PublishedCells(**pick, minus={"history": "2"}), [])}
     pick["where"] = {**pick["where"], "history": "2"}  # type: ignore[dict-item]
-    two = {o.name: o.value for o in published_beside(PublishedPick(**pick), [])}
+    two = {o.name: o.value for o in published_beside(PublishedCells(**pick), [])}
     assert less and all(less[name] == pytest.approx(one[name] - two[name]) for name in less)
 
 

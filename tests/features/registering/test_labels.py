@@ -18,7 +18,7 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.registered import AskedContrast, _tested, registered_run, standing
 from ostrom.data.early_looks import early_looks, record_early_look
 from ostrom.features.profile.battery import folder_name
-from ostrom.ground.commands import every_command, spoken
+from ostrom.ground.commands import command_line_name, every_command
 from ostrom.models.providers import scripted
 from ostrom.studies.run import open_run
 
@@ -142,7 +142,7 @@ def test_no_command_is_forgotten() -> None:
 
 def _asked(call: Call, name: str) -> None:
     _prepare(call, name)
-    done = call(*spoken(name).split(), *ASKED[name][1:], "--json")
+    done = call(*command_line_name(name).split(), *ASKED[name][1:], "--json")
     decided = 3 if name == "compare" else 0  # two matches a cell decide nothing
     assert done.code == decided, done.err
     told = json.loads(done.out)
@@ -152,7 +152,7 @@ def _asked(call: Call, name: str) -> None:
     else:
         (one,) = told["registered"]
         assert one["status"] == "confirmatory" and "thrown away" in one["limits"]
-    done = call(*spoken(name).split(), *ASKED[name][1:])
+    done = call(*command_line_name(name).split(), *ASKED[name][1:])
     assert done.code == decided, done.err
     assert "xploratory" in done.out + done.err or "Confirmatory, no deviation found" in done.out + done.err
 
@@ -210,7 +210,7 @@ def test_who_reads_results_early_leaves_a_look(call: Call, name: str, home: Path
     looks = home / "runs/open/early_looks.jsonl"
     looks.unlink(missing_ok=True)
     asked = ["open" if word == "s" else word for word in ASKED[name][1:]]
-    done = call(*spoken(name).split(), *asked)
+    done = call(*command_line_name(name).split(), *asked)
     assert done.code in (0, 1), done.err
     assert len(looks.read_text().splitlines()) == 1
 

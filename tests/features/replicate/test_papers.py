@@ -6,7 +6,7 @@ import pytest
 
 from ostrom.analysis.claims import references
 from ostrom.analysis.published import published_beside
-from ostrom.costs.battery import sized
+from ostrom.costs.battery import with_sizes
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.replicate.papers import paper_plan, papers
 from ostrom.ground.errors import UnknownName, UsageError
@@ -46,7 +46,7 @@ def test_a_plan_names_what_exists(paper: str) -> None:
     assert len({cell[-1] for cell in drawn}) == 1, "one axis shows one measure"
     assert len(plan.claims) >= 3 and len({claim.claim for claim in plan.claims}) == len(plan.claims)
     for claim in plan.claims:
-        assert claim.part.name
+        assert claim.measure_with_unit.name
         assert claim.note or claim.published or claim.count
         if claim.published is not None:
             assert published_beside(claim.published, [], doubted=True), claim.claim
@@ -58,7 +58,7 @@ def test_a_plan_names_what_exists(paper: str) -> None:
 @pytest.mark.parametrize("paper", ["memory-curse", "repeated-games", "coopeval", "personas"])
 def test_smoke_plays_every_part_within_200_calls(paper: str) -> None:
     parts = paper_plan(paper)[1].parts
-    sizes = sized(parts, [[MODEL]], Path(), "smoke", PlayOptions())
+    sizes = with_sizes(parts, [[MODEL]], Path(), "smoke", PlayOptions())
     assert all(one.seeds == 1 for one in sizes) and len(sizes) == len(parts)
     assert 0 < sum(one.calls for one in sizes) <= SMOKE_CALLS
 

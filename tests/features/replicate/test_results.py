@@ -11,7 +11,7 @@ from ostrom.analysis.comparison import Line
 from ostrom.analysis.estimate import Query
 from ostrom.analysis.intervals.moderated import NONE
 from ostrom.analysis.published import Other
-from ostrom.analysis.references import Own, Published, Reference
+from ostrom.analysis.references import Published, Reference, RunFigure
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
 from ostrom.features.replicate.pages import _number, _paper_cell, _rests_on
@@ -61,7 +61,7 @@ class Paper(Reference):
     def published(self) -> Sequence[Published]:
         return []
 
-    def own(self, data: Any, games: Any) -> Sequence[Own]:
+    def run_figures(self, data: Any, games: Any) -> Sequence[RunFigure]:
         return []
 
 
@@ -92,7 +92,7 @@ def line(value: float | None = 0.8, **changes: Any) -> Line:
     own = {"agent": "a", "low": 0.85, "high": 0.95, "spread": None, "matches": 9, **changes}
     doubts = own.pop("printed_doubts", ())
     return Line(
-        ("rate",), Own(("rate",), value=0.9, **own), "GPT", value, None, 0.1, 0.3, 1, 0, "verified", "T1", doubts
+        ("rate",), RunFigure(("rate",), value=0.9, **own), "GPT", value, None, 0.1, 0.3, 1, 0, "verified", "T1", doubts
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from ostrom.analysis.claims import references
 from ostrom.analysis.intervals.kinds import mean_of
 from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, table_prior
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.features.replicate.papers import PrintedSpread
 from ostrom.features.replicate.verdicts import (
     BELOW_MEAN,
@@ -49,8 +49,8 @@ def test_a_claim_needs_the_whole_interval(ends: tuple[float, float], expect: str
     assert claim_verdict(shifted, expect, 1.0, 0.05).answer == answer  # type: ignore[arg-type]
 
 
-def figure(value: float, se: float | None, **more: Any) -> Own:
-    return Own(("rate",), "a", value, None, None, None, **{"matches": 3, "se": se, "df": 2.0, **more})
+def figure(value: float, se: float | None, **more: Any) -> RunFigure:
+    return RunFigure(("rate",), "a", value, None, None, None, **{"matches": 3, "se": se, "df": 2.0, **more})
 
 
 def test_without_an_interval_nothing_is_decided() -> None:
@@ -77,7 +77,7 @@ def test_without_an_interval_nothing_is_decided() -> None:
         (figure(80.0, 0.1, width=16.0), NONE, 0.0, "undecided"),
     ],
 )
-def test_a_figure_agrees_within_the_margin(own: Own, prior: Prior, error: float, answer: str) -> None:
+def test_a_figure_agrees_within_the_margin(own: RunFigure, prior: Prior, error: float, answer: str) -> None:
     assert cell_verdict(own, prior, 80.0, error, 5.0, 3).answer == answer
 
 

@@ -25,16 +25,16 @@ def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() 
             chair.begin(unit, 15, "")
         first, second = asking(chair, 7, "seven"), asking(chair, 3, "three")
         await clock.forward(100)  # nobody has come: an empty seat waits, and its clock with it
-        assert (await chair.look()).text == "seven"
+        assert (await chair.next_event()).text == "seven"
         acting = asyncio.create_task(chair.act("a"))
         assert (await first).text == "a"
         chair.decided(7, Answer("a"))
         assert (await acting).state == "taken"
         await clock.forward(30)  # twice the time of a decision: the other match has not begun here
-        assert not second.done() and (await chair.look(0)).state == "wait"
-        chair.ended(7, 2.0)
-        assert (await chair.look()).more == {"score": 2.0}
-        assert (await chair.look()).text == "three"
+        assert not second.done() and (await chair.next_event(0)).state == "wait"
+        chair.end_match(7, 2.0)
+        assert (await chair.next_event()).more == {"score": 2.0}
+        assert (await chair.next_event()).text == "three"
         await clock.forward(14)
         assert not second.done()
         await clock.forward(2)
@@ -49,7 +49,7 @@ def test_all_questions_of_a_decision_share_its_time() -> None:
         chair = SeatSession(1)
         chair.begin(0, 20, "")
         question = asking(chair, 0, "one")
-        await chair.look()
+        await chair.next_event()
         await clock.forward(15)
         acting = asyncio.create_task(chair.act("rubbish"))
         await question
@@ -69,7 +69,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
         chair = SeatSession(1)
         chair.begin(0, 20, "")
         question = asking(chair, 0, "one")
-        assert (await chair.look()).text == "one"
+        assert (await chair.next_event()).text == "one"
         await clock.forward(21)
         with pytest.raises(Missed):
             await question
@@ -88,9 +88,9 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
 def test_waits_are_bounded_whatever_is_asked_for() -> None:
     async def play() -> None:
         chair = SeatSession(1)
-        assert (await chair.look(-5)).state == "wait"
+        assert (await chair.next_event(-5)).state == "wait"
         chair.close("The run is over.")
-        assert (await chair.look(1e300)).state == "run_over"
+        assert (await chair.next_event(1e300)).state == "run_over"
         assert (await chair.act("a")).text == "The run is over."
 
     asyncio.run(play())
@@ -104,7 +104,7 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
         chair = SeatSession(1)
         chair.begin(0, 60, "")
         question = asking(chair, 0, "one")
-        await chair.look()
+        await chair.next_event()
         told = await chair.act("a open-sesame-open")
         assert told.state == "wait" and "not written down yet" in told.text
         assert (await question).text == "a [key]"  # and no key of the environment comes into a run
@@ -117,7 +117,7 @@ def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
         chair = SeatSession(1)
         chair.begin(0, 9, "")
         question = asking(chair, 0, "one")
-        await chair.look()
+        await chair.next_event()
         acting = asyncio.create_task(chair.act("a"))
         await asyncio.sleep(0)  # it has been given and not yet been read
         chair.close("stopped")
@@ -132,7 +132,7 @@ def test_an_answer_has_so_many_characters_at_the_most() -> None:
         chair = SeatSession(1)
         chair.begin(0, 60, "")
         question = asking(chair, 0, "one")
-        await chair.look()
+        await chair.next_event()
         refused = await chair.act("x" * (LONGEST_ANSWER + 1))
         assert refused.state == "refused" and f"(found {LONGEST_ANSWER + 1:,})" in refused.text
         acting = asyncio.create_task(chair.act("x" * LONGEST_ANSWER))
@@ -149,7 +149,7 @@ def test_who_leaves_or_misses_frees_a_seat_unless_its_process_has_one_match(own_
         for chair in (left, missed):
             chair.begin(0, 60, "")
             asked = asking(chair, 0, "one")
-            await chair.look()
+            await chair.next_event()
             asked.cancel()
         left.leave()
         missed.decided(0, Answer(None, "missed"))
@@ -171,12 +171,12 @@ def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, s
         chair = SeatSession(1)
         chair.begin(0, 60, "")
         asked = asking(chair, 0, "one")
-        await chair.look()
+        await chair.next_event()
         asked.cancel()
         if closed:
             chair.close("over")
-        chair.ended(0, None, finished=False)
-        told = [await chair.look(0) for _ in states]
+        chair.end_match(0, None, finished=False)
+        told = [await chair.next_event(0) for _ in states]
         assert [one.state for one in told] == states
         assert closed or told[0].text == "The match is over. It was broken off."
 

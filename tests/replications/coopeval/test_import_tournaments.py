@@ -12,7 +12,11 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import match_score
-from ostrom.replications.coopeval.importers.tournaments import about, import_tournaments, load_tournament_mapping
+from ostrom.replications.coopeval.importers.tournaments import (
+    describe_file,
+    import_tournaments,
+    load_tournament_mapping,
+)
 from ostrom.replications.coopeval.payoff_readers.tournaments import parse_tournament
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
@@ -90,7 +94,7 @@ class TestAbout:
         ],
     )
     def test_the_folder_says_it(self, folder: str, mechanism: str, game: str, tmp_path: Path) -> None:
-        place = about(put(tmp_path, folder, {}), load_tournament_mapping("coopeval")[0])
+        place = describe_file(put(tmp_path, folder, {}), load_tournament_mapping("coopeval")[0])
         rules = place.mechanism if isinstance(place.mechanism, dict) else {"name": place.mechanism}
         kind = place.game if isinstance(place.game, str) else place.game["name"]
         assert (rules["name"], kind) == (mechanism, game)
@@ -106,14 +110,14 @@ class TestAbout:
             "mechanism": {"type": "Repetition", "kwargs": {"discount": 0.9, "lookup_depth": 2}},
         }
         path = put(tmp_path, "no_mechanism_trust_game", {}, config)
-        place = about(path, load_tournament_mapping("coopeval")[0])
+        place = describe_file(path, load_tournament_mapping("coopeval")[0])
         assert (place.game, place.window, place.mechanism_name) == (
             "public_goods", 2, "repetition discount 0.9 window 2",
         )  # fmt: skip
 
     def test_a_folder_that_says_nothing_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(StudyError, match="says which game it is of"):
-            about(put(tmp_path, "first", {}), load_tournament_mapping("coopeval")[0])
+            describe_file(put(tmp_path, "first", {}), load_tournament_mapping("coopeval")[0])
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.replications.memory_curse.played import played
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.replications.memory_curse.results import companies
+from ostrom.replications.memory_curse.results import compositions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -130,7 +130,7 @@ def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) ->
 
 def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: Path) -> None:
     with run_of(tmp_path, types={"wsls": "win_stay_lose_shift"}, seats={1: {"memory": {"k": 0}}}) as data:
-        (company,) = companies(data)
+        (company,) = compositions(data)
     # The forgiver (window 0) always intends to cooperate. The other does if the last actions were equal:
     # I = x (1 - e) + (1 - x) e for its own chance x of having cooperated, then x' = I (1 - e) + (1 - I) e.
     x, own = 1 - E, []

@@ -77,20 +77,20 @@ def test_rates_by_type_with_intervals_over_scenarios() -> None:
     over = mean_of([0.5, 1.0], bounds=(0, 1)).limits()  # two scenarios, not four matches
     assert made is not None and (made.n, made.unit) == (2, "scenario")
     assert (made.low, made.high) == pytest.approx((over.low, over.high))
-    assert by["nash_rate", "economic"].ends == (None, None)
+    assert by["nash_rate", "economic"].limits == (None, None)
     assert by["nash_rate", "economic"].note.startswith("too few scenarios")
 
 
 def test_matches_that_all_agree_do_not_claim_certainty() -> None:
     (rate,) = rates([one(DEBT, GREEN), one(WATER, (1, 0, 0, 0))], by=("persona",), types=["all"])
-    assert rate.share == 0 and rate.ends == (None, None) and rate.estimate is not None
+    assert rate.share == 0 and rate.limits == (None, None) and rate.estimate is not None
     assert rate.note == "all 2 alike" and rate.estimate.bound_low == 0
     assert rate.estimate.bound_high is not None and rate.estimate.bound_high > 0.5
 
 
 def test_deterministic_matches_have_no_sampling_error() -> None:
     found = [replace(one(game, GREEN, *cell), exact=True) for game in (DEBT, WATER) for cell in CELLS]
-    assert all(r.ends == (r.share, r.share) for r in rates(found, "nash_rate"))
+    assert all(r.limits == (r.share, r.share) for r in rates(found, "nash_rate"))
     assert all(e.estimate.method == "exact" and e.points == 0 for e in effects(found))
     assert {r.estimate.method for r in regrets(found)} == {"exact"}
 

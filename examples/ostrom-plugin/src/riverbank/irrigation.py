@@ -7,7 +7,7 @@ from typing import Any
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, whole
+from ostrom.games.parameters import number, whole_number
 
 NAME = "irrigation"
 
@@ -17,7 +17,7 @@ def build(water: Any = 10, need: Any = 5) -> Game:
 
     Theory (subgame perfect): the upper farmer takes everything. Both together have most if the water is shared.
     """
-    units, enough = whole(NAME, "water", water, least=1, most=10**6), number(NAME, "need", need)
+    units, enough = whole_number(NAME, "water", water, least=1, most=10**6), number(NAME, "need", need)
 
     def worth(used: float) -> float:
         return 2 * min(used, enough) + 0.5 * max(0.0, used - enough)

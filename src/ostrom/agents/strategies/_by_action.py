@@ -92,7 +92,7 @@ class Alternator(ByAction):
     def action(self, past: Past) -> int:
         """The next action in order after the own last one; at first, the one that ``start`` says."""
         if past:
-            return (past.own(-1) + 1) % len(past.game.actions[past.seat])
+            return (past.own_action(-1) + 1) % len(past.game.actions[past.seat])
         game, seat = past.game, past.seat
         cooperative = game.cooperative[seat]
         if self.start is None and cooperative is not None:

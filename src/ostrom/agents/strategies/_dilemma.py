@@ -28,7 +28,7 @@ class Dilemma:
     punishment: float
 
     @classmethod
-    def of(
+    def from_game(
         cls, game: Game, seat: int, strategy: str, payee: int | None = None, deviation: int | None = None
     ) -> Dilemma:
         """From ``seat``'s side: sucker is paid when it alone cooperates, temptation when it alone defects.
@@ -135,7 +135,7 @@ class GenerousTitForTat(Reciprocator):
         if (game, seat) not in self._cache:
             options = game.actions[seat]
             deviations = [
-                Dilemma.of(game, seat, self.name, deviation=action)
+                Dilemma.from_game(game, seat, self.name, deviation=action)
                 for action in (range(len(options)) if isinstance(options, tuple) else [None])
                 if action is None or action != game.cooperative[seat]
             ]
@@ -196,7 +196,7 @@ class ZDExtortion(Strategy):
         return self._cache[game, seat]
 
     def _solved(self, game: Game, seat: int) -> Odds:
-        mine, its = Dilemma.of(game, seat, self.name), Dilemma.of(game, seat, self.name, payee=1 - seat)
+        mine, its = Dilemma.from_game(game, seat, self.name), Dilemma.from_game(game, seat, self.name, payee=1 - seat)
 
         def pull(own: float, other: float) -> float:
             return (own - mine.punishment) - self.chi * (other - its.punishment)

@@ -58,7 +58,7 @@ class AxelrodPlayer(Strategy):
             if fits and seat == past.seat:
                 return me, other, fed, move
         me, other = self._kind(), self._axelrod.MockPlayer(actions=[])
-        rules = Dilemma.of(past.game, past.seat, self.name)
+        rules = Dilemma.from_game(past.game, past.seat, self.name)
         length = past.view.facts.get("rounds", UNBOUNDED)
         game = self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment)
         me.set_match_attributes(length=length, game=game, noise=0)

@@ -153,12 +153,12 @@ class _Search:
             if isinstance(due, End):
                 self._end_cache[key] = tuple(float(paid) for paid in due.payoffs), drawn
             else:
-                done = tuple(self._reply(moves, due, place) for place in range(len(due)))
+                done = tuple(self._later_action(moves, due, place) for place in range(len(due)))
                 payoffs, later = self._ended((*moves, done))
                 self._end_cache[key] = payoffs, drawn or later
         return self._end_cache[key]
 
-    def _reply(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
+    def _later_action(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
         """What somebody who decides later does: as theory says, or else what is best by the same search."""
         turn = due[place]
         theory_action = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.language import LanguageAgent, Style
-from ostrom.agents.policy import Declined
+from ostrom.agents.policy import RefusedReply
 from ostrom.answers import Answer, Choice, Form, Invalid
 from ostrom.answers.logprob import read_logprobs
 from ostrom.mechanisms.protocol import Decision
@@ -23,7 +23,7 @@ class Logprob(Style):
 
     name: ClassVar[str] = "logprob"
 
-    def lacks(self, abilities: Abilities) -> str | None:
+    def missing_ability(self, abilities: Abilities) -> str | None:
         """The ability that the model lacks, in words, if it reports no log-probabilities."""
         if abilities.logprobs:
             return None
@@ -47,18 +47,18 @@ class Logprob(Style):
             tuple(messages),
             {**agent.params(context, "logprob"), "temperature": 1.0, "max_tokens": 1},
             top_logprobs=20,
-            lasting=0 if chat is None else chat.lasting,
+            lasting=0 if chat is None else chat.shared_prefix_length,
         )
         try:
             reply = await agent.call(context, request, "logprob")
-        except Declined as refusal:
+        except RefusedReply as refusal:
             refused = agent.give_up(decision, context, str(refusal), refused=True)
-            return refused if chat is None else chat.kept(refused, str(refusal))
+            return refused if chat is None else chat.with_chat_turn(refused, str(refusal))
         read = read_logprobs(reply.logprobs or {}, prompt.labels)
         if isinstance(read, Invalid):
             context.count_invalid(read.reason)
             fallback = agent.give_up(decision, context, read.reason)
-            return fallback if chat is None else chat.kept(fallback, reply.text)
+            return fallback if chat is None else chat.with_chat_turn(fallback, reply.text)
         if temperature > 0 and read.probabilities is not None:
             keys = list(read.probabilities)
             weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)
@@ -67,7 +67,7 @@ class Logprob(Style):
             drawn = keys[int(context.draw("sample").choice(len(keys), p=weights))]
             read = replace(read, value=drawn, probabilities=odds)
         answer = agent.with_facts(read, prompt)
-        return answer if chat is None else chat.kept(answer, prompt.labels[str(answer.value)])
+        return answer if chat is None else chat.with_chat_turn(answer, prompt.labels[str(answer.value)])
 
 
 STYLE = Logprob

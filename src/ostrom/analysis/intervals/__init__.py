@@ -1,4 +1,4 @@
-"""Two intervals for every kind of question, chosen in one place by the shape of the question.
+"""Intervals: a classical one and guaranteed bounds for every query, chosen by its shape.
 
 Every function takes one value per unit and returns an ``Inference``, which can be asked at any level for its classical
 interval (``limits``), for bounds that hold for every distribution (``bounds``), and for its p-value:

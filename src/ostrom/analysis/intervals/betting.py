@@ -1,4 +1,4 @@
-"""Bounds of a mean that hold for every distribution between known bounds, at any number of units.
+"""Betting bounds of a mean: valid for every distribution within known bounds, at any number of units.
 
 Bet that the mean is more than m: the capital, a product of 1 - c + c x / m over independent values x from 0 to 1, is 1
 on average, or less, where the mean is m or less, whatever the distribution. It then exceeds 1 / a with a chance of at
@@ -31,19 +31,19 @@ from ostrom.analysis.statistics.samples import ROUNDING, Bools, Floats
 
 STEPS, HALVINGS = 20, 6
 BETS: Floats = np.concatenate([0.5 ** np.arange(HALVINGS, 0, -1) / STEPS, np.arange(1, STEPS + 1) / STEPS])
-"""The shares of the capital that are bet; the small ones serve thousands of values."""
+"""Stakes as shares of the capital; small ones serve samples of thousands of values."""
 _EACH = 0.5 / (STEPS + 1)
 MASS: Floats = np.array([_EACH / HALVINGS] * HALVINGS + [_EACH] * (STEPS - 1) + [_EACH + 0.5])
-"""How the capital is shared among them: half of it bets everything."""
+"""The share of the capital on each stake: half of it bets everything."""
 TOGETHER = 2 / 3
-"""The share of the error that one bet on both sides of a difference has; the rest is for bets on each side."""
+"""The share of the error for one bet on both sides of a difference; the rest is for bets on each side."""
 MOST_MULTIPLE = 1e6
 FAR = 60.0
-"""A bound below exp(-60) of the range is none."""
+"""A bound below exp(-60) of the range counts as no bound."""
 
 
 def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0, top: float | None = None) -> float:
-    """The lower bound of the weighted mean of independent values from 0 to 1, wrong with a chance of at most ``tail``.
+    """Return a lower bound of the weighted mean of independent values in 0..1, wrong with chance at most ``tail``.
 
     ``top``: the largest weight that a unit can have, where chance decides about weights too.
 
@@ -55,7 +55,7 @@ def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0
     pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
     (x, w), counts = pairs.T, many.astype(np.float64) * times
     goal, at = -math.log(tail), -FAR
-    # The logarithm of the capital is convex in ln m and falls, so Newton's method from the left never passes the root.
+    # The log capital is convex and decreasing in ln m, so Newton's method from the left never passes the root.
     for _ in range(200):
         capital, slope = _capital(x, w / (top or w.max()), counts, at)
         step = (capital - goal) / -slope if slope < 0 else 0.0
@@ -66,7 +66,7 @@ def lower_bound(values: Floats, weights: Floats, tail: float, times: float = 1.0
 
 
 def side_by_side(values: Floats, weights: Floats, up: Bools, tail: float, times: float = 1.0) -> float:
-    """The lower bound of the same mean by bets on each of its two sides, with their share of the error."""
+    """Return a lower bound of the same mean from separate bets on its two sides."""
     each = (1 - TOGETHER) * tail / 2
     return math.fsum(
         float(weights[side].sum()) * lower_bound(values[side], weights[side], each, times) for side in (up, ~up)
@@ -74,7 +74,7 @@ def side_by_side(values: Floats, weights: Floats, up: Bools, tail: float, times:
 
 
 def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
-    """Whether the lower bound is at least ``mean``: one look at the capital instead of a search."""
+    """Return whether the lower bound is at least ``mean``, by one evaluation instead of a search."""
     if not 0 < mean < 1:
         return mean <= 0
     capital, _ = _capital(values, weights / weights.max(), np.ones(values.size), math.log(mean))
@@ -82,10 +82,10 @@ def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
 
 
 def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, float]:
-    """The logarithm of the capital against a mean whose logarithm is ``at``, and its slope; the largest weight is 1."""
+    """Return the log capital against the mean exp(``at``), and its slope; the largest weight is 1."""
     gains = BETS[:, None] * (w * x * math.exp(-at))
     factors = 1 - BETS[:, None] * w + gains
-    with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
+    with np.errstate(divide="ignore"):  # a value of 0 loses the whole stake
         logs = np.log(MASS) + np.log(factors) @ counts
     falls = gains / np.maximum(factors, 1e-300)
     top = float(logs.max())
@@ -95,7 +95,7 @@ def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, fl
 
 
 def least_multiple(weights: Floats, low: float, high: float, tail: float, up: Bools | None = None) -> float:
-    """How many times as many units are needed before the mean can be shown to lie between two values, at best.
+    """Return by which factor units must grow, at best, to show that the mean lies between two values.
 
     The best case for a single bound is values that are all at the far end, for two bounds values that are all alike.
 
@@ -116,7 +116,7 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float, up: Bo
 
     if low <= 0 or high >= 1:
         return needed(0.0 if low <= 0 else 1.0)
-    left, right = low, high  # what is needed for one bound falls as what is needed for the other grows
+    left, right = low, high  # what one bound needs falls as what the other needs grows
     for _ in range(40):
         third = (right - left) / 3
         nearer = needed(left + third) <= needed(right - third)
@@ -127,7 +127,7 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float, up: Bo
 def likely_multiple(
     values: Floats, weights: Floats, low: float, high: float, tail: float, up: Bools | None = None
 ) -> float:
-    """How many times as many units like these are needed before their mean is shown to lie between two values.
+    """Return by which factor units like these must grow to show that their mean lies between two values.
 
     >>> likely_multiple(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.5, 1.0, 0.025)
     inf
@@ -150,7 +150,7 @@ def _multiple(values: Floats, weights: Floats, against: float, tail: float, up: 
         return high
     pairs, counts = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
     x, w = pairs.T
-    with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
+    with np.errstate(divide="ignore"):  # a value of 0 loses the whole stake
         growth = np.log(1 + BETS[:, None] * (w / w.max()) * (x / against - 1)) @ counts
     if growth.max() <= ROUNDING:
         return math.inf
@@ -165,26 +165,26 @@ def _multiple(values: Floats, weights: Floats, against: float, tail: float, up: 
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """A weighted mean of independent values from 0 to 1, which stands for a figure between ``least`` and ``most``."""
+    """A weighted mean of independent values in 0..1, scaled to a figure between ``least`` and ``most``."""
 
     values: Floats
     weights: Floats
     least: float
     most: float
     labels: tuple[Hashable, ...] | None = None
-    """Which unit each value is of; None where no other figure shares one."""
+    """The unit of each value; None if no other figure shares units."""
     up: Bools | None = None
-    """Which values count upwards in the figure, and not downwards; None: all of them."""
+    """Which values enter the figure with a positive sign; None means all."""
     top: float | None = None
-    """Of a ratio: the largest weight that a unit can have. The bet is on numerator - ratio x denominator."""
+    """For a ratio: the largest weight of a unit. The bet is on numerator - ratio x denominator."""
 
     @property
     def sides(self) -> Bools | None:
-        """Which values count upwards, where others count downwards; None elsewhere."""
+        """Return which values have a positive sign, if signs are mixed; None otherwise."""
         return None if self.up is None or not self.up.any() or self.up.all() else self.up
 
-    def ends(self, tail: float) -> tuple[float, float]:
-        """Both bounds, each wrong with a chance of at most ``tail``."""
+    def bounds(self, tail: float) -> tuple[float, float]:
+        """Return both bounds, each wrong with chance at most ``tail``."""
         width, sides = self.most - self.least, self.sides
         low, high = (
             lower_bound(of, self.weights, tail, top=self.top)
@@ -195,7 +195,7 @@ class Bet:
         return self.least + width * low, self.most - width * high
 
     def times(self, factor: float) -> Bet:
-        """The bet on a multiple of the figure."""
+        """Return the bet on a multiple of the figure."""
         ends = sorted((factor * self.least, factor * self.most))
         if factor > 0:
             return replace(self, least=ends[0], most=ends[1])
@@ -206,7 +206,7 @@ class Bet:
         return np.ones(self.values.size, np.bool_) if self.up is None else self.up
 
     def joined(self, other: Bet) -> Bet | None:
-        """The bet on the sum of two figures: of the same units, or of units that are all different; None elsewhere."""
+        """Return the bet on the sum of two figures with identical or disjoint units; None otherwise."""
         if self.top or other.top:
             return None
         own, far = self.most - self.least, other.most - other.least
@@ -231,9 +231,9 @@ class Bet:
         return (low - self.least) / width, (high - self.least) / width
 
     def surely_within(self, low: float, high: float, tail: float) -> bool:
-        """Whether both bounds lie in a range."""
+        """Return whether both bounds lie in a range."""
         if self.sides is not None or self.top:
-            ends = self.ends(tail)
+            ends = self.bounds(tail)
             return low <= ends[0] and ends[1] <= high
         below, above = self._ranged(low, high)
         return exceeds(self.values, self.weights, below, tail) and exceeds(
@@ -241,9 +241,9 @@ class Bet:
         )
 
     def least_multiple(self, low: float, high: float, tail: float) -> float:
-        """How many times as many units are needed, at best, to show that the figure lies in a range."""
+        """Return by which factor units must grow, at best, to show that the figure lies in a range."""
         return least_multiple(self.weights, *self._ranged(low, high), tail, self.sides)
 
     def likely_multiple(self, low: float, high: float, tail: float) -> float:
-        """How many times as many units like those seen are needed to show that the figure lies in a range."""
+        """Return by which factor units like those seen must grow to show that the figure lies in a range."""
         return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail, self.sides)

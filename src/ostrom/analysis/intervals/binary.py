@@ -30,7 +30,7 @@ def limits(counts: Sequence[Count], level: float, times: float = 1.0) -> tuple[f
     """The interval of a share, of a difference of shares (Newcombe 1998, method 10), or of pairs."""
     if len(counts[0]) == 3:
         more, n, odd = (times * part for part in counts[0])
-        if odd == 0:  # as far as a share of n that did not occur may reach
+        if odd == 0:  # the upper limit of a share of n that did not occur
             return -wilson(0, n, level)[1], wilson(0, n, level)[1]
         low, high = _exact(more, odd, level)
         return (2 * low - 1) * odd / n, (2 * high - 1) * odd / n
@@ -52,13 +52,13 @@ def _exact(successes: float, n: float, level: float) -> tuple[float, float]:
 
 
 def p_value(counts: Sequence[Count], threshold: float = 0.0) -> float:
-    """The smallest level at which the interval leaves the threshold out."""
+    """Return the smallest error level at which the interval excludes the threshold."""
 
     def outside(level: float) -> bool:
         low, high = limits(counts, level)
         return threshold < low - 1e-12 or threshold > high + 1e-12
 
-    low, high = 0.0, 1.0  # p: outside at 1 - high, inside at 1 - low
+    low, high = 0.0, 1.0  # bisection of p: outside at 1 - high, inside at 1 - low
     for _ in range(60 if outside(1e-9) else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if outside(1 - middle) else (middle, high)

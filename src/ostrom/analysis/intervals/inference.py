@@ -1,4 +1,4 @@
-"""A figure with two intervals: the classical one, which has a name, and bounds that hold for every distribution.
+"""A figure with two intervals: a classical one with a name, and bounds valid for every distribution.
 
 A figure is a value and the influence of every independent unit on it (for a mean, the deviation from it over n). The
 variance is the sum of the squared influences times n / (n - 1), by condition; the interval is Student's t with
@@ -23,9 +23,9 @@ from ostrom.analysis.statistics.samples import Floats, checked_level, without_ro
 from ostrom.ground.words import PLURALS
 
 ALIKE = 1e-9
-"""Influences below this share of the largest value are rounding: the units are alike."""
+"""Influences below this share of the largest value are rounding errors: the units are alike."""
 UNEVEN = 1.5
-"""From this ratio of the sizes of two sides on, a permutation test has a say in the p-value."""
+"""The ratio of group sizes from which a permutation test enters the p-value."""
 ARRANGEMENTS = 4999
 FEW = 5
 SKEWED, MOST_SKEWED = 1.5, 0.3
@@ -34,20 +34,20 @@ SKEWED, MOST_SKEWED = 1.5, 0.3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The independent units of one condition, and how far each of them moves the figure."""
+    """The independent units of one condition, with the influence of each on the figure."""
 
     influence: Floats
     labels: tuple[Hashable, ...] | None = None
     condition: Hashable = None
     share: float = 1.0
-    """What the mean of the condition counts in the figure: negative on the second side of a difference."""
+    """The weight of the condition's mean in the figure: negative on the second side of a difference."""
     mean: float = 0.0
     centred: int = 1
-    """How many means the influences are deviations from."""
+    """The number of means from which the influences are deviations."""
     df: float | None = None
     """Degrees of freedom, where they are not n - centred."""
     piled: bool = False
-    """Whether many of its values lie at or near one bound of their range."""
+    """Whether many values lie at or near one bound of their range."""
 
     @property
     def n(self) -> int:
@@ -56,7 +56,7 @@ class Part:
 
     @property
     def values(self) -> Floats:
-        """The values of units that weigh the same."""
+        """Return the values of equally weighted units."""
         return self.mean + self.influence * self.n / self.share
 
     def variance(self, times: float = 1.0) -> tuple[float, float]:
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A value with its interval; both ends are None where there is none, and a note says why."""
+    """A value with its interval; both ends are None if there is none, and a note says why."""
 
     value: float
     low: float | None
@@ -79,58 +79,58 @@ class Limits:
     note: str = ""
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Both ends, where there surely are some."""
+    def both(self) -> tuple[float, float]:
+        """Return both ends of an interval that is known to exist."""
         assert self.low is not None and self.high is not None, self.note
         return self.low, self.high
 
 
 @dataclass(frozen=True)
 class Inference:
-    """A figure that can say how uncertain it is, at any level."""
+    """A figure whose interval can be computed at any level."""
 
     value: float
     parts: tuple[Part, ...] = ()
     bets: tuple[Bet, ...] = ()
-    """What is bet on: one bet, or several whose chances of an error add up; none where there are no bounds."""
+    """The bets behind the guaranteed bounds; the error chances of several add up; empty without bounds."""
     unit: str = "match"
     method: str = "exact"
     note: str = ""
     doubt: str = ""
-    """Why there are no bounds."""
+    """The reason why there are no guaranteed bounds."""
     least: float = -math.inf
     most: float = math.inf
     counts: tuple[binary.Count, ...] = ()
-    """Of a declared 0/1 measure: successes and units of each side, or the discordant pairs."""
+    """For a binary measure: successes and units of each side, or the discordant pairs."""
     arrangements: float | None = None
-    """Of a slope: in how many ways its values can be assigned to the levels."""
+    """For a slope: the number of ways to assign its values to the levels."""
     problem: str = ""
-    """Why there is no classical interval, where the shape of the question is the reason."""
+    """The reason why there is no classical interval, if it lies in the shape of the query."""
     _spread: dict[float, tuple[float, float] | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
-        """Whether it has no sampling error: played again it would be the same."""
+        """Return whether the figure has no sampling error."""
         return not self.parts
 
     @property
     def units(self) -> int:
-        """How many independent units it rests on."""
+        """Return the number of independent units."""
         return sum(part.n for part in self.parts)
 
     @cached_property
     def sides(self) -> tuple[int, ...]:
-        """How many units each side has."""
+        """Return the number of units of each side."""
         counts = [sum(p.n for p in self.parts if p.share * sign > 0) for sign in (1, -1)]
         return tuple(n for n in counts if n)
 
     @cached_property
     def alike(self) -> bool:
-        """Whether two units or more show no spread at all."""
+        """Return whether two or more units show no spread at all."""
         return bool(self.parts) and self.units > 1 and not any(part.influence.any() for part in self.parts)
 
     def spread(self, times: float = 1.0) -> tuple[float, float] | None:
-        """The standard error and its degrees of freedom; None where nothing is known of the spread."""
+        """Return the standard error and its degrees of freedom; None if the spread is unknown."""
         if times not in self._spread:
             self._spread[times] = self._measured(times)
         return self._spread[times]
@@ -141,7 +141,7 @@ class Inference:
         if self.problem or self.alike or not free:
             return None
         terms = [part.variance(times) for part in free]
-        if single:  # conditions with one unit take the variance that the others have within
+        if single:  # conditions with one unit use the variance within the others
             freedom = sum(part.n - part.centred for part in free)
             squares = math.fsum(float(np.sum((part.values - part.mean) ** 2)) for part in free)
             share = math.fsum(part.share**2 for part in single)
@@ -152,7 +152,7 @@ class Inference:
         return math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v)
 
     def reach(self, level: float, times: float = 1.0) -> tuple[float, float] | None:
-        """The classical interval before it is clipped to the range; None where there is none."""
+        """Return the classical interval before clipping to the range; None if there is none."""
         if self.exact:
             return self.value, self.value
         if self.counts:
@@ -166,7 +166,7 @@ class Inference:
         return self.value - far, self.value + far
 
     def limits(self, level: float = 0.95) -> Limits:
-        """The value with its classical interval."""
+        """Return the value with its classical interval."""
         ends = self.reach(checked_level(level))
         if ends is None:
             method = self.problem if self.problem.startswith("exact") else "none"
@@ -201,13 +201,13 @@ class Inference:
             return self.value, self.value
         if self.why_approximate:
             return None
-        ends = [bet.ends((1 - level) / 2 / len(self.bets)) for bet in self.bets]
+        ends = [bet.bounds((1 - level) / 2 / len(self.bets)) for bet in self.bets]
         fixed = self.least - math.fsum(bet.least for bet in self.bets)
         low, high = (fixed + math.fsum(end) for end in zip(*ends, strict=True))
         return min(low, self.value), max(high, self.value)
 
     def guaranteed(self, level: float = 0.95) -> Limits:
-        """The value with these bounds as its interval."""
+        """Return the value with its guaranteed bounds as interval."""
         ends = self.bounds(level)
         if ends is None:
             return Limits(self.value, None, None, "none", self.why_approximate)
@@ -215,13 +215,13 @@ class Inference:
 
     @property
     def why_approximate(self) -> str:
-        """Why there are no guaranteed bounds; empty where there are."""
+        """Return why there are no guaranteed bounds; empty if there are."""
         if self.exact or self.bets:
             return ""
         return self.doubt or "the measure has no declared bounds"
 
     def _shifted(self, low: float, high: float) -> tuple[float, float]:
-        """A range of the figure as one of its bet."""
+        """Convert a range of the figure to one of its bet."""
         fixed = self.least - self.bets[0].least
         return low - fixed, high - fixed
 
@@ -233,13 +233,13 @@ class Inference:
         return ends is not None and low <= ends[0] and ends[1] <= high
 
     def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
-        """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
+        """Return by which factor units must grow, at best, for guaranteed bounds within a range."""
         if len(self.bets) != 1:
             return 0.0
         return self.bets[0].least_multiple(*self._shifted(low, high), (1 - level) / 2)
 
     def likely_multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
-        """How many times as many units like those seen show by guaranteed bounds that the value lies in a range.
+        """Return by which factor units like those seen must grow for guaranteed bounds within a range.
 
         Inf where none would; by the classical interval where there are no bounds.
         """
@@ -248,7 +248,7 @@ class Inference:
         return self.smallest_multiple(lambda ends: low <= ends[0] and ends[1] <= high, level, 1e6)
 
     def smallest_multiple(self, decided: Callable[[tuple[float, float]], bool], level: float, most: float) -> float:
-        """How many times as many units like these, 1 or more, give an interval that decides; inf beyond ``most``."""
+        """Return the smallest growth, 1 or more, with which units like these decide, or inf beyond ``most``."""
 
         def reached(times: float) -> bool:
             ends = self.reach(level, times)
@@ -265,7 +265,7 @@ class Inference:
         return enough
 
     def p_value(self, threshold: float = 0.0) -> float | None:
-        """The smallest level at which the interval leaves a threshold out, or an exact test's; None where none is.
+        """Return the p-value against a threshold, by the interval or an exact test; None if there is none.
 
         Where two sides have very different sizes it is the larger of Welch's and that of the studentised permutation
         test (Janssen 1997; Chung & Romano 2013).
@@ -288,7 +288,7 @@ class Inference:
         return max(p, self.rearranged) if threshold == 0 and self.uneven else p
 
     def _arranged(self, threshold: float) -> float:
-        """The exact p where all units are alike: of swapped signs, or of swapped labels of two sides."""
+        """Return the exact p-value for identical units: by sign changes, or by exchanging labels of two sides."""
         if self.arrangements is not None:
             return min(1.0, 2 / self.arrangements)
         if len(self.sides) == 1 or threshold:
@@ -305,7 +305,7 @@ class Inference:
         return min(1.0, 2 / ways)
 
     def _pairs(self) -> Iterator[tuple[Part, Part]]:
-        """The conditions in which both sides have units."""
+        """Yield the conditions in which both sides have units."""
         other = {part.condition: part for part in self.parts if part.share < 0}
         for part in self.parts:
             if part.share > 0 and part.condition in other:
@@ -313,12 +313,12 @@ class Inference:
 
     @cached_property
     def uneven(self) -> bool:
-        """Whether two sides that share no unit differ in size by a third or more."""
+        """Return whether two sides without common units differ in size by a factor of 1.5 or more."""
         return len(self.sides) == 2 and max(self.sides) >= UNEVEN * min(self.sides)
 
     @cached_property
     def rearranged(self) -> float:
-        """The p of the studentised permutation test: labels are swapped within conditions, and t is taken again."""
+        """Return the p-value of the studentised permutation test: labels are exchanged within conditions."""
         both = list(self._pairs())
         if not both or any(part.centred != 1 for pair in both for part in pair):
             return 0.0
@@ -339,11 +339,11 @@ class Inference:
 
     @property
     def decides(self) -> bool:
-        """Whether it has units enough for a YES: two of them are shown and never decide."""
+        """Return whether there are enough units for a YES: two units are shown but never decide."""
         return self.exact or min(self.sides, default=0) > 2
 
     def cautions(self) -> list[str]:
-        """Where the classical interval is known to be unreliable, in words."""
+        """Return warnings where the classical interval is known to be unreliable."""
         if self.exact or self.counts:
             return []
         notes = []
@@ -355,7 +355,7 @@ class Inference:
         if skewed or mostly_piled(self.parts):
             notes.append("caution: values are skewed or lie near a bound, the bounds say more")
         ends = self.reach(0.95) if self.uneven and not self.arrangements else None
-        # The p-value is at least Welch's: without 0 outside the interval there is nothing to rearrange.
+        # The p-value is at least Welch's: if the interval contains 0, no permutation is needed.
         if ends is not None and (ends[0] > 0 or ends[1] < 0) and (self.p_value() or 0.0) >= 0.05:
             notes.append("caution: the sides differ in size, and the permutation test does not exclude 0")
         one_sided = len(self.sides) == 2 and any(
@@ -364,24 +364,24 @@ class Inference:
         return [*notes, *(["one side is all alike"] if one_sided else [])]
 
     def times(self, factor: float) -> Inference:
-        """A multiple of the figure."""
+        """Return a multiple of the figure."""
         return combined([(factor, self)], replace_method=self.method)
 
 
 def mostly_piled(parts: Sequence[Part]) -> bool:
-    """Whether conditions with half of the weight crowd at a bound; a small one of several often does by chance."""
+    """Return whether conditions with half of the weight pile up at a bound; a small one often does by chance."""
     piled, total = (math.fsum(abs(part.share) for part in of) for of in ([p for p in parts if p.piled], parts))
     return piled > 0 and piled >= 0.5 * total * (1 - ALIKE)
 
 
 def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = "") -> Inference:
-    """The sum of coefficient times figure: a difference, an interaction, a mean over conditions.
+    """Return the sum of coefficient times figure: a difference, an interaction, or a mean over conditions.
 
     Units with the same label in several figures are one unit. Without common units the figures are independent.
     """
     terms = [(a, one) for a, one in terms if a]
     sums = [a * one.value for a, one in terms]
-    value = plain(math.fsum(sums), math.fsum(map(abs, sums)))
+    value = rounded_sum(math.fsum(sums), math.fsum(map(abs, sums)))
     owned = [{label for part in one.parts for label in part.labels or ()} for _, one in terms]
     common = len(set().union(*owned)) < sum(map(len, owned))
     parts: tuple[Part, ...] = tuple(
@@ -391,7 +391,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
         parts = (merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
     bets = _bets(terms)
     ends = [sorted((a * one.least, a * one.most)) for a, one in terms]
-    least, most = (plain(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
+    least, most = (rounded_sum(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
     notes = dict.fromkeys(note for _, one in terms for note in one.note.split("; ") if note)
     drawn = [one for _, one in terms if not one.exact]
     method = replace_method or ("exact" if not parts else _named(drawn, common))
@@ -405,7 +405,7 @@ def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = 
 
 
 def _counted(terms: Sequence[tuple[float, Inference]], common: bool) -> tuple[binary.Count, ...]:
-    """The counts of a sum of shares: of one, or of a difference of other units or of the same; none elsewhere."""
+    """Return the counts of a share, or of a difference of shares; empty for other sums."""
     counts = [one.counts for _, one in terms]
     if len(terms) == 1:
         return counts[0] if terms[0][0] == 1 else ()
@@ -431,7 +431,7 @@ def _named(drawn: Sequence[Inference], common: bool) -> str:
 
 
 def merged(parts: Sequence[Part], centred: int) -> Part:
-    """All units of several parts as one part: what a unit adds to each of them is added up."""
+    """Merge the units of several parts; the influences of a unit are added up."""
     total: dict[Hashable, float] = {}
     size = 0.0
     for number, part in enumerate(parts):
@@ -442,12 +442,12 @@ def merged(parts: Sequence[Part], centred: int) -> Part:
     influence = np.array(list(total.values()))
     influence[np.abs(influence) <= ALIKE * size] = 0.0
     mean = math.fsum(part.share * part.mean for part in parts)
-    fewest = min((part.df for part in parts if part.df is not None), default=None)  # where units weigh differently
+    fewest = min((part.df for part in parts if part.df is not None), default=None)  # where units have different weights
     return Part(influence, tuple(total), mean=mean, centred=min(centred, influence.size - 1) or 1, df=fewest)
 
 
 def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:
-    """One bet on the sum where the units are all the same or all different; else one for each figure."""
+    """Return one bet on the sum if units are identical or disjoint; else one for each figure."""
     drawn = [(a, one) for a, one in terms if not one.exact]
     if any(not one.bets for _, one in drawn):
         return ()
@@ -456,10 +456,10 @@ def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:
     return tuple(every) if joint is None else (joint,)
 
 
-def plain(value: float, scale: float) -> float:
-    """The number that a sum of terms as large as ``scale`` would be without rounding: 0, or one of few digits.
+def rounded_sum(value: float, scale: float) -> float:
+    """Return a sum of terms as large as ``scale`` without its rounding error: 0, or a number of few digits.
 
-    >>> plain(0.9999999999999998, 1.0), plain(1 / 3, 1.0)
+    >>> rounded_sum(0.9999999999999998, 1.0), rounded_sum(1 / 3, 1.0)
     (1.0, 0.3333333333333333)
     """
     if not math.isfinite(value):

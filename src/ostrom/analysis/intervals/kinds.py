@@ -1,4 +1,4 @@
-"""From values to an inference. The method follows from the shape of the question alone, never from the values."""
+"""Builds inferences from values. The method follows from the shape of the query, never from the values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, merged, mostly_piled, plain
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, merged, mostly_piled, rounded_sum
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -27,20 +27,20 @@ from ostrom.analysis.statistics.samples import (
 from ostrom.ground.words import how_many
 
 Bounds = tuple[float | None, float | None]
-"""The least and the largest value that a unit can have; None where there is no bound."""
+"""The smallest and the largest possible value of a unit; None for no bound."""
 Log = bool | Literal["1+x"]
 FEWEST_CLUSTERS = 5
 AT_BOUND, NEAR_BOUND, NEAR = 0.25, 0.5, 0.01
-"""Values are piled where so many lie exactly at one bound, or within this share of the range from it."""
+"""Values pile up if this share lies exactly at one bound, or that share within 1 % of the range."""
 
 
 def exactly(value: float) -> Inference:
-    """A value without sampling error: played again it would be the same."""
+    """Return a value without sampling error."""
     return Inference(value, note="deterministic: no sampling error", least=value, most=value)
 
 
 def checked_bounds(bounds: Bounds) -> Bounds:
-    """Two finite numbers in order, or None on either side."""
+    """Return the bounds; refused unless they are finite and ordered, or None."""
     low, high = bounds
     for bound in (low, high):
         if bound is not None and not math.isfinite(bound):
@@ -86,7 +86,7 @@ def mean_of(
         same_length("clusters", len(labels), "values", data.size)
     scale = high - low if low is not None and high is not None else float(np.abs(data).max()) or 1.0
     data = _within(data, low, high, scale)
-    order = np.lexsort((mass, data))  # the order in which matches ended changes no digit
+    order = np.lexsort((mass, data))  # sorted, so that the order in which matches ended changes no digit
     data, mass = data[order], mass[order]
     labels = None if labels is None else [labels[i] for i in order]
     codes = np.zeros(data.size, np.int64)
@@ -94,7 +94,7 @@ def mean_of(
     if strata is not None:
         codes, names = label_codes([list(strata)[i] for i in order], data.size, "strata")
     share = mass / math.fsum(mass)
-    value = min(max(plain(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
+    value = min(max(rounded_sum(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
     note = ""
     members = [np.flatnonzero(codes == code) for code in range(len(names))]
     if len(members) > 1 and not shared and all(len(set(_picked(labels, of) or of)) < 2 for of in members):
@@ -115,7 +115,7 @@ def mean_of(
     top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
     counts: tuple[tuple[float, ...], ...] = ()
-    trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is no trial
+    trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is not one trial
     if trials and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
         counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
     return Inference(
@@ -129,7 +129,7 @@ def _picked(labels: Sequence[Hashable] | None, places: Ints) -> list[Hashable] |
 
 
 def _within(data: Floats, low: float | None, high: float | None, scale: float) -> Floats:
-    """The values, at a bound where they miss it by rounding; one beyond its bounds means that the bounds are wrong."""
+    """Return the values clipped to the bounds where they miss them by rounding; larger misses are an error."""
     for bound, sign in ((low, 1), (high, -1)):
         if bound is not None:
             beyond = float((sign * (bound - data)).max())
@@ -143,14 +143,14 @@ def _part(
     data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds,
     *, ratio: bool,
 ) -> Part:  # fmt: skip
-    """The units of one condition; values of one unit are added up with their weights.
+    """Return the units of one condition; values of one unit are summed with their weights.
 
     Weights of the design (seats) are linearised. Where chance decides about weights too (``ratio``) the variance is the
     jackknife's, what leaving each unit out would change, with t of Kish's effective number of units - 1. Units that
     weigh the same have Student's t both ways.
     """
     total = math.fsum(share)
-    mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
+    mean = min(max(rounded_sum(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
     influence = share * (data - mean)
     if float(np.ptp(data)) <= ALIKE * scale:
         influence = np.zeros(data.size)
@@ -167,7 +167,7 @@ def _part(
 
 
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
-    """Whether values crowd at one bound: then Student's t is known to cover less than it says."""
+    """Return whether values pile up at one bound: then Student's t covers less than stated."""
     low, high = bounds
     mean, at_bound = float(share @ data), False
     sd = math.sqrt(max(0.0, float(share @ (data - mean) ** 2)) * data.size / max(1, data.size - 1))
@@ -184,7 +184,7 @@ def _bets(
     data: Floats, share: Floats, labels: Sequence[Hashable] | None, codes: Ints, bounds: Bounds,
     *, shared: bool, ratio: bool, top: float | None = None,
 ) -> tuple[tuple[Bet, ...], str]:  # fmt: skip
-    """What is bet on: independent units, or units that have all conditions, or each condition by itself."""
+    """Return the bets: on independent units, on units present in all conditions, or on each condition."""
     low, high = bounds
     if low is None or high is None:
         return (), "the measure has no declared bounds"
@@ -299,7 +299,7 @@ def slope_of(
     labels = None if labels is None else [labels[i] for i in rows]
     size = np.bincount(codes, weights=w)
     if shared and labels is not None:
-        # Conditions of one seed are averaged: the slope of a seed is taken within each of them.
+        # Conditions of one seed are averaged: a seed's slope is computed within each of them.
         _, codes = np.unique(np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True)
         codes, size = codes.ravel(), np.bincount(codes.ravel(), weights=w)
     off = a - (np.bincount(codes, weights=w * a) / size)[codes]
@@ -307,7 +307,7 @@ def slope_of(
     if square <= 1e-12 * float(w * a @ a):
         return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit, weights=w)
     pull = w * off / square
-    value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
+    value = rounded_sum(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
     ends = -math.inf if low is None else low, math.inf if high is None else high
     least, most = (math.fsum(p * ends[(p > 0) == up] for p in pull.tolist() if p) for up in (False, True))
     inference = Inference(value, (), (), unit, "", least=least, most=most)
@@ -364,7 +364,7 @@ def slope_of(
 def _seed_slopes(
     inference: Inference, off: Floats, w: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
 ) -> Inference:
-    """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
+    """Return Student's t over the slopes of single seeds, weighted by each seed's spread of x."""
     codes, names = label_codes(labels, y.size)
     weight = np.bincount(codes, weights=w * off**2)
     slopes = np.divide(np.bincount(codes, weights=w * off * y), weight, out=np.zeros(len(names)), where=weight > 0)

@@ -1,4 +1,4 @@
-"""Variances of many cells, each known from few matches: every one borrows from the others (Smyth 2004).
+"""Moderated variances: cells with few matches share information about the variance (Smyth 2004).
 
 The variances of the cells of one table are taken to come from a scaled inverse chi-squared distribution. Its parameters
 are estimated from all cells together; each cell then has a mixture of its own variance and the table's.
@@ -16,13 +16,13 @@ MOST_FREEDOM = 1e6
 
 
 class Prior(NamedTuple):
-    """What the cells of a table say about the variance of one of them, as if it were from so many values."""
+    """The prior of a cell's variance from the other cells of the table, worth ``df`` values."""
 
     df: float
     variance: float
 
     def moderated(self, variance: float, df: float) -> tuple[float, float]:
-        """The variance of a cell mixed with the table's, and its degrees of freedom.
+        """Return the moderated variance of a cell and its degrees of freedom.
 
         >>> Prior(2.0, 4.0).moderated(1.0, 2.0)
         (2.5, 4.0)
@@ -35,7 +35,7 @@ NONE = Prior(0.0, 0.0)
 
 
 def prior_of(variances: Sequence[float], freedom: Sequence[float]) -> Prior:
-    """The prior of variances above zero with their degrees of freedom; of fewer than three none."""
+    """Estimate the prior from positive variances and their degrees of freedom; none from fewer than three."""
     from scipy.special import digamma, polygamma
 
     if len(variances) < 3:
@@ -49,7 +49,7 @@ def prior_of(variances: Sequence[float], freedom: Sequence[float]) -> Prior:
 
 
 def _trigamma_inverse(value: float) -> float:
-    """The number x whose trigamma function is this: 1 / x < trigamma(x) < 1 / x + 1 / x^2."""
+    """Return x with trigamma(x) = value, by 1 / x < trigamma(x) < 1 / x + 1 / x^2."""
     from scipy.optimize import brentq
     from scipy.special import polygamma
 
@@ -58,7 +58,7 @@ def _trigamma_inverse(value: float) -> float:
 
 
 def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float] | None:
-    """The interval whose variances are mixed with those of the table; None where there is none.
+    """Return the interval with moderated variances; None if there is none.
 
     A condition without spread adds none, as in the plain interval.
     """
@@ -84,7 +84,7 @@ def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float]
 
 
 def table_prior(figures: Iterable[Inference]) -> Prior:
-    """What the cells of several estimates say together about the variance of one."""
+    """Estimate the prior of the variance from the cells of several estimates."""
     spreads = [
         (variance * part.n / part.share**2, df)
         for one in figures

@@ -1,4 +1,4 @@
-"""What a negotiation comes to: agreements, the surplus and its shares, and words that were not kept."""
+"""Measures of negotiations: agreements, the surplus and its shares, and broken promises."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,7 +16,7 @@ WIDTH = 1e-9
 
 
 def _negotiations(data: RunData) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The finished matches with a negotiation, and what came to pass in them."""
+    """Yield the finished matches with a negotiation, and their facts."""
     rows = data.records(
         "SELECT match, any_value(facts) AS facts FROM matches "
         "WHERE mechanism = 'negotiation' AND state = 'done' AND facts IS NOT NULL GROUP BY match ORDER BY match"
@@ -28,13 +28,13 @@ def _negotiations(data: RunData) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def agreement(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Whether at least one agreement was signed."""
+    """Yield whether at least one agreement was signed."""
     for match, facts in _negotiations(data):
         yield {"match": match, "value": float(bool(facts["agreements"]))}
 
 
 def offers_to_agreement(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """How many offers were made until the first one was signed."""
+    """Yield the number of offers until the first was signed."""
     for match, facts in _negotiations(data):
         signed = [i for i, entry in enumerate(facts["said"], 1) if entry["outcome"] == "signed"]
         if signed:
@@ -43,14 +43,14 @@ def offers_to_agreement(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 @cache
 def _sure(game: Game) -> tuple[float, ...] | None:
-    """What each seat has if nothing is agreed: what it can be sure of by a pure action."""
+    """Return the payoff that each seat can guarantee without an agreement, by a pure action."""
     return tuple(maximin(game, seat).value for seat in range(game.seats)) if game.has_table else None
 
 
 def _surpluses(data: RunData) -> Iterator[tuple[int, dict[int, float], float]]:
-    """By match: what each player has per round above what it is sure of, and the most of it for all together."""
+    """Yield by match each player's payoff per round above its guaranteed one, and the largest joint surplus."""
     rows = data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL ORDER BY match, player")
-    scores = grouped((row["match"], (row["player"], row["score"])) for row in rows)  # of who was bound as well
+    scores = grouped((row["match"], (row["player"], row["score"])) for row in rows)  # also of bound players
     for match, _ in _negotiations(data):
         game = data.game(match)
         sure, best = _sure(game), game.best_total
@@ -59,14 +59,14 @@ def _surpluses(data: RunData) -> Iterator[tuple[int, dict[int, float], float]]:
 
 
 def surplus_taken(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Of what agreement can add to what players are sure of, the share that they have together."""
+    """Yield the share of the possible joint surplus that the players obtained."""
     for match, own, most in _surpluses(data):
         if most > WIDTH:
             yield {"match": match, "value": fsum(own.values()) / most}
 
 
 def surplus_share(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """A player's part of what the players of its match have above what they are sure of."""
+    """Yield each player's share of the surplus that the players of its match obtained."""
     for match, own, _ in _surpluses(data):
         together = fsum(own.values())
         if together > WIDTH:
@@ -75,7 +75,7 @@ def surplus_share(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 
 def broken_words(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Of the rounds for which a player said what it would do and was not bound: in how many it did otherwise."""
+    """Yield the share of rounds in which a player, not bound, broke its announcement."""
     acts: dict[tuple[int, int], list[tuple[int, str]]] = {}
     for row in data.records(
         "SELECT match, player, round, coalesce(action, answer) AS act FROM decisions "

@@ -1,4 +1,4 @@
-"""Measures of what players are paid: in whole matches, together, and how evenly."""
+"""Measures of payoffs: totals, efficiency and equality."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -15,11 +15,11 @@ from ostrom.ground.values import grouped
 
 PAID = "SELECT match, player, sum(payoff) AS total FROM rounds GROUP BY match, player ORDER BY match, player"
 OVER = "json_extract_string(any_value(facts), '$.over')"
-"""Why the game ended a match (``End.over``), in SQL over the rows of a match; NULL where it did not."""
+"""The reason why the game ended a match (``End.over``), as SQL over the rows of a match; NULL if it did not."""
 
 
 def cooperation(data: RunData, of: str) -> Iterable[Mapping[str, Any]]:
-    """The share of cooperative actions of every player; the table of matches holds it for all rounds of a match."""
+    """Return each player's share of cooperative actions; the matches table has it for whole matches."""
     own = "SELECT match, player, avg(cooperative::INTEGER) AS cooperation FROM rounds GROUP BY match, player"
     source = "matches" if data.counts is None else f"({own})"
     return data.records(
@@ -28,7 +28,7 @@ def cooperation(data: RunData, of: str) -> Iterable[Mapping[str, Any]]:
 
 
 def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
-    """The least and the largest payoff of each match's game.
+    """Return the smallest and the largest payoff of each match's game.
 
     Payments that a mechanism adds (a contract, a fine) can leave that range; then no bound is known. Of a match that
     has not been played nothing was paid yet: its bounds are those of its game.
@@ -45,7 +45,7 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
     def of_game(match: int) -> Bounds:
         try:
             payoffs = data.game(match).payoffs
-        except UsageError:  # tables without a study know no game
+        except UsageError:  # tables without a study have no games
             return None, None
         return float(payoffs.min()), float(payoffs.max())
 
@@ -63,7 +63,7 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
 
 
 def score_range(data: RunData) -> Callable[[int], Bounds]:
-    """What the mechanism of a match declares of its scores; never what was seen."""
+    """Return the score bounds that a match's mechanism declares, independent of observed scores."""
 
     @cache
     def of_match(match: int) -> Bounds:
@@ -78,7 +78,7 @@ def score_range(data: RunData) -> Callable[[int], Bounds]:
 
 
 def most_rounds(data: RunData) -> Callable[[int], float | None]:
-    """How many rounds a match can have at most, as its mechanism declares."""
+    """Return the most rounds of a match, as its mechanism declares."""
 
     @cache
     def of_match(match: int) -> float | None:
@@ -99,14 +99,14 @@ def totals(data: RunData) -> dict[int, dict[int, float]]:
 
 
 def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """What each player is paid in a whole match."""
+    """Yield each player's total payoff in a match."""
     for match, paid in totals(data).items():
         for player, total in paid.items():
             yield {"match": match, "player": player, "value": total}
 
 
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """What all players of a match are paid, as a share of the most that they could have been paid."""
+    """Yield the total payoff of all players, as a share of the largest possible total."""
     counted = "SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match"
     rounds = {row["match"]: row["rounds"] for row in data.records(counted)}
     for match, paid in totals(data).items():
@@ -118,7 +118,7 @@ def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """How many tools each player that has some calls in a match."""
+    """Yield the number of tool calls in a match of each player with tools."""
     rows = data.records(
         "SELECT match, player, count(*) FILTER (kind = 'tool') AS calls FROM decisions "
         "WHERE state = 'done' AND unit = 'match' GROUP BY match, player ORDER BY match, player"
@@ -129,7 +129,7 @@ def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def gini(amounts: Iterable[float]) -> float | None:
-    """The Gini coefficient of amounts that are not negative; None where there is nothing to share.
+    """Return the Gini coefficient of non-negative amounts; None if their sum is zero.
 
     >>> gini([1.0, 1.0]), gini([0.0, 0.0, 0.0, 4.0]), gini([0.0])
     (0.0, 0.75, None)
@@ -142,7 +142,7 @@ def gini(amounts: Iterable[float]) -> float | None:
 
 
 def equality(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """One less the Gini coefficient of what the players of a match are paid in all."""
+    """Yield one minus the Gini coefficient of the players' total payoffs."""
     for match, paid in totals(data).items():
         earned = list(paid.values())
         unequal = gini(earned) if min(earned) >= 0 else None
@@ -151,7 +151,7 @@ def equality(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def inequality(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """The Gini coefficient of the scores of a match, counted from the lowest payoff of its game."""
+    """Yield the Gini coefficient of a match's scores, measured from the game's lowest payoff."""
     scores = grouped(
         (row["match"], row["score"])
         for row in data.records(
@@ -181,11 +181,11 @@ PUNISHMENTS_SQL = (
     "SELECT n.match, n.player, n.round, sum(n.amount) AS taken FROM named n JOIN stages t ON t.match = n.match AND "
     "t.round = n.round AND t.stage = n.stage GROUP BY ALL ORDER BY n.match, n.player, n.round"
 )
-"""What a player takes in a round: what it names at the first stage with amounts, or at the one that the game states."""
+"""What a player takes in a round: its amount at the first stage with amounts, or at the stage the game names."""
 
 
 def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int], float]:
-    """A number that the game states at the end of each round, by match and round; refused if no game states it."""
+    """Return a number that the game states after each round, by match and round; refused if no game states it."""
     rows = data.records(NUMBERS, f'"{name}"')
     numbers = {(row["match"], row["round"]): row["value"] for row in rows if row["value"] is not None}
     if not numbers and data.records("SELECT 1 FROM decisions WHERE payoff IS NOT NULL LIMIT 1"):
@@ -204,13 +204,13 @@ def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """What a common stock holds before the harvest of each round."""
+    """Yield the size of a common stock before the harvest of each round."""
     for (match, number), stock in round_facts(data, "stock", "stock_by_round").items():
         yield {"match": match, "round": number, "value": stock}
 
 
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """What the players of a common stock take together in each round: wishes beyond the stock are not met."""
+    """Yield the players' joint harvest from a common stock by round, limited by the stock."""
     stocked = round_facts(data, "stock", "harvest_by_round")
     by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(PUNISHMENTS_SQL))
     for (match, number), amounts in sorted(by_round.items()):
@@ -219,7 +219,7 @@ def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """How often a player takes more than its equal part of the sustainable harvest."""
+    """Yield how often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")
     counted: dict[tuple[int, int], list[bool]] = {}
     for row in data.records(PUNISHMENTS_SQL):
@@ -232,7 +232,7 @@ def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
-    """Whether its game ended a match (``End.over``, whatever the word), and after how many rounds, by match.
+    """Return by match whether its game ended it early (``End.over``), and after how many rounds.
 
     Only of matches that are played for rounds and could have ended so: a match of the same game did, or matches
     that are tried out do (``can_end``). Refused where the run has no such match, as all would count as survived.
@@ -262,13 +262,13 @@ def _key(game: Game) -> str:
 
 
 def survival(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """Whether a match that its game can end goes on to its last round."""
+    """Yield whether a match that its game can end reaches its last round."""
     for match, (over, _) in early_ends(data, "survival").items():
         yield {"match": match, "value": int(not over)}
 
 
 def survival_time(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """The rounds of a match until its game ends it, or until the last one."""
+    """Yield the number of rounds until the game ends the match, or until the last one."""
     for match, (_, rounds) in early_ends(data, "survival_time").items():
         yield {"match": match, "value": rounds}
 
@@ -283,7 +283,7 @@ PREDICTED = (
 
 
 def best_replies(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row per player that predicted every other one in some round of a game with a payoff table."""
+    """Yield one row for each player that predicted all others in some round of a game with a payoff table."""
     replies: dict[tuple[int, int], list[bool]] = {}
     for row in data.records(PREDICTED):
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
@@ -301,7 +301,7 @@ def best_replies(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def response(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """Cooperation in the last quarter of a match, of all members but those who were planted."""
+    """Yield cooperation in the last quarter of a match, over all members that were not planted."""
     rows = data.records(
         "WITH acts AS (SELECT match, player, round, cooperative, max(round) OVER (PARTITION BY match) AS rounds "
         "FROM rounds WHERE cooperative IS NOT NULL) "

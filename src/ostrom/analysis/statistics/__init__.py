@@ -1,4 +1,4 @@
-"""Statistics used by all studies: pure functions on plain sequences.
+"""Statistics: pure functions on plain sequences.
 
 Every result with an uncertainty is an Estimate or holds one.
 

@@ -50,7 +50,7 @@ class VarianceSource:
 
 @dataclass(frozen=True)
 class AnalysisOfVariance:
-    """The table of an analysis of variance and all pairwise comparisons within each factor."""
+    """The table of an analysis of variance, and all pairwise comparisons within each factor."""
 
     sources: tuple[VarianceSource, ...]
     comparisons: tuple[Estimate, ...]
@@ -60,7 +60,7 @@ class AnalysisOfVariance:
     unit: str
     balanced: bool
     empty_cells: tuple[tuple[Any, ...], ...]
-    """Combinations without a value; where there are any, the model has no interaction."""
+    """Combinations without a value; if there are any, the model has no interaction."""
 
     def __getitem__(self, source: str) -> VarianceSource:
         for line in self.sources:
@@ -112,7 +112,7 @@ def anova(
 
 
 def _coded(name: str, labels: Labels, size: int) -> tuple[Ints, tuple[Any, ...]]:
-    """Codes and levels in the order of appearance."""
+    """Return codes and levels in the order of appearance."""
     codes, levels = label_codes(labels, size, name)
     if len(levels) < 2:
         raise BadSample(f"{name}: needs at least 2 levels with values (found {', '.join(map(str, levels))})")
@@ -157,7 +157,7 @@ class _Model:
         return float(left @ left)
 
     def mean_row(self, factor: str, code: int) -> Floats:
-        """The row of the design that gives a least-squares mean: averaged over the levels of the other factor."""
+        """Return the design row of a least-squares mean: averaged over the levels of the other factor."""
         rows = {
             name: _sum_to_zero(len(levels))[code] if name == factor else np.zeros(len(levels) - 1)
             for name, (_, levels) in self.coded.items()
@@ -178,7 +178,7 @@ def _products(a: Floats, b: Floats) -> Floats:
 
 
 def _explained(model: _Model, name: str, sums_of_squares: str) -> float:
-    """The sum of squares that a block adds to the other blocks of its type."""
+    """Return the sum of squares that a block adds to the other blocks of its type."""
     others = [other for other in model.blocks if other != name]
     if sums_of_squares == "II" and name in model.coded:
         others = [other for other in others if other in model.coded]

@@ -1,4 +1,4 @@
-"""Tests of counts and of labels: one proportion, a table of counts, pairs of yes and no, and two raters.
+"""Tests of counts and labels: proportions, contingency tables, paired binary outcomes, and two raters.
 
 Wilson's interval of a proportion; chi-square with Cramer's V, plain and without its upward bias; McNemar's exact test
 and the smallest drop that the pairs could have shown; Cohen's kappa, the agreement of two raters beyond chance.
@@ -54,7 +54,7 @@ def _counts(successes: int, n: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """Pearson's chi-square test; check `small_expected`, the share of cells that expect fewer than 5."""
+    """Pearson's chi-square test; `small_expected` is the share of cells with an expectation below 5."""
 
     statistic: float
     df: int
@@ -125,15 +125,15 @@ class McNemar:
 
     pairs: int
     before: int
-    """Right before."""
+    """The number of items right before."""
     after: int
     lost: int
-    """Right before, wrong after."""
+    """The number of items right before and wrong after."""
     gained: int
     p: float
-    """Two-sided, exact: lost and gained are equally likely under no change."""
+    """The exact two-sided p-value: without change, losses and gains are equally likely."""
     detectable: int | None
-    """The smallest net loss of items that would have had p <= .05 with as many gains; None: no loss could have."""
+    """The smallest net loss with p <= .05, given as many gains; None if no loss would have it."""
 
 
 def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
@@ -159,7 +159,7 @@ def _p(lost: int, gained: int) -> float:
 
 @dataclass(frozen=True)
 class Kappa:
-    """Kappa with its large-sample interval, beside the raw agreement and the one chance would give."""
+    """Kappa with its large-sample interval, the raw agreement and the agreement expected by chance."""
 
     estimate: Estimate
     agreement: float

@@ -140,7 +140,7 @@ def gee_logistic(
 
 
 def is_separated(y: Floats, x: Floats) -> bool:
-    """Whether some combination of columns splits zeros from ones, fully or up to ties."""
+    """Return whether some combination of columns separates zeros from ones, fully or up to ties."""
     from scipy.optimize import linprog
 
     signed = np.unique((2 * y - 1)[:, None] * x, axis=0)
@@ -148,8 +148,8 @@ def is_separated(y: Floats, x: Floats) -> bool:
     answer = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
     if answer.status != 0:
         return False
-    # A separating direction can be lengthened until it meets the bounds; without one the solution is zero,
-    # up to the tolerance of the solver (1e-7). One half tells the two apart whatever the last digits.
+    # A separating direction can be scaled up to the bounds; without one the solution is zero up
+    # to the tolerance of the solver (1e-7). One half distinguishes the two.
     direction = np.asarray(answer.x, dtype=np.float64)
     return bool(np.abs(direction).max() > 0.5 and float((signed @ direction).sum()) > 1e-7)
 
@@ -188,7 +188,7 @@ def _refuse_few(count: int, design: DesignMatrix) -> None:
 
 
 def _refuse_impossible(correlation: float, largest: int) -> None:
-    """The working covariance is one only for correlations between -1 / (largest cluster - 1) and 1."""
+    """Refuse a working correlation outside -1 / (largest cluster - 1) and 1."""
     lowest = -1.0 / (largest - 1) if largest > 1 else -1.0
     if not lowest * (1 - 1e-9) < correlation < 1.0 - 1e-9:
         raise Undefined(
@@ -202,7 +202,7 @@ def _rows_of(codes: Ints, count: int) -> list[Ints]:
 
 
 def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: Any) -> list[Floats]:
-    """What each cluster tells about the coefficients: D'V^-1 D under the working covariance."""
+    """Return each cluster's information about the coefficients: D'V^-1 D under the working covariance."""
     matrices = []
     for index, rows in enumerate(_rows_of(codes, count)):
         mean = means[rows]
@@ -219,7 +219,7 @@ def _lines(
     errors = robust_errors(covariance, model_based)
     if all(error is None for error in errors):
         raise Undefined("no coefficient has a standard error: " + NO_ERROR)
-    # The fit stops when the equations hold to 1e-8; an estimate far below its own error is zero.
+    # The fit stops when the equations hold to 1e-8; an estimate far below its error is zero.
     estimates = [
         0.0 if abs(estimate) <= 1e-8 * math.sqrt(variance) else estimate
         for estimate, variance in zip(

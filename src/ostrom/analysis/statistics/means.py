@@ -76,7 +76,7 @@ def paired_t(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95)
     1.00 [-0.30, 2.30], n = 4 scenarios
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"), at_least=2)
-    # A difference that is rounding only is none: 0.3 - (0.1 + 0.2) must not count as variance.
+    # A difference that is rounding alone is zero: 0.3 - (0.1 + 0.2) must not count as variance.
     scale = float(max(np.abs(a).max(), np.abs(b).max()))
     difference = np.where(np.abs(a - b) <= ROUNDING * scale, 0.0, a - b)
     if float(np.ptp(difference)) <= ROUNDING * scale:
@@ -164,7 +164,7 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
     """The noncentrality parameters for which the observed t sits at either tail."""
     from scipy.stats import nct
 
-    if t < 0:  # the distribution is its own mirror image, and SciPy computes that half better
+    if t < 0:  # the distribution is symmetric, and SciPy computes that half better
         low, high = noncentrality_interval(-t, df, level)
         return -high, -low
     tail = (1 - level) / 2
@@ -173,7 +173,7 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
         chance = float(nct.cdf(t, df, noncentrality))
         if not math.isnan(chance):
             return chance
-        # SciPy gives up far out in the tails, where the value is 0 or 1 to the last bit.
+        # SciPy fails far out in the tails, where the value is 0 or 1 to the last bit.
         away = (t - noncentrality) / math.sqrt(1 + noncentrality**2 / (2 * df))
         if abs(away) < 6:
             raise NotConverged(f"no noncentral t for t = {t:g}, {df:g} degrees of freedom, {noncentrality:g}")
@@ -183,7 +183,7 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
 
 
 def _root(cdf: Callable[[float], float], start: float, target: float) -> float:
-    # The distribution function falls as the noncentrality grows, so widen a bracket around t until it holds.
+    # The distribution function falls in the noncentrality, so a bracket around t is widened until it holds.
     from scipy.optimize import brentq
 
     reach = 4.0 + abs(start)

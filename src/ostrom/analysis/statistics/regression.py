@@ -1,4 +1,4 @@
-"""What every regression shares: the design matrix with readable terms, the table of coefficients, robust errors.
+"""Shared parts of regressions: design matrix with readable terms, table of coefficients, robust errors.
 
 A cluster-robust (sandwich) covariance adds up what each cluster contributes. Two situations leave nothing to add up,
 and what a computer then returns is rounding error: a tiny number of either sign that differs between machines.
@@ -112,7 +112,7 @@ def _full_rank(matrix: Floats, terms: Sequence[str]) -> None:
     scale = np.linalg.norm(matrix, axis=0)
     if np.any(scale == 0):
         raise Undefined(f"singular design: {terms[int(np.argmin(scale))]} is zero in every row")
-    # Columns in order: the first one that its predecessors already span is the one to name.
+    # Columns in order: the first one that is a combination of earlier ones is named.
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     thin = np.flatnonzero(triangle < 1e-9)
     if thin.size:
@@ -124,7 +124,7 @@ NO_ERROR = "no standard error: no cluster varies from the estimate, so nothing s
 
 @dataclass(frozen=True)
 class FittedRegression:
-    """A fitted model: its coefficients and what was taken as independent (`unit`)."""
+    """A fitted model: its coefficients and its independent unit (`unit`)."""
 
     model: str
     coefficients: tuple[Estimate, ...]
@@ -151,7 +151,7 @@ def coefficient_table(
     unit: str,
     level: float,
 ) -> tuple[Estimate, ...]:
-    """Estimates and standard errors as lines with statistic, p-value and interval.
+    """Return estimates and standard errors as rows with statistic, p-value and interval.
 
     An error of None is one that does not exist; any other that is not a positive number is refused.
     """
@@ -219,7 +219,7 @@ def refuse_full_leverage(information: Sequence[Floats]) -> None:
     from scipy.linalg import eigh
 
     total = np.sum(information, axis=0)
-    # On the scale of the total's diagonal, so that units of the predictors do not matter.
+    # Scaled by the diagonal of the total, so that units of the predictors do not matter.
     size = np.sqrt(np.diag(total))
     if not (np.all(np.isfinite(total)) and np.all(size > 0)):
         raise Undefined("the covariance of the coefficients is undefined: the data do not determine it")
@@ -270,7 +270,7 @@ def linear_mixed_model(
     left = y - design.matrix @ np.linalg.lstsq(design.matrix, y, rcond=None)[0]
     if float(left @ left) <= 1e-20 * float((y - y.mean()) @ (y - y.mean())):
         raise Undefined("mixed model is undefined: the predictors fit every row exactly")
-    # Centred and scaled, so that the search and its tolerances mean the same for every outcome.
+    # Centred and scaled, so that the search and its tolerances are the same for every outcome.
     scale = float(y.std())
     fit = _fit((y - y.mean()) / scale, design.matrix, codes)
     estimates, errors = fit.estimates * scale, fit.errors * scale
@@ -326,7 +326,7 @@ def _fit(y: Floats, x: Floats, codes: Ints) -> _Fit:
 
 
 class _Profile:
-    """The restricted likelihood as a function of one number, the variance ratio between / within groups.
+    """The restricted likelihood as a function of the variance ratio between / within groups.
 
     For a random intercept everything else follows from sums per group, so one dimension is searched on a
     grid and refined: no start values, no false convergence.

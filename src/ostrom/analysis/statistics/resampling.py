@@ -1,4 +1,4 @@
-"""Labels rearranged and clusters drawn again: permutation tests, and intervals by resampling.
+"""Permutation tests, and intervals by resampling clusters.
 
 A permutation test is exact when all rearrangements can be listed, otherwise with random ones.
 
@@ -36,9 +36,9 @@ from ostrom.analysis.statistics.samples import (
 )
 
 CHUNK = 4_000_000
-"""Labels, or weights of clusters, held in memory at a time."""
+"""The most labels, or weights of clusters, held in memory at a time."""
 EXACT_LIMIT = 50_000
-"""Number of rearrangements up to which all of them are listed."""
+"""The number of permutations up to which all of them are enumerated."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Permutation:
 def permutation_paired(
     first: Numbers, second: Numbers, *, unit: str, rng: np.random.Generator, draws: int = 9_999
 ) -> Permutation:
-    """Whether the sign of paired differences is a coin toss: pairs swap their members.
+    """Test whether the signs of paired differences are random, by swapping the members of pairs.
 
     >>> test = permutation_paired([5, 6, 7, 9], [1, 2, 3, 4], unit="scenario", rng=np.random.default_rng(0))
     >>> test.estimate.p, test.arrangements
@@ -76,7 +76,7 @@ def permutation_grouped(
     blocks: Labels | None = None,
     draws: int = 9_999,
 ) -> Permutation:
-    """Difference of row means between treated (1) and control (0), labels rearranged as they were assigned.
+    """Test the difference of means between treated (1) and control (0), permuting labels as they were assigned.
 
     With `clusters` the label belongs to whole clusters and moves with them; with `blocks` it moves only
     within a block (clusters inside blocks). A label that changes within a cluster is refused: make that
@@ -111,7 +111,7 @@ def permutation_grouped(
     total = ways if exact else draws
     observed = without_rounding(float(_difference(moved[None, :], sums, sizes)[0]), float(np.abs(data).max()))
     chunks = _all_labels(moved, members) if exact else _random_labels(moved, members, total, rng)
-    # Sums taken in another order differ in the last digits; ties must still count as ties.
+    # Sums in another order differ in the last digits; ties must still count as ties.
     least = abs(observed) - 1e-10 * max(float(np.abs(data).max()), 1e-300)
     hits = sum(int(np.sum(np.abs(_difference(chunk, sums, sizes)) >= least)) for chunk in chunks)
     treated_rows = int(label.sum())
@@ -142,7 +142,7 @@ def _all_labels(moved: Floats, members: list[np.ndarray[tuple[int], np.dtype[np.
     total = math.prod(len(table) for table in tables)
     step = max(1, CHUNK // moved.size)
     for start in range(0, total, step):
-        # Each arrangement is a number whose digits, one per block, choose a line of that block's table.
+        # Each permutation is a number whose digits, one per block, choose a line of that block's table.
         number = np.arange(start, min(start + step, total))
         labels = np.empty((number.size, moved.size))
         for part, table in zip(members, tables, strict=True):
@@ -175,7 +175,7 @@ MOST_UNDEFINED = 0.05
 
 @dataclass(frozen=True)
 class Clusters:
-    """Rows sorted into clusters that are drawn as a whole."""
+    """Rows grouped into clusters that are drawn together."""
 
     of_row: Ints
     count: int
@@ -204,19 +204,19 @@ def clusters_of(labels: Labels, size: int) -> Clusters:
 
 
 def percentiles(draws: Floats, level: float) -> tuple[float, float]:
-    """The interval that holds the middle of the draws."""
+    """Return the central interval of the draws."""
     low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))
     return float(low), float(high)
 
 
 def percentiles_around(draws: Floats, estimate: float, level: float, what: str) -> tuple[float, float]:
-    """Percentiles of the finite draws, moved onto an estimate that corrects for the noise of resampling."""
+    """Return percentiles of the finite draws, shifted to an estimate corrected for resampling noise."""
     finite = draws[np.isfinite(draws)]
     missing = draws.size - finite.size
     if missing > MOST_UNDEFINED * draws.size:
         raise Undefined(f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it")
     moved = finite - finite.mean() + estimate
-    # The same value comes out of sums in another order with other last digits; it is still the same value.
+    # Sums in another order differ in the last digits; the value is still the same.
     width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))
     moved = np.where(np.abs(moved - estimate) <= width, estimate, moved)
     return (estimate, estimate) if np.all(moved == estimate) else percentiles(moved, level)

@@ -1,4 +1,4 @@
-"""One result with its uncertainty, the Estimate; and p-values of several tests together."""
+"""The Estimate: a figure with its uncertainty; and Holm's correction of p-values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    """Whether two ranges share a point; ends that differ by rounding only touch.
+    """Return whether two ranges share a point; ends within rounding touch.
 
     >>> overlap((0.1 + 0.2, 0.5), (0.0, 0.3)), overlap((0.31, 0.5), (0.0, 0.3))
     (True, False)
@@ -42,7 +42,7 @@ FEW = 5
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, its confidence interval, and what both rest on.
+    """A figure, its confidence interval, and the sample behind both.
 
     >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "Student's t"))
     0.62 [0.55, 0.69], n = 12 matches
@@ -53,41 +53,41 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
-    """How many independent units."""
+    """The number of independent units."""
     unit: str
     method: str
     note: str = ""
     level: float = 0.95
     inference: Inference | None = field(default=None, repr=False, compare=False)
-    """What gives the interval at another level."""
+    """The inference that computes the interval at other levels."""
     sd: float | None = field(default=None, repr=False, compare=False)
-    """Of a mean: the standard deviation over its matches, with n - 1, which papers print; None with a single match."""
+    """For a mean: the standard deviation over its matches (n - 1); None with a single match."""
     se: float | None = field(default=None, repr=False, compare=False)
-    """Of a test or a coefficient: the standard error; None where there is none (``note`` says why)."""
+    """For a test or coefficient: the standard error; None if there is none (``note`` says why)."""
     statistic: float | None = field(default=None, repr=False, compare=False)
-    """What the p-value is about: a t, or a z where ``df`` is None."""
+    """The test statistic: a t, or a z if ``df`` is None."""
     df: float | None = field(default=None, repr=False, compare=False)
     p: float | None = field(default=None, repr=False, compare=False)
     sizes: tuple[int, ...] = field(default=(), repr=False, compare=False)
-    """How many units each group of a comparison has; one number for pairs."""
+    """The number of units of each group of a comparison; one number for pairs."""
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)
-    """Of a mean of fewer than ``FEW`` units that vary: their values, which say more than an interval."""
+    """For a mean of fewer than ``FEW`` varying units: their values."""
     bound_low: float | None = field(default=None, repr=False, compare=False)
     bound_high: float | None = field(default=None, repr=False, compare=False)
     """Bounds that hold for every distribution on the declared range and at any look; None where there are none."""
     p_value: float | None = field(default=None, repr=False, compare=False)
-    """Of a comparison: that of no difference."""
+    """For a comparison: the p-value of no difference."""
     p_holm: float | None = field(default=None, repr=False, compare=False)
-    """The same, corrected for the comparisons that were made with it."""
+    """The p-value corrected for the comparisons made together with it."""
     rows: int | None = field(default=None, repr=False, compare=False)
-    """Of a mean: how many values of players it rests on."""
+    """For a mean: the number of players' values."""
     averaged_over: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
-    """Varied factors that it neither fixes nor shows, with the number of their levels."""
+    """Varied factors that are neither fixed nor shown, with the number of their levels."""
     failed: tuple[float, float] | None = field(default=None, repr=False, compare=False)
-    """The value with all failed matches at either end of the range; None where there are few of them."""
+    """The value with all failed matches at either end of the range; None if they are few."""
 
-    def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
-        """The estimate with its interval at another level; ``guaranteed``: bounds that hold for every distribution."""
+    def at_level(self, level: float, *, guaranteed: bool = False) -> Estimate:
+        """Return the estimate with its interval at another level, or with ``guaranteed`` bounds."""
         if self.inference is None:
             raise UsageError("this estimate was read from a file: its interval is known at one level only")
         limits = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)
@@ -99,18 +99,18 @@ class Estimate:
 
     @property
     def cautious(self) -> bool:
-        """Whether the interval is known to be unreliable here, so that charts show the bounds too."""
+        """Return whether the interval is known to be unreliable, so that charts show the bounds too."""
         return "caution:" in self.note
 
     def __contains__(self, value: float) -> bool:
-        """Whether the interval holds a value, up to rounding; without an interval nothing can be said: it does not."""
+        """Return whether the interval contains a value, up to rounding; False without an interval."""
         if self.low is None or self.high is None:
             return False
         return overlap((self.low, self.high), (value, value))
 
     @property
     def sample(self) -> str:
-        """What it rests on: ``n = 12 matches``, and of how many values of players where these are more."""
+        """Return the sample size: ``n = 12 matches``, with the number of players' values if larger."""
         more = f", {how_many(self.rows, 'row')}" if self.rows not in (None, self.n) else ""
         return f"n = {count_text(self.n, self.unit)}{more}"
 
@@ -163,7 +163,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class StatisticalTest(Estimate):
-    """An estimate with an interval, a statistic, its degrees of freedom and a p-value: none of them is missing."""
+    """An estimate in which interval, statistic, degrees of freedom and p-value are always present."""
 
     low: float
     high: float
@@ -173,7 +173,7 @@ class StatisticalTest(Estimate):
 
 
 def _tidy(value: float | None) -> float | None:
-    """A number for tables: what is left of a difference by rounding alone is zero.
+    """Return a number for tables: rounding errors around zero become zero.
 
     >>> _tidy(-2.1e-17), _tidy(0.25), _tidy(None)
     (0.0, 0.25, None)
@@ -192,7 +192,7 @@ def fixed(value: float, digits: int = 2) -> str:
 
 
 def holm(p_values: Numbers) -> tuple[float, ...]:
-    """P-values adjusted by step-down control of the family-wise error rate (Holm 1979), in the order they came.
+    """Return p-values adjusted by Holm's step-down method (1979), in their original order.
 
     Four lines, because statsmodels takes seconds to import and every page of verdicts asks for this.
 

@@ -1,4 +1,4 @@
-"""Samples and results: plain numbers and labels in, checked arrays out, one clear line otherwise.
+"""Checked samples: plain numbers and labels become arrays; bad input raises one clear line.
 
 What can go wrong with a sample is an error; nothing here ever answers with a silent NaN.
 
@@ -30,7 +30,7 @@ class BadSample(StatisticsError):
 
 
 class Undefined(StatisticsError):
-    """The input is well formed, yet the statistic does not exist for it."""
+    """Raised for well-formed input for which the statistic does not exist."""
 
 
 class NotConverged(StatisticsError):
@@ -44,11 +44,11 @@ Numbers: TypeAlias = npt.ArrayLike
 Labels: TypeAlias = Iterable[Any]
 
 ROUNDING = 1e-12
-"""Differences up to this share of the numbers they come from are rounding, which differs between machines."""
+"""Differences up to this share of their terms are rounding errors, which vary between machines."""
 
 
 def checked_unit(unit: str) -> str:
-    """The unit of analysis, which no call may leave unsaid.
+    """Return the unit of analysis; an empty one is refused.
 
     >>> checked_unit("match")
     'match'
@@ -80,7 +80,7 @@ def checked_resamples(resamples: int) -> int:
 
 
 def sample(values: Numbers, name: str = "sample", *, at_least: int = 1) -> Floats:
-    """A one-dimensional array of finite numbers with at least so many of them.
+    """Return a one-dimensional array of finite numbers; too few are refused.
 
     >>> sample([1, True, 2.5]).tolist()
     [1.0, 1.0, 2.5]
@@ -126,13 +126,13 @@ def binary(values: Numbers, name: str = "outcome") -> Floats:
 
 
 def same_length(name: str, size: int, other: str, other_size: int) -> None:
-    """Complain when two columns do not belong together."""
+    """Refuse two columns of different length."""
     if size != other_size:
         raise BadSample(f"{name} and {other} must have the same length (found {size} and {other_size})")
 
 
 def without_rounding(value: float, scale: float) -> float:
-    """The value, or zero where it is no more than rounding makes of numbers as large as `scale`.
+    """Return the value, or zero if it is within rounding of numbers as large as `scale`.
 
     >>> without_rounding(0.1 + 0.2 - 0.3, 0.3), without_rounding(1e-9, 0.3)
     (0.0, 1e-09)
@@ -141,13 +141,13 @@ def without_rounding(value: float, scale: float) -> float:
 
 
 def is_constant(array: Floats) -> bool:
-    """Whether all values agree up to rounding, in which case a variance is noise and not information."""
+    """Return whether all values are equal up to rounding, so that their variance is noise."""
     centre = float(np.abs(array).max())
     return float(np.ptp(array)) <= ROUNDING * max(centre, 1e-300)
 
 
 def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, tuple[Any, ...]]:
-    """Integer codes and the levels they stand for, sorted where the labels can be sorted.
+    """Return integer codes and their levels, sorted if the labels can be sorted.
 
     Labels may be any hashable values, tuples such as (run, match) included.
 

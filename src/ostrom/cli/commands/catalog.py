@@ -102,7 +102,9 @@ def list_parts(
         return Output([], [Remark(f"{runs}: holds no run (`ostrom run STUDY` plays one, --runs names another folder)")])
     first = [] if all_ else first_of(kind)
     counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
-    text: list[TextItem] = [TextTable.of("", [{k: v for k, v in row.items() if k not in counted} for row in rows])]
+    text: list[TextItem] = [
+        TextTable.from_mappings("", [{k: v for k, v in row.items() if k not in counted} for row in rows])
+    ]
     if first:
         titles = {row["name"]: row.get("title") for row in rows}
         width = max(map(len, first))
@@ -131,7 +133,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
     if kind == "mappings":
         from ostrom.studies.extensions import FileKind, file_kinds
 
-        return file_kinds.part("mapping", FileKind).shipped()
+        return file_kinds.get_instance("mapping", FileKind).shipped()
     if kind == "replications":
         return _replications()
     registry = _registry(kind)
@@ -234,7 +236,7 @@ def _file(kind: str, name: str) -> Output:
     from ostrom.studies.extensions import FileKind, file_kinds
     from ostrom.studies.files import read_study
 
-    data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
+    data = read_study(name)[0] if kind == "study" else file_kinds.get_instance(kind, FileKind).as_written(name)
     sharing = []
     if kind == "study":
         stated = data.get("seeds_shared")

@@ -53,7 +53,7 @@ def estimate(
     studied agent (models and people; scripts where there is nobody else).
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
-    from ostrom.analysis.estimate import some, split_by
+    from ostrom.analysis.estimate import require_any, split_by
     from ostrom.analysis.looks import look_at
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import agents_in_question, averaged_words, population_words
@@ -89,7 +89,7 @@ def estimate(
         mean = mean_over_agents or "agent" in _columns(balance)
         split = split_by(values, columns, compared, agents, mean=mean)
         estimates = _estimates(values, part, split, contrast, over, log, _columns(balance), level)
-        some(estimates, part, data, compared=bool(contrast or over), where=picked)
+        require_any(estimates, part, data, compared=bool(contrast or over), where=picked)
         plain = contrast and not (by or balance or agents or mean_over_agents)
         question = AskedContrast(measure, contrast, picked, level) if plain else None
         whose = population_words(data, chosen, picked)
@@ -129,10 +129,10 @@ def estimate(
 def _measure(text: str) -> Measure:
     """A measure by its name, or in a Python file that is named on the command line: my_measure.py:mine."""
     from ostrom.analysis.measure import Measure, measures
-    from ostrom.ground.python_files import allow_typed, bind, part_of
+    from ostrom.ground.python_files import allow_typed, bind_code_parts, part_of
 
     allow_typed(text)
-    bound = bind(text, Path(), "measure")
+    bound = bind_code_parts(text, Path(), "measure")
     part = part_of(bound.pop("name")) if isinstance(bound, dict) else None
     if callable(part):
         part = part(**bound)
@@ -222,7 +222,7 @@ def test(
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
     """
-    from ostrom.analysis.estimate import some
+    from ostrom.analysis.estimate import require_any
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
     from ostrom.analysis.looks import look_at
@@ -246,7 +246,9 @@ def test(
                 agents=agents, mean_over_agents=mean_over_agents,
             )  # fmt: skip
         except UsageError:
-            some(observations(data, part, picked, ALL).rows, part, data, where=picked)  # where it finds nothing at all
+            require_any(
+                observations(data, part, picked, ALL).rows, part, data, where=picked
+            )  # where it finds nothing at all
             raise
         registered = standing(data)
         look, looked = look_at(data, part.name, filter(None, (factor, second)))

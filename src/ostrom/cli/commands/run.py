@@ -144,14 +144,14 @@ def resume(
 
 def play_resolved(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
-    from ostrom.cli.output import say
+    from ostrom.cli.output import print_stderr
     from ostrom.engine.progress import watch_with
     from ostrom.studies.checks import SAMPLED, long_tables
     from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
 
     if warning := long_tables(resolved.plan.sample(SAMPLED)):
-        say(f"warning: {warning}")
+        print_stderr(f"warning: {warning}")
 
     async def begin(home: Folder) -> None:
         save_session(home.path, resolved.options)

@@ -7,7 +7,7 @@ import typer
 
 from ostrom.cli.commands.run import plan_headline
 from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Seeds, Sets, with_play_options
-from ostrom.cli.output import Output, Remark, say
+from ostrom.cli.output import Output, Remark, print_stderr
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.words import how_many
 
@@ -138,7 +138,7 @@ def check_file(file: Path) -> dict[str, Any] | None:
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
     if "roles" in keys:
         return _cast(file)
-    kinds = (file_kinds.part(name, FileKind) for name in file_kinds)
+    kinds = (file_kinds.get_instance(name, FileKind) for name in file_kinds)
     kind = next((kind for kind in kinds if kind.recognises(keys)), None)
     return None if kind is None else kind.facts(file)
 
@@ -150,7 +150,7 @@ def _python(file: Path) -> dict[str, Any]:
     from ostrom.agents.strategies import strategies
     from ostrom.agents.strategy import Strategy
     from ostrom.analysis.measure import Measure
-    from ostrom.ground.python_files import allow_code, bind, module_of, run_file
+    from ostrom.ground.python_files import allow_code, bind_code_parts, module_of, run_file
     from ostrom.memory import Memory, memories
 
     allow_code(file)
@@ -162,10 +162,10 @@ def _python(file: Path) -> dict[str, Any]:
         first = next(iter(inspect.signature(part).parameters), "") if inspect.isfunction(part) else ""
         if first in ("rounds", "view") or (isinstance(part, type) and issubclass(part, Memory)):
             parts["memories"].append(name)
-            memories.get(bind(f"{file.name}:{name}", file.parent, str(file))["name"])
+            memories.get(bind_code_parts(f"{file.name}:{name}", file.parent, str(file))["name"])
         elif first == "past" or (isinstance(part, type) and issubclass(part, Strategy)):
             parts["strategies"].append(name)
-            strategies.get(bind(f"{file.name}:{name}", file.parent, str(file))["name"])
+            strategies.get(bind_code_parts(f"{file.name}:{name}", file.parent, str(file))["name"])
         elif isinstance(part, Measure):
             parts["measures"].append(name)
     facts = {kind: ", ".join(f"{file.name}:{name}" for name in names) for kind, names in parts.items() if names}
@@ -183,7 +183,7 @@ def _table_of_games(file: Path) -> dict[str, Any]:
     rows, problems = len(read_table(file)), check_table(file)
     if problems:
         for line in problems:
-            say(f"{file}: {line}")
+            print_stderr(f"{file}: {line}")
         raise UsageError(f"{file}: {len(problems)} of {rows} games are wrong")
     return {"file": str(file), "kind": "table of 2x2 games", "games": rows}
 

@@ -1,1 +1,1 @@
-"""Playing in batches: waves of calls that wait for each other, sent as files and answered within a day."""
+"""Play in batches: calls of all matches are collected in waves, sent as files and answered within a day."""

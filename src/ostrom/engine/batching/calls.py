@@ -1,4 +1,4 @@
-"""Calls that wait for a wave: the caller and the gate of a run that is played in batches."""
+"""The caller and the gate of a run in batches: calls wait for a wave."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall, Release
 from ostrom.models.prices import price_of
 
 MOST = 1 << 30
-"""Slots of a gate that never holds a call back: waves do that."""
+"""The number of slots of a gate that never delays a call: waves do that."""
 
 
 class WaveQueue(Protocol):
-    """What takes calls and sends them in waves (``BatchScheduler``)."""
+    """The interface that takes calls and sends them in waves (``BatchScheduler``)."""
 
     def encode(self, model: str, request: Request) -> bytes:
         """The body of a request."""
 
     def put(self, call: WaveCall) -> None:
-        """Take a call into the next wave."""
+        """Put a call into the next wave."""
 
     def dropped(self, call: WaveCall) -> None:
-        """Nobody waits for the reply any more."""
+        """Remove a call whose reply is no longer wanted."""
 
     def journaled(self, key: bytes) -> None:
-        """The reply to a call is in the journal."""
+        """Note that the reply to a call is in the journal."""
 
 
 class WaveCall(PendingCall):
@@ -51,11 +51,11 @@ class WaveCall(PendingCall):
         self.placed = False
         """Whether its match is counted as waiting for it."""
         self.times = 0
-        """How many batches have ended without running it."""
+        """The number of batches that ended without running this call."""
         self.full_size = NO_SIZE
         """What the budget reserves for it when its wave is sent; ``size`` is what is reserved now."""
         self.replied = False
-        """Whether its batch holds a reply to it, readable or not."""
+        """Whether the batch holds a reply to this call, readable or not."""
         self._reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
 
     def start(self, era: int = 0) -> None:
@@ -76,7 +76,7 @@ class WaveCall(PendingCall):
         return not self._reply.done()
 
     def answer(self, reply: Reply) -> None:
-        """The reply is there."""
+        """Set the reply."""
         if self.waits:
             self.arrived()
             self._reply.set_result(reply)
@@ -105,7 +105,7 @@ class BatchCaller(Caller):
         self._scheduler = scheduler
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """One call; afterwards its batch need not be asked for it again."""
+        """Make one call; after it is journaled, its batch need not return it again."""
         key = self.key(unit, step, player, part, model, request)
         try:
             return await super().call(unit, step, player, part, model, request)
@@ -117,7 +117,7 @@ class BatchCaller(Caller):
         return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
 
     def _sent(self, pending: PendingCall) -> bool:
-        """Whether its batch billed it: what is under way there is collected later."""
+        """Return whether the batch billed the call; calls still in a batch are collected later."""
         return isinstance(pending, WaveCall) and pending.replied
 
     def _price(self, model: str, usage: Usage) -> float | None:
@@ -125,7 +125,7 @@ class BatchCaller(Caller):
 
 
 class BatchGate(RunGate):
-    """Counts calls; how many go out at a time and what the budget allows is decided for whole waves."""
+    """Counts calls; concurrency and budget are decided for whole waves."""
 
     batch = True
 
@@ -143,7 +143,7 @@ class BatchGate(RunGate):
         self._settled(model, size, billed)
 
     def models_to_abort(self, tries: int) -> set[str]:  # noqa: ARG002
-        """A failed wave is thousands of failures in a row and says no more than one."""
+        """Return the models that cannot be used; the thousands of failures of one failed wave count as one."""
         return {model for model, state in self._models.items() if state.lost}
 
     def _admit(self, model: str, size: CallSize) -> bool:  # noqa: ARG002
@@ -154,5 +154,5 @@ class BatchGate(RunGate):
         return True
 
     def _free(self, model: str, size: CallSize) -> None:
-        if size != NO_SIZE:  # what was never sent has reserved nothing
+        if size != NO_SIZE:  # a call that was never sent has reserved nothing
             super()._free(model, size)

@@ -1,4 +1,4 @@
-"""The batches of a run as the journal tells them: what was planned, made, and has come to an end.
+"""The batches of a run in the journal: planned, created and ended.
 
 ``planned`` is durable before anything is sent, ``uploaded`` before the batch is made, ``created`` before it is awaited.
 A batch that was planned and has no identifier may exist all the same; it is looked for before anything else is made.
@@ -15,7 +15,7 @@ from ostrom.ground.words import how_many
 from ostrom.models.batches import is_identifier
 
 KEY = 16
-"""Bytes of the key of a call."""
+"""The length of a call's key, in bytes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,28 +32,28 @@ class JournaledBatch:
     """The creation time of the newest batch that the service had before this one."""
     id: str | None = None
     found: bool = False
-    """Its identifier is from a listing, and not the answer to its creation."""
+    """Whether the identifier comes from a listing rather than from the answer to the creation."""
     how: str = "planned"
     ended: float | None = None
     why: str | None = None
     """The first reason that the service gave for not accepting it."""
     refuted: set[str] = field(default_factory=set)
-    """Batches of the service that looked like this one and were not."""
+    """Batches of the service that resembled this one and were not it."""
     silent: frozenset[bytes] = frozenset()
-    """Requests for which it ended without a readable line: they may have been run, and billed."""
+    """Requests without a readable result line: they may have been run and billed."""
     void: bool = False
-    """It never came to exist."""
+    """Whether the batch was never created."""
     settled: bool = False
-    """All of its replies are in the journal, or their calls are in later batches."""
+    """Whether all replies are in the journal, or their calls are in later batches."""
     begun: float = field(init=False)
-    """When it was planned, on a clock that never jumps: the system's clock is asked once in a session."""
+    """The planning time on a monotonic clock: the system clock is read once in a session."""
 
     def __post_init__(self) -> None:
         self.begun = time.monotonic() - max(0.0, time.time() - self.at)
 
     @property
     def state(self) -> str:
-        """In one word, for people."""
+        """Return the state in one word."""
         return "settled" if self.settled else "void" if self.void else self.how
 
     def request_id(self, key: bytes) -> str:
@@ -61,7 +61,7 @@ class JournaledBatch:
         return f"{self.marker}-{key.hex()}"
 
     def take(self, event: str, facts: dict[str, Any]) -> None:
-        """Take in what happened."""
+        """Update the batch with a journaled event."""
         if event == "uploaded":
             self.file, self.since, self.how = facts.get("file"), facts.get("since"), "uploaded"
         elif event == "created":
@@ -77,21 +77,21 @@ class JournaledBatch:
 
 
 def _named(name: object) -> str:
-    """The identifier of a batch: it becomes part of an address, and a journal may come from a stranger."""
+    """Check a batch identifier: it becomes part of a URL, and a journal may come from a stranger."""
     if not isinstance(name, str) or not is_identifier(name):
         raise ValueError(name)
     return name
 
 
 class Ledger:
-    """Writes what happens to batches into the journal, and reads it again."""
+    """Writes events of batches to the journal and reads them back."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.batches = read_batches(journal)
 
     def plan(self, model: str, keys: list[bytes]) -> JournaledBatch:
-        """A new batch; it is durable after the next ``flush``."""
+        """Plan a new batch; it is durable after the next ``flush``."""
         number = max(self.batches, default=0) + 1
         batch = JournaledBatch(number, model, secrets.token_hex(8), keys, time.time())
         self.journal.batch(number, batch.at, "planned", {"model": model, "marker": batch.marker}, b"".join(keys))
@@ -99,20 +99,20 @@ class Ledger:
         return batch
 
     def tell(self, batch: JournaledBatch, event: str, **facts: Any) -> None:
-        """Something happened to a batch."""
+        """Record an event of a batch."""
         self.journal.batch(batch.number, time.time(), event, facts)
         batch.take(event, facts)
 
     async def flush(self) -> None:
-        """Wait until everything told so far is on the disk."""
+        """Wait until all recorded events are on disk."""
         await self.journal.flush()
 
     def times_silent(self, key: bytes) -> int:
-        """How many batches have ended without saying what became of a request."""
+        """Return the number of batches that ended without a result for a request."""
         return sum(key in batch.silent for batch in self.batches.values())
 
     def claimed(self) -> set[str]:
-        """The identifiers of the service that belong to batches of this run."""
+        """Return the service's identifiers of this run's batches."""
         return {batch.id for batch in self.batches.values() if batch.id is not None}
 
 
@@ -132,7 +132,7 @@ def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
 
 
 def batches_in_words(count: int) -> str:
-    """A number of batches.
+    """Return a number of batches in words.
 
     >>> batches_in_words(1), batches_in_words(2)
     ('1 batch', '2 batches')
@@ -141,7 +141,7 @@ def batches_in_words(count: int) -> str:
 
 
 def refuse_batches(journal: Journal) -> None:
-    """Refuse to ask again directly what batches under way have been asked, and will be paid for."""
+    """Refuse to send requests directly that a batch under way will answer and bill."""
     open_ones = [b for b in read_batches(journal).values() if not (b.settled or b.void)]
     if open_ones:
         raise RunError(

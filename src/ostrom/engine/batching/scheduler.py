@@ -33,25 +33,25 @@ from ostrom.models.pending_call import NO_SIZE
 logger = logging.getLogger("ostrom.batches")
 
 SETTLE = 0.05
-"""Seconds without a new call after which a wave in which every match waits is sealed."""
+"""Seconds without a new call after which a wave is sent, if every match waits for a reply."""
 QUIET = 10.0
-"""Seconds by the clock without a new call after which a wave is sealed although some match does something else."""
+"""Seconds without a new call after which a wave is sent although some match is busy."""
 OVERHEAD = 256
-"""Bytes of a request in a file beside its body."""
+"""Bytes of a request in a batch file beside its body."""
 MOST_SENT = 2
-"""Batches that a request is sent in without word of what became of it; after that it is not sent again."""
+"""The most batches in which a request is sent without a result; then it is not sent again."""
 
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A batch with results that are not yet in the journal."""
+    """A batch with results that are not all in the journal."""
 
     batch: JournaledBatch
     left: set[bytes]
-    """Keys whose replies are not in the journal yet."""
+    """Keys of calls whose replies are not in the journal yet."""
     calls: dict[bytes, WaveCall] = field(default_factory=dict)
     lines: dict[bytes, ResultLine] | None = None
-    """The results that nobody has asked for yet, once they are there."""
+    """Results that no match has requested yet; None before they arrive."""
     work: asyncio.Task[None] | None = None
 
 
@@ -62,26 +62,26 @@ class BatchScheduler:
         self.services, self.ledger, self.tally, self.spending = services, ledger, tally, spending
         self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
         self._waiting: Counter[int] = Counter()
-        """How many calls each match waits for."""
+        """The number of calls that each match waits for."""
         self._playing = 0
         self._changes = 0
         self._changed = asyncio.Event()
         self._member: dict[bytes, _Open] = {}
-        """The batch that a key is in, as long as its result has not been handed out."""
+        """The open batch of each key, until its result is handed out."""
         self._opened: dict[int, _Open] = {}
         self._handed: dict[bytes, list[_Open]] = {}
-        """The batches that have handed out a result for a key which is not in the journal yet."""
+        """Batches that handed out the result of a key that is not in the journal yet."""
         self._most: dict[str, int] = {model: s.endpoint.limits.requests for model, s in services.items()}
         self._full: Counter[str] = Counter()
-        """How often in a row a service had no room for another batch."""
+        """The number of consecutive times that a service had no room for a batch."""
         self._making = asyncio.Lock()
         self._stopping = False
         self._spent: BudgetSpent | None = None
-        """Why the budget does not cover the first queued call, if it does not."""
+        """The reason why the budget does not cover the first queued call, if so."""
         self._sealer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Take up the batches of earlier sessions; those that may or may not exist are looked for first."""
+        """Resume the batches of earlier sessions; batches of unknown existence are looked up first."""
         self._take_up()
         for opened in list(self._opened.values()):
             if opened.batch.id is None:
@@ -96,13 +96,13 @@ class BatchScheduler:
             self._opened[batch.number] = opened
             for key in opened.left:
                 if (earlier := self._member.get(key)) is not None:
-                    earlier.left.discard(key)  # it was asked again in a later batch
+                    earlier.left.discard(key)  # the call was sent again in a later batch
                 self._member[key] = opened
         for opened in list(self._opened.values()):
             self._settle(opened)
 
     async def _resolve(self, opened: _Open) -> None:
-        """Find out whether a planned batch exists; if not, its calls are free to be asked again."""
+        """Find out whether a planned batch exists; if not, release its calls."""
         batch = opened.batch
         service = self.services.get(batch.model)
         if batch.how == "planned" or service is None or not await service.find(batch):
@@ -150,7 +150,7 @@ class BatchScheduler:
         else:
             opened.calls[call.key] = call
             call.size = call.full_size
-            self.spending.hold(call.model, call.size)
+            self.spending.reserve_sent(call.model, call.size)
             if opened.lines is not None:
                 self._hand_out(opened, call.key)
             else:
@@ -200,7 +200,7 @@ class BatchScheduler:
             call.refuse(error)
 
     def stop(self) -> None:
-        """Send nothing more; batches that exist are left to their service."""
+        """Send no more batches; existing ones are left to their service."""
         self._stopping = True
         self.tally.batches_left = len(self._opened)
         self._refuse_queued(Stopped("stopped"))
@@ -249,8 +249,8 @@ class BatchScheduler:
                 if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
                     if self._spent is not None:
                         self._refuse_queued(self._spent)
-                    self._note_change()  # replies that were handed out are counted in a moment
-            except OstromError as error:  # the journal cannot be written to
+                    self._note_change()  # replies handed out are counted a moment later
+            except OstromError as error:  # the journal cannot be written
                 self._refuse_queued(error)
 
     def _refuse_queued(self, error: OstromError) -> None:
@@ -259,7 +259,7 @@ class BatchScheduler:
                 self._refuse(queue.popleft(), error)
 
     def _portions(self, model: str) -> Iterator[list[WaveCall]]:
-        """The queued calls that the budget covers, in portions that one batch can hold."""
+        """Yield the queued calls that the budget covers, in portions that fit one batch."""
         queue, largest = self._queue[model], self.services[model].endpoint.limits.bytes
         portion: list[WaveCall] = []
         size = 0
@@ -290,7 +290,7 @@ class BatchScheduler:
         return covered
 
     def _free(self, call: WaveCall) -> None:
-        """Free what is reserved for a call that goes back into the queue."""
+        """Release the reservation of a call that returns to the queue."""
         self.spending.free(call.model, call.size)
         call.size = NO_SIZE
 
@@ -314,7 +314,7 @@ class BatchScheduler:
         self.tally.batches += 1
         try:
             await self._advance(opened)
-        except Exception as error:  # whatever it is: the matches must hear of it
+        except Exception as error:  # any error must reach the waiting matches
             logger.warning("%s, batch %d (%s): %s", batch.model, batch.number, batch.id, error)
             for call in list(opened.calls.values()):
                 self._refuse(call, error)
@@ -328,14 +328,14 @@ class BatchScheduler:
     async def _advance(self, opened: _Open) -> None:
         batch, service = opened.batch, self.services[opened.batch.model]
         if batch.id is None:
-            async with self._making:  # one at a time: a batch without a mark is told from others by its size
+            async with self._making:  # one at a time: a batch without an identifier is recognised by its size
                 if batch.how == "planned" and (self._stopping or len(opened.calls) < len(batch.keys)):
-                    self.ledger.tell(batch, "void")  # nothing was sent: what is still wanted goes into another
+                    self.ledger.tell(batch, "void")  # nothing was sent: the calls still wanted go into another batch
                 elif batch.how == "planned":
                     requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
                     await service.make(batch, requests)
                     for call in opened.calls.values():
-                        call.body = b""  # a wave may take a day, and its bodies much memory
+                        call.body = b""  # frees memory: a wave may take a day
                 elif not await service.find(batch):
                     self.ledger.tell(batch, "void")
             if batch.void:
@@ -391,7 +391,7 @@ class BatchScheduler:
         self._full[model] += 1
         if self._full[model] < polling.failures:
             for call in opened.calls.values():
-                call.times -= 1  # it was not tried
+                call.times -= 1  # this batch did not try the call
         accepted = [o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"]
         under_way = [o.work for o in accepted if o.work is not None and not o.work.done()]
         if under_way:
@@ -402,7 +402,7 @@ class BatchScheduler:
             await asyncio.sleep(polling.longest)
 
     def _hand_out_part(self, opened: _Open, lines: dict[bytes, ResultLine]) -> None:
-        """Give calls the results that are there, while the others are waited for."""
+        """Hand out the results that have arrived, while others are pending."""
         opened.lines = {key: line for key, line in lines.items() if line.kind in ("reply", "error")}
         for key in opened.lines.keys() & opened.calls.keys():
             self._hand_out(opened, key)
@@ -419,7 +419,7 @@ class BatchScheduler:
             self._requeue(opened, call)
 
     def _note_reply(self, opened: _Open, key: bytes) -> None:
-        """Note that a batch has handed out a result, which ``journaled`` then removes from ``left``."""
+        """Note that a batch handed out a result; ``journaled`` later removes it from ``left``."""
         self._handed.setdefault(key, []).append(opened)
         if self._member.get(key) is opened:
             del self._member[key]

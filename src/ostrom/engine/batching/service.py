@@ -1,4 +1,4 @@
-"""One batch at its service, from the file to the results: made once, polled until it ends, read until whole."""
+"""One batch at its service: created exactly once, polled until it ends, and read until all results are there."""
 
 import asyncio
 import logging
@@ -28,15 +28,15 @@ from ostrom.models.batches import (
 logger = logging.getLogger("ostrom.batches")
 T = TypeVar("T")
 REFUSALS = 3
-"""A refusal to make a batch is believed when it comes so often: a file that was just uploaded may not be known yet."""
+"""Refusals before a batch counts as refused: a file that was just uploaded may not be visible yet."""
 BROKEN_OFF = ("expired", "cancelled", "canceled", "failed")
-"""Ends of a batch after which a request without a result was not run, or is lost."""
+"""Final states in which a request without a result was not run, or its result is lost."""
 ABSENT = (404, 405, 410, 501)
-"""Statuses by which a server says that it has no such route."""
+"""HTTP statuses of a server without such a route."""
 
 
 def again(retry: RetryPolicy, error: ModelError) -> bool:
-    """Whether another try is worth its wait."""
+    """Return whether another try is allowed by the retry policy."""
     return error.retryable and retry.allows(error.retry_after)
 
 
@@ -50,7 +50,7 @@ async def with_retries(
     retry: RetryPolicy,
     resting: Callable[[int, ModelError], Awaitable[None]] | None = None,
 ) -> T:
-    """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
+    """Repeat an idempotent operation until it succeeds or the retry policy is exhausted."""
     for attempt in range(1, retry.tries + 1):
         try:
             return await work()
@@ -62,7 +62,7 @@ async def with_retries(
 
 
 async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
-    """Refuse a server that has no batch endpoint, before anything is written."""
+    """Refuse a server without a batch endpoint, before anything is written."""
     try:
         await with_retries(lambda: endpoint.page(count=1), retry)
     except ModelError as error:
@@ -72,11 +72,11 @@ async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
 
 
 class Lost(Exception):
-    """The service does not know a batch that it had made, or its results."""
+    """Raised when the service does not know a batch that it had created, or its results."""
 
 
 class ForeignResults(Lost):
-    """The results of a batch belong to other requests: it is not the one that was looked for."""
+    """Raised when the results of a batch belong to other requests, so it is a different batch."""
 
 
 class BatchService:
@@ -88,7 +88,7 @@ class BatchService:
         """Called with the number of seconds that the service asks to wait."""
 
     async def with_retries(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
+        """Repeat an idempotent operation until it succeeds or the retry policy is exhausted."""
         return await with_retries(work, self.retry, self._rest)
 
     async def _rest(self, attempt: int, error: ModelError) -> None:
@@ -100,7 +100,7 @@ class BatchService:
     # -- making --------------------------------------------------------------------------------------
 
     async def make(self, batch: JournaledBatch, requests: Sequence[BatchRequest]) -> None:
-        """Make a planned batch at the service, exactly once.
+        """Create a planned batch at the service, exactly once.
 
         Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked for in the
         listing before another try, until no listing can be so late.
@@ -123,7 +123,7 @@ class BatchService:
                     ledger.tell(batch, "void")
                     raise
                 await self._rest(attempt, error)
-                # Each further batch may be one too many: listings get longer to show the last one.
+                # Each further batch could be a duplicate: listings are read further to find the last one.
                 if not isinstance(error, RateLimited) and await self.find(batch, min(8, 2 ** (attempt - 1))):
                     return
                 if attempt == self.retry.tries or not self.retry.allows(error.retry_after):
@@ -135,7 +135,7 @@ class BatchService:
                 return
 
     async def find(self, batch: JournaledBatch, patience: int = 1) -> bool:
-        """Whether a batch whose creation had no clear answer exists; looks as long as listings may lag."""
+        """Return whether a batch exists whose creation had no clear answer; waits as long as listings may lag."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
         late = loop_time() + self.polling.lag * patience
@@ -200,7 +200,7 @@ class BatchService:
     async def read(
         self, batch: JournaledBatch, ended: BatchStatus, on_part: Callable[[dict[bytes, ResultLine]], None]
     ) -> dict[bytes, ResultLine]:
-        """What became of each request of a batch that has ended, by key.
+        """Return the result of each request of an ended batch, by key.
 
         A request without a readable line may have been paid for: the results are read again until they are complete or
         the batch can bring no more. ``on_part`` is given those that are there while others are still waited for.
@@ -234,7 +234,7 @@ class BatchService:
                     )  # fmt: skip
             await asyncio.sleep(self.polling.wait(readings))
             readings += 1
-            with suppress(ModelError):  # what is known is read again
+            with suppress(ModelError):  # the lines read so far are read again
                 ended = await self.with_retries(partial(self.endpoint.retrieve, ended.id))
         if strange:
             logger.warning("%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange)
@@ -243,7 +243,7 @@ class BatchService:
         return lines
 
     def _is_over(self, batch: JournaledBatch, ended: BatchStatus, replies: int) -> bool:
-        """Whether results that are missing will not come: the batch was broken off, or its time is over.
+        """Return whether missing results will not come: the batch was cancelled or its time is over.
 
         Or every reply is there that the service counts, and the counts are those of all requests; counts may lag, too.
         """
@@ -251,7 +251,7 @@ class BatchService:
         return ended.how in BROKEN_OFF or counted or time.monotonic() - batch.begun >= self.polling.lifetime
 
     async def _lines(self, ended: BatchStatus) -> list[ResultLine]:
-        """The results as they can be read now; a file that is not there yet, or no longer, has none."""
+        """Return the results readable now; empty if the file does not exist (yet or any longer)."""
         lines: list[ResultLine] = []
         for output in ended.outputs:
             try:
@@ -264,16 +264,16 @@ class BatchService:
 
 
 def loop_time() -> float:
-    """Seconds of a clock that never jumps."""
+    """Return the time of a monotonic clock, in seconds."""
     return asyncio.get_running_loop().time()
 
 
 RANK = {"bad": 0, "unrun": 1, "error": 2, "reply": 3}
-"""Where a request has several lines, the best one counts."""
+"""The rank of result lines: of several lines for a request the highest counts."""
 
 
 def unanswered(batch: JournaledBatch) -> ServerFailed:
-    """The error of a request that its batch did not answer. It has been sent as often as it may be."""
+    """Return the error of a request without an answer that may not be sent again."""
     why = f": {batch.why}" if batch.why else ""
     error = ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request{why}")
     error.retryable = False
@@ -281,7 +281,7 @@ def unanswered(batch: JournaledBatch) -> ServerFailed:
 
 
 def sent_twice(batch: JournaledBatch | None = None) -> ServerFailed:
-    """The error of a request of which two batches did not say what became of it."""
+    """Return the error of a request that two batches left without a result."""
     last = "" if batch is None else f", the last of them {batch.id} ({batch.how})"
     error = ServerFailed(
         f"two batches ended without a result for this request{last}, and both may have been paid for: it is not sent "
@@ -292,7 +292,7 @@ def sent_twice(batch: JournaledBatch | None = None) -> ServerFailed:
 
 
 def lost(batch: JournaledBatch, error: Lost, run: Path) -> RunError:
-    """What is said about a batch that its service does not know: asking again could be paying again."""
+    """Return the error for a batch that its service does not know: sending it again could be billed again."""
     return RunError(
         f"batch {batch.id} of {batch.model} is not to be had ({error}): use the key of the account that made it, or "
         f"give it up, and pay for its requests again, with `ostrom more batches {run} --forget`"

@@ -1,1 +1,1 @@
-"""Where matches are played: in this process, or by the workers of a Ray cluster."""
+"""Executors: play matches in this process, or on the workers of a Ray cluster."""

@@ -1,4 +1,4 @@
-"""The actors of a cluster: workers that play whole units with models of their own, and the gate of the run.
+"""Actors of a Ray cluster: workers that play units with their own models, and the gate of the run.
 
 ``GateActor`` is the actor from which every worker requests a slot for each call; ``ClusterGate`` is what a worker has
 of it, one message for all that happens at once.
@@ -58,7 +58,7 @@ class _RemoteSlot:
 
 
 class GateActor:
-    """The gate of a run as an actor. It lives on the driver's machine, so losing a worker never loses it.
+    """The gate of a run as an actor on the driver's machine, so that losing a worker does not lose it.
 
     The slots of a lost worker are freed; outcomes that it still reports are ignored.
     """
@@ -80,7 +80,7 @@ class GateActor:
         self._cache = None if cache is None else Cache(cache, cached_since)
 
     async def acquire(self, worker: str, model: str, wanted: Sequence[CallSize] = (NO_SIZE,)) -> list[int] | Failure:
-        """Slots for calls of these sizes: wait for the first, then take as many of the others as are free."""
+        """Return slots for calls of these sizes: waits for the first, then takes as many as are free."""
         eras: list[int] = []
         try:
             place = _RemoteSlot(wanted[0])
@@ -92,12 +92,12 @@ class GateActor:
                 eras.append(era)
         except (Stopped, BudgetSpent, ModelGivenUp) as error:
             if not eras:
-                return Failure.of(error)
+                return Failure.from_error(error)
         sizes = wanted[: len(eras)]
         if worker in self._lost:
             for size in sizes:
                 CallOutcome(model, "abandoned", size=size).apply_to(self._gate)
-            return Failure.of(Stopped("this worker was given up"))
+            return Failure.from_error(Stopped("this worker was given up"))
         self._reserved.setdefault(worker, Counter()).update((model, size) for size in sizes)
         return eras
 
@@ -110,7 +110,7 @@ class GateActor:
                 outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
-        """Free the slots of a worker that is lost; its calls under way may be billed."""
+        """Free the slots of a lost worker; its calls in flight may be billed."""
         self._lost.add(worker)
         for model, size in self._reserved.pop(worker, Counter()).elements():
             CallOutcome(model, "abandoned", size=size, more={"billed": True}).apply_to(self._gate)
@@ -120,11 +120,11 @@ class GateActor:
         self._gate.stop()
 
     async def in_flight(self) -> int:
-        """Calls under way in the whole cluster."""
+        """Return the number of calls in flight in the cluster."""
         return self._gate.tally.in_flight
 
     async def models_to_abort(self, tries: int) -> set[str]:
-        """The models that fail steadily."""
+        """Return the models with persistent failures."""
         return self._gate.models_to_abort(tries)
 
     async def give_up(self, model: str, why: str) -> None:
@@ -147,7 +147,7 @@ class GateActor:
 
 
 class ClusterGate:
-    """The gate as a worker sees it: requests call slots from the gate actor and reports how calls ended.
+    """The gate on a worker: requests slots from the gate actor and reports how calls ended.
 
     Matches of a worker continue together when the driver acknowledges a batch, so their calls request slots at the
     same time and one message carries all requests. The gate actor also serves the reply cache.
@@ -155,7 +155,7 @@ class ClusterGate:
 
     def __init__(self, worker: str, gate_actor: Any, ceilings: Mapping[str, int | None]) -> None:
         self._worker, self._gate_actor = worker, gate_actor
-        # A model inside the worker serves few calls at a time, whatever the limit of the cluster is.
+        # A model inside the worker serves few calls at a time, whatever the limit of the cluster.
         self._free = {m: c for m, c in ceilings.items() if c is not None}
         self._waiting: dict[str, deque[SlotRequest]] = {m: deque() for m in ceilings}
         self._requesting: dict[str, asyncio.Task[None]] = {}
@@ -233,7 +233,7 @@ class ClusterGate:
             del self._requesting[model]
 
     def _grant(self, model: str, era: int, size: CallSize) -> None:
-        """Start the first call of this size; where it is no longer wanted its slot is given back."""
+        """Start the first call of this size; if it is no longer wanted, return its slot."""
         if model in self._free:
             self._free[model] -= 1
         waiting = self._pending(model)
@@ -266,7 +266,7 @@ class ClusterGate:
 
 
 class Worker:
-    """Plays units for the driver. Models are opened here, with the keys in this machine's environment."""
+    """Plays units for the driver. Models are opened here, with the keys of this machine's environment."""
 
     def __init__(self, name: str, worker_config: WorkerConfig) -> None:
         self.name, self.worker_config = name, worker_config
@@ -274,7 +274,7 @@ class Worker:
         self._folder: TemporaryDirectory[str] | None = None
 
     async def begin(self) -> dict[str, Opened] | Failure:
-        """Check that this machine would ask the same questions as the driver, and open the models."""
+        """Check that this machine has the same prompts as the driver, and open the models."""
         try:
             self._library = self._make_library()
             self._check()
@@ -282,14 +282,14 @@ class Worker:
             for name, settings in self.worker_config.models.items():
                 self._models[name] = self._open(name, settings)
         except OstromError as error:
-            return Failure.of(error)
+            return Failure.from_error(error)
         return {
             name: Opened(m.connections, getattr(m, "most_connections", None), dict(m.describe()))
             for name, m in self._models.items()
         }
 
     async def connect_gate(self, gate_actor: Any) -> None:
-        """Connect to the gate of the run, and get ready to play."""
+        """Connect to the gate of the run and build the agents."""
         worker_config = self.worker_config
         self._stopping, self._outbox = asyncio.Event(), Outbox()
         ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}
@@ -305,13 +305,13 @@ class Worker:
         )
 
     async def play(self, work: Work) -> UnitReport:
-        """Play a unit. All that was asked and answered is durable before its end is reported."""
+        """Play a unit. All entries are durable before its end is reported."""
         tally, index = Tally(), work.unit.index
         player = UnitPlayer(self._agent_factory, self._outbox, self._caller, tally)
         ended = await player.play(work.unit, work.facts, work.known, work.replies)
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(index, 0)
-        failure = None if ended.error is None else Failure.of(ended.error)
+        failure = None if ended.error is None else Failure.from_error(ended.error)
         return UnitReport(replace(ended, error=None), failure, stray)
 
     async def exchange(self, written: int) -> Batch:
@@ -319,7 +319,7 @@ class Worker:
         return await self._outbox.exchange(written)
 
     async def stop(self) -> None:
-        """Start nothing more; calls in flight are awaited."""
+        """Start no more units; calls in flight are awaited."""
         self._stopping.set()
 
     async def close(self) -> None:
@@ -363,7 +363,7 @@ class Worker:
 
 
 class Outbox:
-    """Takes entries like a journal; the driver fetches them in batches and acknowledges what it has made durable.
+    """Takes entries like a journal; the driver fetches them in batches and acknowledges stored ones.
 
     Whatever piles up while the driver writes one batch leaves with the next, so that a slow disk or a long
     way costs one exchange for all matches of the worker together.
@@ -371,7 +371,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self.complaints: Counter[int] = Counter()
-        """Complaints that were journaled, by unit."""
+        """The number of journaled complaints, by unit."""
         self._entries: list[AnswerEntry | CallRecord] = []
         self._some = asyncio.Event()
         self._sent = self._written = 0
@@ -380,7 +380,7 @@ class Outbox:
     def answer(
         self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, question: str | None = None
     ) -> None:
-        """Queue an answer and what was asked."""
+        """Queue an answer and its question."""
         self.complaints[unit] += complaints
         self._entries.append((unit, step, player, part, answer, complaints, question))
         self._some.set()
@@ -400,7 +400,7 @@ class Outbox:
         await written
 
     async def exchange(self, written: int) -> Batch:
-        """The driver has written so many batches; it gets the next one as soon as there is one."""
+        """Note how many batches are stored, and return the next one when it exists."""
         self._written = written
         still = []
         for needed, future in self._waiting:

@@ -1,4 +1,4 @@
-"""What an executor is, and the two that play all matches in this process, on one event loop: local and batch.
+"""The executor interface, and the two executors of this process: local and batch.
 
 An executor plays units of work; the runner owns the plan, the journal and the endings. With the batch executor, calls
 go in batches to the services of the models. The messages between the driver of a run and executors on other machines
@@ -40,43 +40,43 @@ from ostrom.models.batches import BatchEndpoint, HasBatches, may_batch
 from ostrom.models.pending_call import NO_SIZE, CallSize
 
 AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
-"""Unit, step, player, part, the answer, the complaints before it, and what was asked."""
+"""Unit, step, player, part, answer, number of complaints before it, and question."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """Everything a worker needs before it can play units of a run."""
+    """The settings that a worker needs to play units of a run."""
 
     version: str
     prompts: Mapping[str, str]
-    """Hashes of the prompt files that the plan uses: a worker with other ones is refused."""
+    """Hashes of the plan's prompt files: a worker with different files is refused."""
     files: Mapping[str, Mapping[str, bytes]]
-    """The folder of prompts that the user gave (under no name) and the prompt sets, file by file."""
+    """The user's prompt folder (under the empty name) and prompt sets, file by file."""
     models: Mapping[str, Mapping[str, Any]]
-    """The models and their settings; their keys are in the environment of the worker."""
+    """The models and their settings; API keys are in the worker's environment."""
     grants: Sequence[tuple[str, tuple[str, str, int | None]]]
-    """Which keys the person allowed to go where."""
+    """Which API keys the user allowed to be sent where."""
     open_models: Callable[[str, Mapping[str, Any]], Model] | None
     retries: int
     policy: str
     refused: str
     options: PlayOptions
-    """How calls are made and counted."""
+    """Options for calls and their counting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A model as it was opened on a worker."""
+    """A model opened on a worker."""
 
     connections: int
     ceiling: int | None
-    """How many calls the client itself serves at a time, where it runs inside the worker."""
+    """The most concurrent calls of the client, if it runs inside the worker; None otherwise."""
     description: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A unit handed to a worker, with what the journal already knows of it."""
+    """A unit for a worker, with its journaled answers and replies."""
 
     unit: Unit
     facts: Sequence[Mapping[str, Any]] | None
@@ -86,20 +86,20 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error as class name and text: exceptions with other parameters than a text cannot be sent."""
+    """An error as class name and text, because exceptions with other arguments cannot be serialized."""
 
     kind: str
     text: str
 
     @classmethod
-    def of(cls, error: OstromError) -> Failure:
+    def from_error(cls, error: OstromError) -> Failure:
         """The class name and the text of an error."""
         return cls(type(error).__name__, str(error))
 
     def error(self) -> OstromError:
         """Rebuild the error, of the same class and with the same text.
 
-        >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
+        >>> Failure.from_error(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')
         """
         kinds: dict[str, type[OstromError]] = {
@@ -135,14 +135,14 @@ class UnitReport:
     """How a unit ended on a worker."""
 
     end: UnitEnd
-    """Its end without the error, which does not travel."""
+    """The end without its error, which is sent as ``failure``."""
     failure: Failure | None
     stray: int
-    """Replies that could not be read and that no journaled answer accounts for."""
+    """The number of unreadable replies that no journaled answer accounts for."""
 
     @property
-    def ended(self) -> UnitEnd:
-        """The ending as executors state it."""
+    def to_unit_end(self) -> UnitEnd:
+        """Return the end of the unit with its error restored."""
         return self.end if self.failure is None else replace(self.end, error=self.failure.error())
 
 
@@ -161,7 +161,7 @@ def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
 
 
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
-    """Count journaled entries, so that the numbers of a run agree with its journal after workers are lost."""
+    """Count journaled entries, so that the totals of a run agree with its journal after workers are lost."""
     if not isinstance(entry, CallRecord):
         _, _, _, part, answer, complaints, _ = entry
         tally.decisions += not part
@@ -185,14 +185,14 @@ class Assignment:
 
     unit: Unit
     facts: Sequence[Mapping[str, Any]] | None = None
-    """What its preparations came to, by seat, where it needs any."""
+    """The outcomes of its preparations by seat, if it needs any."""
     resume: bool = False
-    """An earlier attempt left something in the journal."""
+    """Whether an earlier attempt left entries in the journal."""
     again: bool = False
-    """Answers that were accepted stand, but what was not accepted is asked for anew."""
+    """Whether unreadable replies are requested again; accepted answers are kept."""
 
     def known(self, journal: Journal) -> tuple[dict[Place, Journaled], Replies]:
-        """The answers and replies that an earlier attempt left."""
+        """Return the answers and replies of an earlier attempt."""
         if not self.resume:
             return {}, {}
         index = self.unit.index
@@ -201,19 +201,19 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class UnitEnd:
-    """How the playing of a unit ended: an outcome, or what came in between."""
+    """The end of a unit: its outcome, or the error that prevented it."""
 
     steps: int = 0
     scores: Sequence[float] | None = None
     facts: Mapping[str, Any] | None = None
     error: OstromError | None = None
     rows: bytes | None = None
-    """The rows of a unit that came to its outcome, as the journal keeps them."""
+    """The encoded rows of a unit with an outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a run hands to its executor when playing begins."""
+    """The objects that a run passes to its executor at the start."""
 
     plan: Plan
     journal: Journal
@@ -221,29 +221,29 @@ class Session:
 
     @property
     def cached_since(self) -> float:
-        """When a reply must have arrived at the earliest to be taken from a cache."""
+        """Return the earliest arrival time of a cached reply that may be used."""
         if self.plan.registered is None:
             return 0.0
         return datetime.fromisoformat(self.plan.registered["created"]).timestamp()
 
 
 class Executor(Protocol):
-    """Plays units. Opened before anything is written, so that a wrong model leaves no trace."""
+    """Plays units. It is opened before anything is written, so that a wrong model leaves no run."""
 
     described: Mapping[str, Mapping[str, Any]]
-    """What the models say about themselves, for the manifest; known once it is open."""
+    """The models' descriptions for the manifest; available after ``open``."""
 
     async def open(self) -> None:
-        """Make models ready."""
+        """Open the models."""
 
     async def start(self, session: Session) -> None:
         """Begin a session."""
 
     def capacity(self) -> int:
-        """How many units should be in play at present; follows the limits of the models."""
+        """Return how many units should be in play now, by the limits of the models."""
 
     async def play(self, assignment: Assignment) -> UnitEnd:
-        """Play one unit; every error that a user may see comes back in the ending."""
+        """Play one unit; user-facing errors are returned in its end."""
 
     async def models_to_abort(self) -> set[str]:
         """The models to which further calls would be wasted."""
@@ -259,7 +259,7 @@ class Executor(Protocol):
 
 
 class UnitPlayer:
-    """Plays whole units with the models of one process: seats the agents of each and says how it ended."""
+    """Plays units with the models of one process: builds the agents and returns how each unit ended."""
 
     def __init__(self, agent_factory: AgentFactory, journal: Answers, calls: Calls, tally: Tally) -> None:
         self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
@@ -267,7 +267,7 @@ class UnitPlayer:
     async def play(
         self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, journaled: dict[Place, Journaled], replies: Replies
     ) -> UnitEnd:
-        """Play a unit, given what its preparations came to and what an earlier attempt left."""
+        """Play a unit with the outcomes of its preparations and the entries of an earlier attempt."""
         match: LiveMatch | None = None
         try:
             mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
@@ -280,12 +280,12 @@ class UnitPlayer:
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
-        rows = match.record.rows(outcome.rounds).kept() if keeps_rows(unit, len(match.record)) else None
+        rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
         return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 
 def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:
-    """The most calls in flight to one model; a client that serves few at a time is not asked for more.
+    """Return the most calls in flight to one model; a client with a lower limit is not asked for more.
 
     >>> most_calls(64, None, None), most_calls(64, None, 8), most_calls(2, 2, 8)
     (256, 8, 2)
@@ -295,7 +295,7 @@ def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int
 
 
 def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
-    """The number of matches that keep so many calls in flight, even when each waits for its slowest seat or the disk.
+    """Return how many matches keep ``calls`` in flight, even if each waits for its slowest seat or the disk.
 
     More matches would all be unfinished when the run is stopped. A model in this process caches the prompt prefixes of
     few conversations: more matches would evict each other's prefixes and be slower.
@@ -309,7 +309,7 @@ def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
 
 
 OWN_FILES = 48
-"""Files that a run needs besides connections: journal, logs, prompts, packages that are imported on the way."""
+"""Files that a run needs besides connections: journal, logs, prompts, imported packages."""
 WANTED_FILES = 4096
 
 
@@ -330,13 +330,13 @@ class LocalExecutor:
         self._outside: OutsideSeats | None = None
 
     async def open(self) -> None:
-        """Open the cache; the models are open."""
+        """Open the cache; the models are already open."""
         self._left = connections_left() if self.models else 0
         if self.options.cache is not None:
             self._cache = Cache(self.options.cache)
 
     async def start(self, session: Session) -> None:
-        """Set up the gate, the caller and the agents' company."""
+        """Build the gate, the caller and the agent factory."""
         plan = session.plan
         if self._cache is not None:
             self._cache.since = session.cached_since
@@ -390,13 +390,13 @@ class LocalExecutor:
     async def _play_and_report(
         self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats
     ) -> UnitEnd:
-        """Play a unit and tell those outside how it ended."""
+        """Play a unit and report its end to external agents."""
         ended = await playing
         outside.ended(unit.index, ended.scores)
         return ended
 
     async def models_to_abort(self) -> set[str]:
-        """The models that fail steadily."""
+        """Return the models with persistent failures."""
         return self._gate.models_to_abort(self.options.retry.tries)
 
     def give_up(self, model: str, why: str) -> None:
@@ -404,7 +404,7 @@ class LocalExecutor:
         self._gate.give_up(model, why)
 
     def stop(self) -> None:
-        """Begin no more calls."""
+        """Start no more calls."""
         self._halt()
         if self._outside is not None:
             self._outside.stop()
@@ -416,7 +416,7 @@ class LocalExecutor:
 
 
 def connections_left() -> int:
-    """Connections that may be open at a time; the soft limit is raised first, as far as the system allows."""
+    """Return how many connections may be open, after raising the soft limit as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return WANTED_FILES
@@ -433,7 +433,7 @@ def connections_left() -> int:
 
 
 MATCHES = 20_000
-"""Matches that are in play at once: each holds its prompts in memory until its wave is answered."""
+"""The most matches in play: each holds its prompts in memory until its wave is answered."""
 
 
 def batch_endpoint(model: Model) -> BatchEndpoint:
@@ -444,7 +444,7 @@ def batch_endpoint(model: Model) -> BatchEndpoint:
 
 
 def _wait(tally: Tally, seconds: float) -> None:
-    """A service asks to wait: the progress line says so."""
+    """Show in the progress line how long a service asks to wait."""
     tally.wait_until = max(tally.wait_until, time.monotonic() + seconds)
 
 
@@ -457,13 +457,13 @@ class BatchExecutor(LocalExecutor):
         self._scheduler: BatchScheduler | None = None
 
     async def open(self) -> None:
-        """Ask every service whether it has a batch endpoint."""
+        """Check that every service has a batch endpoint."""
         await super().open()
         for endpoint in self._endpoints.values():
             await check(endpoint, self.options.retry)
 
     async def start(self, session: Session) -> None:
-        """Take up the batches of earlier sessions."""
+        """Resume the batches of earlier sessions."""
         session.journal.keep_batches()
         ledger = Ledger(session.journal)
         options = self.options
@@ -502,7 +502,7 @@ class BatchExecutor(LocalExecutor):
         return self._counted(super().play(assignment))
 
     async def _counted(self, playing: Coroutine[Any, Any, UnitEnd]) -> UnitEnd:
-        """Play a unit that the scheduler counts among those whose calls it waits for."""
+        """Play a unit that the scheduler counts among those it waits for."""
         assert self._scheduler is not None
         self._scheduler.enter()
         try:
@@ -511,13 +511,13 @@ class BatchExecutor(LocalExecutor):
             self._scheduler.leave()
 
     def stop(self) -> None:
-        """Send no more batches; those under way are left to their services, and resuming collects them."""
+        """Send no more batches; those under way stay at their services and are collected on resume."""
         super().stop()
         if self._scheduler is not None:
             self._scheduler.stop()
 
     async def close(self) -> None:
-        """End what waits for batches."""
+        """Stop waiting for batches."""
         if self._scheduler is not None:
             await self._scheduler.close()
         for endpoint in self._endpoints.values():

@@ -1,4 +1,4 @@
-"""The Ray executor: the same units of work over many machines, and one journal, the driver's.
+"""The Ray executor: units of work on many machines, with one journal on the driver.
 
 A unit goes to a worker with what the journal already knows of it. Its answers come back in batches and take
 effect on the worker only after the driver has made them durable. So nothing is lost with a worker: its units are
@@ -44,11 +44,11 @@ from ostrom.models.base import Model
 from ostrom.models.grants import said
 
 STORE = 128 * 1024 * 1024
-"""Bytes of Ray's object store on this machine: hardly anything goes through it."""
+"""The size of Ray's object store on this machine, in bytes: it is hardly used."""
 
 
 def import_ray() -> Any:
-    """Ray, or one line that says how to get it."""
+    """Import Ray, or raise one line that says how to install it."""
     try:
         import ray
     except ImportError:
@@ -57,7 +57,7 @@ def import_ray() -> Any:
 
 
 def join(address: str | None, workers: int | None) -> bool:
-    """Connect this process to the cluster at an address, or to one made on this machine with so many workers.
+    """Connect to the cluster at an address, or start a local one with this many workers.
 
     Returns whether it was not connected before.
     """
@@ -97,7 +97,7 @@ def join(address: str | None, workers: int | None) -> bool:
 
 
 def _silence(ray: Any) -> None:
-    """Keep Ray's news of dying machines off standard output, which belongs to the results of a command."""
+    """Keep Ray's messages about lost machines off standard output, which holds results."""
     inside: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(inside, "_worker_logs_enabled"):
         inside._worker_logs_enabled = False
@@ -122,7 +122,7 @@ def processors() -> int:
 CONCURRENCY = 100_000
 """Concurrent requests per actor: waiting slot requests must not block reports of outcomes."""
 FIRST_WORKERS = 60.0
-"""Seconds to wait for all workers at the start; those that come later join in when they come."""
+"""Seconds to wait for all workers at the start; later ones join when they come."""
 NO_WORKER = 300.0
 """Seconds without any worker after which the run stops."""
 MOST_DEATHS = 5
@@ -131,7 +131,7 @@ MOST_DEATHS = 5
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """A worker as the driver sees it."""
+    """The driver's record of a worker."""
 
     name: str
     actor: Any
@@ -209,7 +209,7 @@ class RayExecutor:
             )
 
     async def start(self, session: Session) -> None:
-        """Set up the gate of the run and put the workers to work."""
+        """Build the gate of the run and start the workers."""
         assert self._opened is not None
         self._session = session
         opened, options = self._opened, self.options
@@ -255,7 +255,7 @@ class RayExecutor:
         self._capacity = min(at_once, self._workers * self.options.worker_matches)
 
     def capacity(self) -> int:
-        """How many units can be played at once, by the workers and the limits of the models."""
+        """Return how many units can be played at once, by the workers and the limits of the models."""
         return self._capacity
 
     def stop(self) -> None:
@@ -268,7 +268,7 @@ class RayExecutor:
                 handle.actor.stop.remote()
 
     async def models_to_abort(self) -> set[str]:
-        """The models that fail steadily, over the whole cluster."""
+        """Return the models with persistent failures in the whole cluster."""
         try:
             models: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
         except self._ray.exceptions.RayActorError:
@@ -298,7 +298,7 @@ class RayExecutor:
     # -- workers -------------------------------------------------------------------------------------
 
     async def _start_worker(self) -> None:
-        """Start a worker, make sure that it is like the others, and put it to work."""
+        """Start a worker, check that its models are those of the others, and add it to the pool."""
         name = next(self._names)
         actor = (
             self._ray.remote(Worker)
@@ -320,7 +320,7 @@ class RayExecutor:
         self._pool.change()
 
     def _compare(self, opened: Mapping[str, Opened]) -> None:
-        """All workers must speak to the same models, else what a match finds would depend on where it ran."""
+        """Refuse a worker whose models differ from the others': results would depend on the machine."""
         if self._opened is None:
             self._opened = opened
             self.described = {name: dict(model.description) for name, model in opened.items()}
@@ -336,7 +336,7 @@ class RayExecutor:
         handle.receiving = self._spawn(self._receive(handle))
 
     async def _receive(self, handle: WorkerHandle) -> None:
-        """Write what a worker sends, and tell it with the next request that this is durable."""
+        """Write a worker's entries, and acknowledge them with the next request."""
         assert self._session is not None
         journal, written = self._session.journal, 0
         try:
@@ -361,7 +361,7 @@ class RayExecutor:
         await asyncio.shield(handle.removal)
 
     async def _give_up(self, handle: WorkerHandle) -> None:
-        """Drop a worker: accept no more messages from it, and make those that arrived durable."""
+        """Drop a worker: accept no more messages, and make those received durable."""
         assert self._session is not None
         self._session.tally.lost_workers += 1
         if handle in self._pool.handles:
@@ -376,7 +376,7 @@ class RayExecutor:
             self._spawn(self._start_worker()).add_done_callback(_ignore)
 
     async def _place(self) -> WorkerHandle:
-        """The least busy worker, once one has room."""
+        """Return the least busy worker, waiting until one has room."""
         loop = asyncio.get_running_loop()
         alone_since = loop.time()
         while True:
@@ -402,7 +402,7 @@ class RayExecutor:
     # -- playing -------------------------------------------------------------------------------------
 
     async def play(self, assignment: Assignment) -> UnitEnd:
-        """Play one unit on some worker, and on another one if that dies."""
+        """Play one unit on a worker, and on another one if that dies."""
         assert self._session is not None
         journal, index = self._session.journal, assignment.unit.index
         journaled, replies = assignment.known(journal)
@@ -422,7 +422,7 @@ class RayExecutor:
                 return UnitEnd(error=error)
             else:
                 self._session.tally.invalid += report.stray
-                return report.ended
+                return report.to_unit_end
             finally:
                 handle.load -= 1
                 self._pool.change()
@@ -432,7 +432,7 @@ class RayExecutor:
         )
 
     async def _report(self, handle: WorkerHandle, work: Work) -> UnitReport:
-        """What the worker reports, unless the journal fails first."""
+        """Return the worker's report, unless the journal fails first."""
         playing = asyncio.ensure_future(_wait(handle.actor.play.remote(work)))
         failing = asyncio.ensure_future(self._failed.wait())
         try:
@@ -472,7 +472,7 @@ class RayExecutor:
 
 
 def _fresh(replies: Replies, old: Replies) -> Replies:
-    """The replies that this session brought; old ones that are asked for anew are left out."""
+    """Return the replies of this session; old ones that were requested again are left out."""
     return {key: reply for key, reply in replies.items() if old.get(key) != reply}
 
 
@@ -486,7 +486,7 @@ async def _quiet(reference: Any) -> None:
 
 
 def _ignore(task: asyncio.Task[None]) -> None:
-    """One word of why workers cannot start is enough; later ones are not missed while there are others."""
+    """Retrieve a task's error silently: one message about failing workers is enough."""
     if not task.cancelled():
         task.exception()
 

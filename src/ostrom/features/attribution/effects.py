@@ -1,4 +1,4 @@
-"""What an attribution found: how single remembered rounds move a decision, in numbers and drawn as a strip.
+"""Effects of an attribution: how much each remembered round changes the chance of an action, in numbers and drawn.
 
 A decision is looked at as one number between 0 and 1: the chance of cooperating; where the game calls nothing
 cooperation, the chance of what the player did in the match; of an amount, its share of what was allowed.
@@ -22,7 +22,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A chance of cooperating: exact, or from ``cooperated`` of ``n`` valid answers; of amounts, their mean share."""
+    """The chance of cooperating, exact or from ``cooperated`` of ``n`` valid answers; for amounts the mean share."""
 
     p: float | None
     n: int
@@ -30,21 +30,21 @@ class Chance:
     low: float | None = None
     high: float | None = None
     invalid: int = 0
-    """Askings that gave no valid answer; they count for nothing."""
+    """The number of replies without a valid answer; they are not in ``n``."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundEffect:
-    """One change to one remembered round and what came of it."""
+    """The effect of one change to one remembered round."""
 
     round: int
     back: int
     row: str
     shown: str
-    """The round as it was, from the player's side."""
+    """The actions of the round before the change, as the player was shown them."""
     chance: Chance
     change: float | None
-    """The chance with the change minus the chance as it was."""
+    """The chance of cooperating with the change minus the chance without it."""
     low: float | None = None
     high: float | None = None
 
@@ -60,17 +60,17 @@ class Attribution:
     agent: str
     measure: Measure
     what: str
-    """What the numbers are: P(cooperate), P(accept), share of 0 to 100."""
+    """The quantity that the numbers estimate, for example P(cooperate), P(accept) or share of 0 to 100."""
     memory: Any
     taken: str | None
-    """What the player did in the match."""
+    """The action that the player took in the match itself."""
     baseline: Chance
     effects: tuple[RoundEffect, ...]
     complete: bool
 
 
 def read_effects(run: Run, level: float = 0.95) -> Attribution:
-    """The effects that a run of counterfactuals has found so far."""
+    """Return the effects estimated from the answers that a run of counterfactuals has so far."""
     plan = run.plan
     if not isinstance(plan, AttributionPlan):
         raise UsageError(f"{run.name}: is not an attribution")
@@ -97,7 +97,7 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
 
 
 class _Target:
-    """The number that the answers to a decision are looked at as."""
+    """The quantity between 0 and 1 to which every answer to the decision is converted."""
 
     def __init__(self, plan: AttributionPlan) -> None:
         game, form, seat = plan.parent.game, plan.decision.form, plan.decision.view.seat
@@ -110,22 +110,22 @@ class _Target:
         else:
             self.name = f"P({'cooperate' if cooperative is not None else self.option})"
 
-    def _effective_groups(self, value: Any) -> float:
-        """An answer as a number between 0 and 1."""
+    def _as_share(self, value: Any) -> float:
+        """Convert an answer to a number between 0 and 1."""
         if self.amounts is None:
             return float(value == self.option)
         return self.amounts.index(value) / max(1, self.amounts.levels - 1)
 
     def _stated(self, answer: Answer) -> float | None:
-        """The mean of an answer whose odds are known."""
+        """Return the mean of an answer that states its own probabilities; None for other answers."""
         if answer.probabilities is not None:
-            return sum(p * self._effective_groups(name) for name, p in answer.probabilities.items())
+            return sum(p * self._as_share(name) for name, p in answer.probabilities.items())
         if self.amounts is None or answer.reading != "scripted":
             return None
         return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
 
     def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Inference | None]:
-        """What the valid answers come to, and the sample behind it."""
+        """Return the chance estimated from the valid answers, and the inference behind its interval."""
         valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
         invalid = len(answers) - len(valid)
         if not self.sampled:
@@ -133,7 +133,7 @@ class _Target:
             return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
         if not valid:
             return Chance(None, 0, 0, invalid=invalid), None
-        worth = [self._effective_groups(a.value) for a in valid]
+        worth = [self._as_share(a.value) for a in valid]
         if self.amounts is None:
             cooperated = round(sum(worth))
             group = share_of(cooperated, len(valid), unit="asking")
@@ -155,7 +155,7 @@ def _difference(
 
 
 def _round_text(plan: AttributionPlan, back: int) -> str:
-    """What the round shows, in the game's own words."""
+    """Describe a remembered round in the words of the game."""
     view, played = plan.decision.view, plan.rounds[-back]
     if played.void:
         return "missed"
@@ -166,7 +166,7 @@ def _round_text(plan: AttributionPlan, back: int) -> str:
 
 
 def block(change: float | None) -> str:
-    """A block as high as the change is large; a question mark where it is not known.
+    """Return a block character whose height shows the size of a change; a question mark for an unknown change.
 
     >>> block(0.0), block(-0.5), block(1.0), block(None)
     (' ', '▄', '█', '?')
@@ -177,7 +177,7 @@ def block(change: float | None) -> str:
 
 
 def sign(change: float | None) -> str:
-    """Up, down or neither.
+    """Return ``+``, ``-`` or ``.`` for the direction of a change.
 
     >>> sign(0.2), sign(-0.2), sign(0.0)
     ('+', '-', '.')
@@ -192,7 +192,7 @@ def strips(attribution: Attribution) -> list[str]:
     lines = []
     rounds = list(dict.fromkeys(e.round for e in attribution.effects))
     for row, effects in kinds.items():
-        changes = {e.round: e.change for e in effects}  # a round that cannot be flipped has none: a blank
+        changes = {e.round: e.change for e in effects}  # a round that cannot be flipped has no effect and is left blank
         lines.append(f"{row:>{width}} |{''.join(block(changes.get(r, 0.0)) for r in rounds)}|")
         lines.append(f"{'':>{width}} |{''.join(sign(changes[r]) if r in changes else ' ' for r in rounds)}|")
     first, last = f"R{rounds[0]}", f"R{rounds[-1]}"
@@ -202,7 +202,7 @@ def strips(attribution: Attribution) -> list[str]:
 
 
 def draw_svg(attribution: Attribution, path: Path) -> bool:
-    """The strip as an SVG file; False where the report extra is not installed."""
+    """Write the strip as an SVG file; return False where the report extra is not installed."""
     try:
         import vl_convert  # noqa: F401
     except ImportError:

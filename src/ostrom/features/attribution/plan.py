@@ -44,11 +44,11 @@ from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
 
 Measure = Literal["odds", "logprob", "sample"]
-"""Exact odds of a script, log-probabilities of the options, or repeated sampling."""
+"""How a chance is measured: exact odds of a script, log-probabilities of the options, or repeated sampling."""
 
 
 class AttributionOf(Origin):
-    """Which decision is looked into, and how."""
+    """The decision that is studied, and the method."""
 
     kind: Literal["attribution"] = "attribution"
     seat: int
@@ -60,7 +60,7 @@ class AttributionOf(Origin):
 
 
 class AttributionPlan(ForkPlan):
-    """Unit 0 holds the copied answers; then, sample by sample, the decision as it was and every change."""
+    """Unit 0 is the copied match; then each sample asks the decision unchanged and with each edit."""
 
     kind: ClassVar[str] = "attribution"
     command: ClassVar[str] = "ostrom more attribute"
@@ -68,7 +68,7 @@ class AttributionPlan(ForkPlan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of an attribution, from its manifest and the answers that it copied."""
+        """Read the plan of an attribution from its manifest and the answers that it copied."""
         origin = validate(AttributionOf, dict(source.manifest["parent"]), source.file, "parent")
         return cls(read_base(source), origin, source.journal.answers(0))
 
@@ -76,7 +76,7 @@ class AttributionPlan(ForkPlan):
         super().__init__(base, origin, budget)
         self.origin = origin
         unit = self.parent
-        # The copied match has every column that its counterfactuals have: tables take theirs from the first row.
+        # The copied match has all columns of its counterfactuals, because a table takes its columns from the first row.
         cell = {**unit.cell, "counterfactual": None, "sample": None}
         self._copied = replace(
             unit, index=0, cell=cell, mechanism=rules_of(unit, origin.given), needs=(), kind="copied"
@@ -109,7 +109,7 @@ class AttributionPlan(ForkPlan):
         )
 
     def _find(self, answers: Answers) -> Decision:
-        """The decision, reached by the parent's answers."""
+        """Replay the parent's answers up to the studied decision and return it."""
         unit = self._copied
         play = unit.mechanism.play(unit.game, unit.streams)
         due = next(play)
@@ -129,7 +129,7 @@ class AttributionPlan(ForkPlan):
         return Seated(self.seated.name, changed)
 
     def unit(self, index: int) -> Unit:
-        """The copied match, or one asking of the decision."""
+        """Return the copied match (index 0) or one repetition of the studied decision."""
         if self._within(index) == 0:
             return self._copied
         sample, which = divmod(index - 1, len(self.edits))
@@ -139,7 +139,7 @@ class AttributionPlan(ForkPlan):
         return replace(
             parent,
             index=index,
-            # The same chance for every change within a sample; the first sample has that of the match itself.
+            # Within a sample all edits use the same random stream; the first sample uses that of the match itself.
             key=parent.key if sample == 0 else f"{parent.key}#sample{sample}",
             cell={**parent.cell, "counterfactual": label_of(self.edits[which]), "sample": sample + 1},
             mechanism=Moment(parent.mechanism.name, self.decision, self._earlier),
@@ -154,14 +154,14 @@ class AttributionPlan(ForkPlan):
 
 
 def _place(item: tuple[Place, Journaled]) -> tuple[int, bool, int]:
-    """The order of turns: a decision comes after the questions within it."""
+    """Return the sort key of an answer: a decision comes after the questions asked within it."""
     (step, _, part), (answer, *_) = item
     turn = turn_of(answer)
     return step, not part, -1 if turn is None else turn.nth
 
 
 def label_of(edit: Edit | None) -> str:
-    """The label of an edit of the past in tables; None is the past as it was."""
+    """Return the label of an edit in tables; None means the unchanged past."""
     return AS_IT_WAS if edit is None else edit.label
 
 
@@ -183,7 +183,7 @@ def attribute(
     watch: Watch | None = None,
     open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
 ) -> tuple[Result, Path]:
-    """Ask a decision again with single remembered rounds changed, as a run of its own; or go on with it."""
+    """Ask a decision again with single remembered rounds changed, as a new run or a resumed one."""
     point = point_of(run, match)
     step, form = _step(run, point, match, number, seat, stage)
     opening = open_models or _open
@@ -194,7 +194,7 @@ def attribute(
         taken=_chosen_action(point, step, seat - 1),
     )  # fmt: skip
     prefix = {place: answer for place, answer in point.answers.items() if place[0] < step}
-    # A note that was written for this very decision belongs to what the player knew.
+    # A note written for this decision is part of what the player knew.
     notes = {
         place: answer
         for place, answer in point.answers.items()
@@ -244,7 +244,7 @@ def _chosen_action(point: ForkPoint, step: int, player: int) -> str | None:
 def check_measure(
     seated: Seated, measure: Measure | None, opening: Callable[[str, Mapping[str, Any]], Model], form: Form
 ) -> Measure:
-    """How the chance of an answer can be found out; by default the surest way that fits the agent.
+    """Return how the chance of an answer is measured: as requested, or the most exact way that the agent supports.
 
     A script states its odds. The next token's log-probabilities are the odds of an agent that answers at
     once; what an agent does after reasoning can only be sampled.
@@ -294,19 +294,19 @@ class Edit:
 
     back: int
     round: int
-    """The number under which the round is shown."""
+    """The number under which the player sees the round."""
     edit: str
     seat: int | None
     row: str
-    """What kind of change it is: left out, own flipped, P2 flipped."""
+    """The kind of change: left out, own flipped, P2 flipped."""
 
     @property
     def label(self) -> str:
-        """The change in words."""
+        """Return the change as a label such as ``R3 left out``."""
         return f"R{self.round} {self.row}"
 
     def applied(self, memory: str | Mapping[str, Any]) -> dict[str, Any]:
-        """The memory with this change."""
+        """Return the memory settings with this change applied."""
         spec: dict[str, Any] = {"name": "edited", "of": memory, "back": self.back, "edit": self.edit}
         return spec if self.seat is None else {**spec, "seat": self.seat}
 
@@ -314,7 +314,7 @@ class Edit:
 def remembered_rounds(
     config: AgentConfig, decision: Decision, streams: Streams, answers: Mapping[Place, Any]
 ) -> Sequence[Round]:
-    """The rounds that the player was shown when it decided."""
+    """Return the rounds that the player was shown for this decision."""
     memory = memories.build(config.memory)
     notes = [
         Note.from_answer(answer)
@@ -322,7 +322,7 @@ def remembered_rounds(
         if player == decision.player and part == memory.asks and memory.takes_notes
     ]
     memory_view = memory.show(
-        decision.view, lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"), notes
+        decision.view, lambda number, purpose: streams.for_round(number, decision.player, f"memory:{purpose}"), notes
     )
     return memory_view.rounds
 
@@ -332,7 +332,7 @@ def _can_flip(game: Game, played: Round, seat: int) -> bool:
 
 
 def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = None) -> Iterator[Edit]:
-    """Every change of the method to every remembered round (of the ``last`` so many), the oldest first.
+    """Yield every edit that the method makes to the remembered rounds (only the ``last`` ones, if set), oldest first.
 
     Rounds that cannot be flipped for a seat are not: where a game does not say to what, or nobody what would follow.
     """

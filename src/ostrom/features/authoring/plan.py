@@ -54,7 +54,7 @@ class Written:
 
 
 class Authoring(Mechanism):
-    """Player 1 writes a story for a table, player 2 reads it without the table."""
+    """A two-step mechanism: player 1 writes a story for a payoff table, player 2 reads it without the table."""
 
     name: ClassVar[str] = "authoring"
 
@@ -70,7 +70,7 @@ class Authoring(Mechanism):
         return Outcome([], (), {**story, "stable": read.value["stable"], "reason": read.value["reason"]})
 
     def question(self, game: Game) -> Decision:
-        """What the author is asked."""
+        """Return the question to the author."""
         scenario = self.scenario
         rows = [[list(p), [float(x) for x in scenario.payoffs_at(p)]] for p in scenario.profiles()]
         facts = {
@@ -96,12 +96,12 @@ class Authoring(Mechanism):
         }
 
     def _stable(self) -> str:
-        """The claim in the reader's terms."""
+        """Return the claim about the stable outcomes in the words that the reader uses."""
         places = ("second", "first") if self.swapped else ("first", "second")
         return {"green": places[0], "tragedy": places[1]}.get(self.scenario.claim, self.scenario.claim)
 
     def verdict(self, facts: Mapping[str, Any]) -> tuple[bool, str]:
-        """Whether a story is kept, and why not."""
+        """Return whether a story is kept, and the reason if not."""
         words = len(str(facts["narrative"]).split())
         if not NARRATIVE_WORDS[0] <= words <= NARRATIVE_WORDS[1]:
             return False, f"has {words} words (from {NARRATIVE_WORDS[0]} to {NARRATIVE_WORDS[1]} are allowed)"
@@ -131,7 +131,7 @@ READING = _record(
 
 
 class AuthorPlan(DerivedPlan):
-    """Stories for scenarios: every table so many times, written by one model and read by another."""
+    """The plan of an authoring run: every table ``copies`` times, written by one model and read by another."""
 
     kind: ClassVar[str] = "author"
     command: ClassVar[str] = "ostrom more author"
@@ -160,8 +160,8 @@ class AuthorPlan(DerivedPlan):
         self.copies = copies
         self.params = {"temperature": temperature, "max_tokens": 1000}
 
-    def about(self) -> dict[str, Any]:
-        """Who writes what, as plain data."""
+    def description(self) -> dict[str, Any]:
+        """Return who writes and who reads which scenarios, as plain data."""
         return {
             "author": self.author, "reader": self.reader,
             "scenarios": [f"{s.family}/{s.name}" for s in self.scenarios], "copies": self.copies,
@@ -191,7 +191,7 @@ class AuthorPlan(DerivedPlan):
         """Every finished story, kept or not."""
         stories = []
         for unit in self.units():
-            ended = journal.ended(unit.index)
+            ended = journal.outcome_of(unit.index)
             if ended is None or ended[0] != "done":
                 continue
             assert isinstance(unit.mechanism, Authoring)
@@ -205,7 +205,7 @@ class AuthorPlan(DerivedPlan):
 
 
 def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) -> list[Path]:
-    """The kept stories as scenario files beside their cast; each is read back, which proves it against its table."""
+    """Write the kept stories as scenario files beside their cast; each is read back and checked against its table."""
     bases = {scenario.name: scenario for scenario in plan.scenarios}
     folder.mkdir(parents=True, exist_ok=True)
     with as_file(cast_file(plan.scenarios[0].family)) as cast:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import PlayOptions, RunName, Runs, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.local import batch_endpoint
@@ -45,17 +45,17 @@ def batches(
     if forget:
         count = records.forget()
         records = BatchRecords(run, runs)
-        say(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
+        print_stderr(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
     states = records.cancel() if cancel else records.ask() if ask else None
     rows = records.rows(states)
     left = len(records.under_way)
     end = f"; `ostrom resume {run}` collects them" if left else ""
-    table = TextTable.of(f"{records.folder.path.name}: batches", rows) if rows else None
+    table = TextTable.from_mappings(f"{records.folder.path.name}: batches", rows) if rows else None
     return Output(rows, [table, Remark(f"{batches_in_words(len(rows))}, {left} under way{end}")])
 
 
 class BatchRecords:
-    """The batches that a run has made."""
+    """The batches that a run has submitted."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         self.folder = find_run(run, runs)
@@ -71,7 +71,7 @@ class BatchRecords:
         return [batch for batch in self.batches if not (batch.settled or batch.void)]
 
     def ask(self) -> dict[int, str]:
-        """What the services say about the batches under way, by number."""
+        """Ask the services for the state of each batch under way; return the states by batch number."""
 
         async def state(endpoint: BatchEndpoint, batch: str) -> str:
             status = await endpoint.retrieve(batch)
@@ -81,7 +81,7 @@ class BatchRecords:
         return loop.run(self._each(state))
 
     def cancel(self) -> dict[int, str]:
-        """Ask the services to run no more requests of the batches under way; what they said, by number."""
+        """Ask the services to cancel the batches under way; return their replies by batch number."""
 
         async def stop(endpoint: BatchEndpoint, batch: str) -> str:
             await endpoint.cancel(batch)
@@ -111,7 +111,7 @@ class BatchRecords:
         return states
 
     def forget(self) -> int:
-        """Give the batches under way up: their requests may be sent, and paid for, again. How many there were."""
+        """Give up the batches under way and return how many; their requests may be sent and billed again."""
         self.folder.lock()
         try:
             return loop.run(_forget(self.folder))
@@ -137,7 +137,7 @@ class BatchRecords:
 
 
 def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The client settings of the models of a run, or of the judges or trees of one."""
+    """Return the client settings of each model of a run; judges and trees included."""
     if study.get("kind") == "judge":
         return {}
     if study.get("kind") == "tree":

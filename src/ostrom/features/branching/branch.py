@@ -33,7 +33,7 @@ WAYS = ("strategy", "model", "person", "mcp")
 
 
 class BranchOf(Origin):
-    """Where a branch comes from and what it changes."""
+    """The match and round that a branch starts from, and its changes."""
 
     kind: Literal["branch"] = "branch"
     changes: dict[str, Any] = Field(default_factory=dict)
@@ -91,7 +91,7 @@ class BranchPlan(ForkPlan):
         return Branched(rules, self.origin.step)
 
     def unit(self, index: int) -> Unit:
-        """One replicate."""
+        """Return the replicate with this index."""
         parent = self.parent
         return replace(
             parent,
@@ -109,7 +109,7 @@ class BranchPlan(ForkPlan):
 
 
 def _named(before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[str, Any]) -> tuple[Seated, ...]:
-    """The players; the name of one that was changed says how: ``tft (memory=window:2)``."""
+    """Return the players; the name of a changed one states the change: ``tft (memory=window:2)``."""
     how = described({path: to for path, to in changes.items() if path != ROUNDS}, None)
     return tuple(
         new if new.config == old.config else replace(new, name=f"{new.name} ({how})")
@@ -119,7 +119,7 @@ def _named(before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[s
 
 @dataclass(frozen=True)
 class BranchResult:
-    """How a branch ended, and where it lies."""
+    """The result of a branch and its folder."""
 
     result: Result
     folder: Path
@@ -165,7 +165,7 @@ def branch(
 
 
 def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str, Any]) -> int:
-    """The step at which a round begins; the round after the last one too, where more are to be played."""
+    """Return the step at which round ``at`` begins; the round after the last counts if more rounds are to follow."""
     step = point.step_of(at) if at >= 1 else None
     if step is not None:
         return step
@@ -178,7 +178,7 @@ def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str,
 
 
 def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> None:
-    """Make sure that the parent's answers lead the changed rules to the point of the branch."""
+    """Refuse a branch whose changed rules do not reach the branching point with the parent's answers."""
     unit = plan.unit(0)
     play = unit.mechanism.play(unit.game, unit.streams)
     step = 0
@@ -200,7 +200,7 @@ def _digest(origin: BranchOf) -> str:
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, Any]:
-    """Changes as people write them, by their full paths.
+    """Parse ``key=value`` texts into changes by full path.
 
     >>> read_changes(["memory=window:2", "rounds=20"])
     {'agent.memory': 'window:2', 'mechanism.rounds': 20}
@@ -242,7 +242,7 @@ def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, 
 def relabelled(
     labels: Mapping[str, Any], factors: Sequence[Factor], changes: Mapping[str, Any], everywhere: bool
 ) -> dict[str, Any]:
-    """The labels of a cell after changes: a factor that was overridden shows its new level, or none.
+    """Return a cell's labels after changes: an overridden factor gets its new level, or is dropped.
 
     A level is known only where the very field of the factor was changed for all players.
     """
@@ -259,7 +259,7 @@ def relabelled(
 
 
 def _bare(path: str) -> str:
-    """The field of an agent that a path sets, wherever the agent is described."""
+    """Return the field of an agent that a path sets, without the part that says which agent."""
     first, _, rest = path.partition(".")
     if first in ("types", "seats"):
         return f"agent.{rest.partition('.')[2]}".removesuffix(".")
@@ -271,7 +271,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def described(changes: Mapping[str, Any], seat: int | None) -> str:
-    """Changes in a few words.
+    """Describe changes in a few words.
 
     >>> described({"agent.memory": "window:2"}, 1)
     'memory=window:2 at seat 1'
@@ -284,7 +284,7 @@ def described(changes: Mapping[str, Any], seat: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How often one player cooperated: before the branch, after it in the parent, after it here.
+    """One player's cooperation rate before the branch, after it in the parent match, and after it in the branch.
 
     Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``); rounds that an
     early end of the game took away (a stock that collapsed) count as rounds without pay, as they do in the score.
@@ -329,7 +329,7 @@ def measure_of(game: Game) -> str:
 
 
 def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
-    """The mean from one round up to another; None where there is none."""
+    """Return a player's mean from round ``first`` up to ``end``; None without a round."""
     paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
     for one in settled_rounds(game, rounds):
         if one.player == player and first <= one.number and (end is None or one.number < end):

@@ -1,4 +1,4 @@
-"""`ostrom more branch`: what if a match had gone on otherwise?"""
+"""`ostrom more branch`: continue a finished match from one of its rounds with something changed."""
 
 from dataclasses import asdict
 from pathlib import Path

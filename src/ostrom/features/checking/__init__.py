@@ -1,1 +1,1 @@
-"""Runs checked from end to end."""
+"""Integrity check of a whole run."""

@@ -1,4 +1,4 @@
-"""`ostrom check`: a run checked from end to end."""
+"""`ostrom check`: verify every record of a run."""
 
 from dataclasses import asdict
 from pathlib import Path

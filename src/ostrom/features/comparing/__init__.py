@@ -6,16 +6,16 @@ the group ``ostrom.references``; a study names it under ``report.reference``.
 
 from ostrom.analysis.claims import read_mapping, references
 from ostrom.analysis.comparison import Comparison, Line, compare, compare_run
-from ostrom.analysis.references import Cell, Games, Own, Published, Reference
+from ostrom.analysis.references import Cell, Games, Published, Reference, RunFigure
 
 __all__ = [
     "Cell",
     "Comparison",
     "Games",
     "Line",
-    "Own",
     "Published",
     "Reference",
+    "RunFigure",
     "compare",
     "compare_run",
     "read_mapping",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
 
 MARGIN = 0.05
-"""The largest difference that counts as none, where no other is given."""
+"""The default margin: a smaller difference counts as equivalence."""
 
 
 def compare(

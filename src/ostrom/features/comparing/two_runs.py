@@ -31,7 +31,7 @@ Answer = Literal["higher", "lower", "better", "worse", "equivalent", "undecided"
 Better = Literal["", "higher", "lower"]
 MARGIN = 0.05
 PASSES: Mapping[Answer, verdict_files.Answer] = {"equivalent": "pass", "better": "pass", "undecided": "undecided"}
-"""What a verdict means for a release; every other one fails."""
+"""The release decision that follows from a verdict; every verdict not listed here fails."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class RunVerdict:
     answer: Answer
     low: float | None
     high: float | None
-    """The interval or the bounds that it rests on."""
+    """The interval, or the guaranteed bounds, behind the verdict."""
     approximate: bool
-    """Whether no bound that holds for every distribution says so."""
+    """Whether the verdict rests on an interval without a guarantee for every distribution."""
     seeds: int | None = None
-    """About how many seeds both runs need before it is decided, if they are like those played; None: not known."""
+    """The estimated number of seeds that both runs need for a decision; None if unknown."""
     price: SeedPrice | None = None
-    """What the seeds that lack take; None where it is not known."""
+    """The price of the missing seeds; None if unknown."""
     same_script: bool = False
-    """Whether it is about a script that is the same in both runs."""
+    """Whether the agent is a script that is identical in both runs."""
 
     @property
     def passes(self) -> verdict_files.Answer:
-        """What it means for a release."""
+        """Return the release decision: pass, fail or undecided."""
         return PASSES.get(self.answer, "fail")
 
     @property
@@ -72,7 +72,7 @@ class RunVerdict:
         return f"{label}: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the verdict as plain data."""
         return {
             "verdict": self.answer, "approximate": self.approximate, "verdict_low": self.low,
             "verdict_high": self.high, "seeds_to_decide": self.seeds,
@@ -82,7 +82,7 @@ class RunVerdict:
 
 @dataclass(frozen=True)
 class TwoRuns:
-    """The differences new minus old with their verdicts, and the keys in which the runs differ with both values."""
+    """The differences (new minus old) with verdicts, and the settings in which the two runs differ."""
 
     new: str
     old: str
@@ -92,18 +92,18 @@ class TwoRuns:
     changed: tuple[tuple[str, str, str], ...]
     agents: ComparedAgents
     tied: tuple[tuple[Mapping[str, Any], tuple[str, ...]], ...] = ()
-    """Sets of agents whose differences cannot be told apart, with the condition that they are of."""
+    """Groups of agents whose differences are not distinguishable, with the condition that they belong to."""
     margin: float = MARGIN
     level: float = 0.95
 
     @property
     def answer(self) -> verdict_files.Answer:
-        """What all differences together mean for a release."""
+        """Return the release decision over all differences."""
         return verdict_files.joint_answer([one.passes for one in self.verdicts])
 
     @property
     def tied_lines(self) -> list[str]:
-        """Which agents cannot be told apart, line by line."""
+        """Return one line for each group of agents that are not distinguishable."""
         return [f"tied: {', '.join(names)}" + (f" ({key_words(key)})" if key else "") for key, names in self.tied]
 
     @property
@@ -115,7 +115,7 @@ class TwoRuns:
 
     @property
     def lines(self) -> list[verdict_files.VerdictLine]:
-        """The verdicts for files."""
+        """Return the verdicts as lines of a verdict file."""
         return [
             verdict_files.VerdictLine(
                 key_words({name: of for name, of in one.key.items() if name != "run"}) or self.measure,
@@ -127,7 +127,7 @@ class TwoRuns:
 
     @property
     def control(self) -> str:
-        """What the level of the verdicts holds for, in words."""
+        """Say what the confidence level covers: each verdict, or all of them together."""
         many = len(self.differences)
         scope = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
         return (
@@ -157,26 +157,26 @@ class TwoRuns:
 
 @dataclass(frozen=True)
 class ComparedAgents:
-    """Whose values two runs are compared by."""
+    """The agents whose values two runs are compared by."""
 
     names: tuple[str, ...]
-    """Empty: all agents, or those that a condition names."""
+    """The agents' names; empty means all agents, or those in the condition."""
     why: str
     scripts: frozenset[str] = frozenset()
     """Scripts that are the same in both runs."""
     earlier: bool = False
-    """Whether a run is of a version that compared all agents."""
+    """Whether a run was made by a version that compared all agents."""
     former: str = ""
-    """What the only agent is called in the old run, where it has another name there."""
+    """The name of the only agent in the old run, where it differs from the new one."""
 
     @property
     def words(self) -> str:
-        """Who they are, in one line."""
+        """Return the agents and the reason for this choice in one line."""
         return f"{', '.join(self.names)}, {self.why}" if self.names else self.why
 
 
 def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
-    """The agents of a comparison: those that are asked for, those that changed, or those that are studied."""
+    """Choose the agents to compare: the requested ones, else those that changed, else those under study."""
     runs = (new, old)
     for run in runs:
         if not run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1"):
@@ -207,7 +207,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
                 f"{run.folder.name}: {', '.join(of)}" for run, of in zip(runs, configurations, strict=True)
             )
             raise UsageError(f"no studied agent is in both runs ({listed}): --agents names those to compare")
-        ((name,), (former,)) = alone  # one agent of each run, which has another name because it changed
+        ((name,), (former,)) = alone  # each run has one agent, whose name differs because its settings do
         return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
     single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
     studied = tuple(name for name in both if name in about)
@@ -216,7 +216,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
 
 
 def _only_models(runs: Sequence[RunData]) -> dict[str, str]:
-    """The only model of each run, which is the same agent in both, whatever its name; nothing where there are more."""
+    """Map the only model of each run to one common name; empty if a run has several models."""
     models = {run.name: models_of(run.manifest) for run in runs}
     single = all(len(of) == 1 for of in models.values())
     return {name: of[0] if single else "" for name, of in models.items()}
@@ -227,7 +227,7 @@ def _new_name(text: str, model: str) -> str:
 
 
 def _configurations(run: RunData, model: str, prompts: bool) -> dict[str, list[Any]]:
-    """What each agent of a run is, by its name; other ``prompts`` make every model another agent."""
+    """Return the settings of each agent of a run by name; changed ``prompts`` make every model count as changed."""
     rows = run.records(
         "SELECT agent, agent_id, model, min(match) AS first FROM matches WHERE unit = 'match' AND agent IS NOT NULL "
         "GROUP BY ALL ORDER BY first, agent, agent_id"
@@ -263,11 +263,11 @@ def compare_runs(
     if values.rows and all(row.whole for row in values.rows):
         agents = ComparedAgents((), "a measure of matches, which have no agent")
     by = split_by(values, query.by, ["run"], query.agents or None, mean=query.mean_over_agents)
-    differences = contrast(values, query.part, "run", names, by, level=level)
+    differences = contrast(values, query.measure_object, "run", names, by, level=level)
     if not differences:
-        raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
+        raise UsageError(f"{query.measure_object.name}: no match that is asked for has a value in both runs")
     each = 1 - (1 - level) / len(differences)
-    verdicts = [_verdict(one, margin, level, each, better or query.part.better) for one in differences]
+    verdicts = [_verdict(one, margin, level, each, better or query.measure_object.better) for one in differences]
     if any(one.answer == "undecided" for one in verdicts):
         prices = price(new), price(old)
         seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
@@ -278,11 +278,13 @@ def compare_runs(
             for verdict, one in zip(verdicts, differences, strict=True)
         ]
     changed, tied = tuple(changes(new.manifest, old.manifest)), tuple(_tied(differences))
-    return TwoRuns(*names, query.part.name, tuple(differences), tuple(verdicts), changed, agents, tied, margin, level)
+    return TwoRuns(
+        *names, query.measure_object.name, tuple(differences), tuple(verdicts), changed, agents, tied, margin, level
+    )
 
 
 def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
-    """The sets of agents whose differences cannot be told apart, in every condition."""
+    """Yield, for each condition, the groups of agents whose differences are not distinguishable."""
     conditions = grouped(
         (tuple((name, of) for name, of in one.key.items() if name not in ("agent", "run")), one)
         for one in differences if "agent" in one.key
@@ -293,9 +295,9 @@ def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], 
 
 
 def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:
-    """The values of both runs; the only model of a run is the same agent in both, whatever its name."""
+    """Return the values of both runs, with the only model of each run under one common name."""
     where = query.where.strip() if isinstance(query.where, str) else None
-    measured = observations(list(runs), query.part, where or None, ALL)
+    measured = observations(list(runs), query.measure_object, where or None, ALL)
     models = _only_models(runs)
     rows = [_renamed(row, models[row["run"]]) if models[row["run"]] else row for row in measured.rows]
     if agents.former:
@@ -309,7 +311,7 @@ def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Ob
     measured = replace(measured, rows=tuple(rows), studied=bool(agents.names))
     if isinstance(query.where, str) or not query.where:
         return measured
-    wanted: Any = select(measured, query.part, query.where)
+    wanted: Any = select(measured, query.measure_object, query.where)
     return replace(measured, rows=tuple(row for row in rows if all(row[name] in of for name, of in wanted.items())))
 
 
@@ -322,7 +324,7 @@ def _renamed(row: Observation, model: str) -> Observation:
 
 
 def _verdict(one: Estimate, margin: float, level: float, each: float, better: Better = "") -> RunVerdict:
-    """``level`` is that of all verdicts together, ``each`` that of the bounds of one."""
+    """Judge one difference; ``level`` covers all verdicts together, ``each`` the bounds of one."""
     assert one.inference is not None
     bounds = one.inference.bounds(each)
     if bounds is not None and -margin <= bounds[0] + ROUNDING and bounds[1] - ROUNDING <= margin:
@@ -345,7 +347,7 @@ def _with_price(
     seeds: tuple[int, int],
     prices: tuple[SeedPrice | None, SeedPrice | None],
 ) -> RunVerdict:
-    """An undecided verdict with the number of seeds that would decide it, and what those that lack take."""
+    """Add to an undecided verdict the number of seeds that would decide it, and the price of the missing ones."""
     if verdict.answer != "undecided" or one.inference is None or one.inference.exact:
         return verdict
     multiple = one.inference.smallest_multiple(lambda ends: ends[0] > 0 or ends[1] < 0, level, 1000.0)

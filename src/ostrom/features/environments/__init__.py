@@ -1,4 +1,4 @@
-"""Studies as environments: questions go out, answers come in, scores are rewards (``ostrom.environment``)."""
+"""Studies as reinforcement-learning environments: questions go out, answers come in, scores are rewards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

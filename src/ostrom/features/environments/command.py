@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Runs, Seeds, Sets, with_play_options
-from ostrom.cli.output import say
+from ostrom.cli.output import print_stderr
 from ostrom.ground.errors import UsageError
 
 PASSWORD = "OSTROM_ENVIRONMENT_PASSWORD"
 LARGEST = 4_194_304
-"""Bytes of one message of a client."""
+"""The largest message of a client, in bytes."""
 
 
 @with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
@@ -57,5 +57,5 @@ def openenv(
         number = bound.getsockname()[1]
         hosts = {f"{local}:{number}" for local in ("127.0.0.1", "localhost", "[::1]")}
         app = application(environment, sessions, hosts=hosts if host in LOCAL else None, password=password)
-        say(f"{resolved.plan.name}: {len(environment.matches):,} matches on http://{host}:{number}")
+        print_stderr(f"{resolved.plan.name}: {len(environment.matches):,} matches on http://{host}:{number}")
         loop.run(serve([(app, bound)], ws="auto", lifespan="on", ws_max_size=LARGEST))

@@ -45,7 +45,7 @@ _FORM: ContextVar[Mapping[str, Any]] = ContextVar("form")
 
 
 class Environment:
-    """A study whose players with the model ``outside/NAME`` are asked here, episode by episode.
+    """A study whose ``outside/NAME`` players are answered by the caller, episode by episode.
 
     With a ``name`` the matches are kept as the run ``runs/NAME``, each once. Without one nothing is kept, and any match
     can be played any number of times, also at the same time. Units that a match needs, such as designs of contracts or
@@ -55,14 +55,14 @@ class Environment:
     def __init__(self, study: Study, *, name: str | None = None, runs: str | Path = "runs") -> None:
         self.study, self.plan = study, study.plan
         self.path = None if name is None else Path(runs) / check_name(name)
-        """The folder of the run that is kept."""
+        """The run folder in which matches are stored; None if nothing is stored."""
         _refuse_unsuited(self.plan, recorded=name is not None)
         self._runs = Path(runs)
         self._lock, self._closed = threading.Lock(), False
         self._tasks: dict[Episode, asyncio.Task[None]] = {}
         self._playing: dict[int, asyncio.Lock] = {}
         self._episodes: dict[int, Episode] = {}
-        """The last episode of every match that was begun here."""
+        """The latest episode of every match that was started."""
         self._ended: set[int] = set()
         begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(begun,), name="ostrom", daemon=True)
@@ -71,11 +71,11 @@ class Environment:
 
     @cached_property
     def matches(self) -> tuple[int, ...]:
-        """The numbers of the matches in which somebody is asked here: one for every seed, cell and seating."""
+        """Return the numbers of the matches that ask an outside player: one for each seed, cell and seating."""
         return outside_matches(self.plan)
 
     def episode(self, match: int) -> Episode:
-        """Begin a match; its questions come from iterating over the episode."""
+        """Start a match; iterate over the episode to get its questions."""
         unit = self.plan.unit(match)
         if match in self._ended:
             raise UsageError(f"{self.path}: match {match} was played (another name begins another run)")
@@ -86,7 +86,7 @@ class Environment:
         return episode
 
     def episodes(self) -> Iterator[Episode]:
-        """Every match once, also those in which nobody is asked.
+        """Yield an episode for every match, also for those that ask nobody outside.
 
         For a run that is kept, these are all units that it lacks, preparations included: then it is complete.
         """
@@ -127,7 +127,7 @@ class Environment:
     def _run(self, begun: Future[None]) -> None:
         try:
             loop.run(self._serve(begun))
-        except BaseException as error:  # what prevents the beginning is raised where the environment is made
+        except BaseException as error:  # an error during startup is raised in the constructor
             if begun.done():
                 raise
             begun.set_exception(error)
@@ -146,9 +146,9 @@ class Environment:
     async def _open(self, stack: AsyncExitStack) -> None:
         plan, options = self.plan, self.study.options
         check_commands(plan, options)
-        self._context = copy_context()  # episodes are begun by other threads: what is allowed holds there too
+        self._context = copy_context()  # other threads start episodes and need the same permissions
         if any(config.tree is not None for config in plan.agents):
-            plan_class("tree").provide(plan, self._runs)
+            plan_class("tree").load_answers_for(plan, self._runs)
         models: dict[str, Model] = {}
         for name in plan.models:
             models[name] = OutsideModel(name) if name.startswith(PREFIX) else open_model(name, **plan.settings(name))
@@ -164,7 +164,7 @@ class Environment:
             stack.callback(folder.unlock)
             manifest = prepare_folder(folder, plan)
             self._journal = journal = stack.enter_context(folder.open_journal(create=True))
-            plan.adopt(journal)
+            plan.use_old_names(journal)
             count_spent(tally, journal, plan, options)
             self._ended |= {unit for unit, state in journal.states().items() if state != "failed"}
             journal.start()
@@ -196,13 +196,13 @@ class Environment:
         episode.end(ended.error if episode.state is None else None)
 
     async def _unit(self, unit: Unit) -> UnitEnd:
-        """Play a unit after those that it needs; what a run holds is not played again."""
+        """Play a unit after the units that it depends on; a unit stored in the run is not played again."""
         journal = self._journal
         if isinstance(journal, NoJournal):
             return await self._played(unit, Assignment(unit))
         async with self._playing.setdefault(unit.index, asyncio.Lock()):
             await journal.flush()
-            ended = journal.ended(unit.index)
+            ended = journal.outcome_of(unit.index)
             if ended is not None and ended[0] == "done":
                 return UnitEnd(scores=ended[2], facts=ended[3])
             resume = journal.has_begun(unit.index)
@@ -246,7 +246,7 @@ def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
 
 
 def _state(error: OstromError | None) -> Any:
-    """How a unit ended, as the journal says it; None where an error concerns more than this unit."""
+    """Return the state of a unit after an error; None for an error that concerns more than this unit."""
     if error is None:
         return "done"
     if isinstance(error, SkipMatch):
@@ -255,7 +255,7 @@ def _state(error: OstromError | None) -> Any:
 
 
 class NoJournal:
-    """Takes the place of the journal where nothing is kept."""
+    """A stand-in for the journal that stores nothing."""
 
     def answer(self, *_: Any) -> None:
         """Drop an answer."""
@@ -264,11 +264,11 @@ class NoJournal:
         """Drop a call."""
 
     async def flush(self) -> None:
-        """There is nothing to wait for."""
+        """Do nothing: no record is pending."""
 
 
 class OutsideAgent(LanguageAgent):
-    """A language agent that says what form its answers must have."""
+    """A language agent that also passes the required form of an answer."""
 
     async def _once(
         self,
@@ -285,13 +285,13 @@ class OutsideAgent(LanguageAgent):
 
 
 class OutsideAgents(AgentFactory):
-    """Makes agents that say what form their answers must have."""
+    """Builds agents that pass the required form of an answer."""
 
     language_type = OutsideAgent
 
 
 class OutsideCaller(Caller):
-    """Makes calls; those of ``outside/NAME`` are questions of the episode that is being played."""
+    """Makes model calls; a call to ``outside/NAME`` becomes a question of the current episode."""
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """One call, journaled like any other."""
@@ -313,6 +313,6 @@ class OutsideCaller(Caller):
 
 
 class OutsideExecutor(LocalExecutor):
-    """Plays units in this process with the agents and calls above."""
+    """Plays units in this process with ``OutsideAgents`` and ``OutsideCaller``."""
 
     caller_type, factory_type = OutsideCaller, OutsideAgents

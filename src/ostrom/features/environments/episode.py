@@ -22,21 +22,24 @@ from ostrom.models.providers.outside import PREFIX
 
 @dataclass(frozen=True, eq=False)
 class OutsideQuestion:
-    """One question to one player, in the words that a model would get."""
+    """A question to one player, with the same messages that a model would get."""
 
     match: int
     player: int
     """The number of the player in the match, from 1, as in the tables."""
     agent: str
-    """The name of its type, as in the tables."""
+    """The name of the player's type, as in the tables."""
     policy: str
-    """The NAME of ``outside/NAME``."""
+    """The NAME in ``outside/NAME``."""
     step: int
     part: str
-    """Which try at which question within the decision: ``try0``, ``note.try1``, ..."""
+    """The try and the sub-question within the decision: ``try0``, ``note.try1``, ..."""
     messages: list[dict[str, str]]
     form: Mapping[str, Any]
-    """What a valid answer is: ``choices``, or a JSON ``schema``; empty for free text. Reasons may stand before it."""
+    """The form of a valid answer: ``choices``, or a JSON ``schema``; empty for free text.
+
+    Reasons may stand before it.
+    """
     params: Mapping[str, Any]
     """The sampling parameters of the study."""
     reply: Future[Reply] = field(default_factory=Future, repr=False)
@@ -47,7 +50,7 @@ class OutsideQuestion:
         return self.reply.done()
 
     def answer(self, reply: str | Reply) -> None:
-        """Answer with a text; a ``Reply`` says more, such as ``finish="length"`` for a text that was cut."""
+        """Set the answer: a text, or a ``Reply`` with more facts such as ``finish="length"`` for a truncated text."""
         if not isinstance(reply, str | Reply):
             raise UsageError(f"an answer is a text or a Reply, not {type(reply).__name__}")
         if self.reply.done():
@@ -61,10 +64,10 @@ class OutsideQuestion:
 
 
 class Episode:
-    """One match, played step by step from outside; over when its questions end."""
+    """One match played from outside, question by question; it is over when the iteration ends."""
 
     state: str | None = None
-    """How it ended: done, skipped or failed; None before."""
+    """The final state: done, skipped or failed; None while it is played."""
     reason: str | None = None
     """Why it was skipped or failed."""
     scores: Mapping[int, float] | None = None
@@ -73,7 +76,7 @@ class Episode:
     def __init__(self, unit: Unit, close: Callable[[Episode], None]) -> None:
         self.match, self.seed, self.cell = unit.index, unit.seed, dict(unit.cell)
         self.players = outside_players(unit)
-        """The players that are asked here, with the NAME of ``outside/NAME``."""
+        """The players that are asked here, with their NAME in ``outside/NAME``."""
         self._close, self._lock = close, threading.Lock()
         self._ready: deque[OutsideQuestion] = deque()
         self._waiting: deque[Future[OutsideQuestion | None]] = deque()
@@ -84,11 +87,11 @@ class Episode:
 
     @property
     def rewards(self) -> dict[int, float]:
-        """The scores of the players that are asked here; who has none, such as an observer, is left out."""
+        """Return the scores of the players that are asked here; observers have none."""
         return {player: score for player, score in (self.scores or {}).items() if player in self.players}
 
     def close(self) -> None:
-        """Leave the match as it is; one that is kept in a run can be gone on with."""
+        """Stop playing the match; a match stored in a run can be resumed."""
         self._left = True
         self._close(self)
 
@@ -125,7 +128,7 @@ class Episode:
         return future
 
     def _hand_out(self) -> None:
-        """Give those who wait what there is: a question, the error or the end. The lock is held."""
+        """Give every waiting caller a question, the error or the end of the episode. The lock must be held."""
         while self._waiting and (self._ready or self._over):
             future = self._waiting.popleft()
             if not future.set_running_or_notify_cancel():
@@ -147,7 +150,7 @@ class Episode:
         return await asyncio.wrap_future(question.reply)
 
     def end(self, error: Exception | None = None) -> None:
-        """No more questions; with an ``error``, whoever waits for one gets it."""
+        """End the questions; with an ``error``, callers that wait for a question get it."""
         with self._lock:
             if not self._over:
                 self._over, self._error = True, error

@@ -17,7 +17,7 @@ from ostrom.features.evolution.tensor import Floats
 from ostrom.ground.errors import UsageError
 
 MOST_MEMBERS = 64
-"""The equations are about pairs of members: beyond this they take minutes."""
+"""The largest network: the equations have one unknown for each pair of members and take minutes beyond this."""
 
 
 def critical_ratio(links: Sequence[AbstractSet[int]], rule: str = "death-birth") -> float:
@@ -47,7 +47,7 @@ def critical_ratio(links: Sequence[AbstractSet[int]], rule: str = "death-birth")
 
 
 def coalescence_times(take: Floats) -> Floats:
-    """Mean number of replacements until two walks along ``take`` meet, in units of one per member and walk."""
+    """Return the mean meeting time of two random walks along ``take``, for each pair of members."""
     size = len(take)
     pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
     place = {pair: row for row, pair in enumerate(pairs)}

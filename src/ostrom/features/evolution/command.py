@@ -8,7 +8,7 @@ import typer
 
 from ostrom.analysis.registered import RegistrationStatus
 from ostrom.cli.options import Runs, Safe, standing_of
-from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, print_stderr
 from ostrom.features.evolution.evolution import (
     EvolutionSettings,
     Tournament,
@@ -91,7 +91,7 @@ def evolve(
     }
     if out is not None:
         write_evolution(out, format, report, tournaments, [evolved for _, evolved in results], safe=safe)
-        say(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
+        print_stderr(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
     missing = [entry for entry, _ in results if entry["why"] and not entry["society"]]
     return Output(
         report,
@@ -107,7 +107,7 @@ def evolve(
 
 
 def read_start(text: str | None) -> Any:
-    """The start as the dynamics take it: a word, or shares by name.
+    """Parse the start: a keyword, or shares by type name.
 
     >>> read_start("grim=0.9,m t=0=0.1")
     {'grim': 0.9, 'm t=0': 0.1}
@@ -156,7 +156,7 @@ def _tournaments(
 
 
 def _is_foreign(item: str, runs: Path) -> bool:
-    """A JSON file, or a folder that is no run."""
+    """Return whether the source is a JSON file, or a folder that is no run."""
     path = Path(item)
     if path.suffix == ".json" or path.is_file():
         return True
@@ -199,7 +199,7 @@ def _text(dynamics: str, entries: Sequence[dict[str, Any]]) -> list[TextItem]:
     societies = [entry for entry in entries if entry["society"]]
     names = _few([_called(entry["cell"]) for entry in societies])
     return [
-        TextTable.of(f"Average score per type, and {dynamics}", rows) if rows else None,
+        TextTable.from_mappings(f"Average score per type, and {dynamics}", rows) if rows else None,
         *map(Remark, attractors),
         Remark(rest) if moving else None,
         Remark(f"{names}: {societies[0]['why']}") if societies else None,

@@ -51,18 +51,18 @@ NO_TENSOR = (
 
 @dataclass(frozen=True)
 class Tournament:
-    """Scored matches with what tells them apart from other tournaments (``cell``)."""
+    """The scored matches of one tournament, with the levels (``cell``) that distinguish it from others."""
 
     cell: Mapping[str, Any]
     types: tuple[str, ...]
     matches: tuple[ScoredMatch, ...]
     society: bool = False
     unfinished: int = 0
-    """Matches of this tournament that are not finished and have no part in it."""
+    """The number of unfinished matches, which are excluded."""
     numbers: tuple[int, ...] = ()
-    """Where the matches come from: their numbers in the run."""
+    """The numbers of the matches in the run."""
     configurations: Mapping[str, Any] = field(default_factory=dict)
-    """What the types of a foreign file are."""
+    """The configuration of each type in a foreign file."""
 
     def means(self) -> dict[str, float]:
         """Average score of every type over all its matches and seats."""
@@ -82,7 +82,7 @@ class Tournament:
 
 @dataclass(frozen=True)
 class PayoffFiles:
-    """What was read, what is no payoff file, and what is one but cannot be used (with the reason)."""
+    """The tournaments read, the files that are no payoff files, and the unusable payoff files with the reason."""
 
     tournaments: tuple[Tournament, ...]
     others: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ payoff_readers: Registry[PayoffFiles] = Registry(
 
 
 def read_payoff_files(paths: Sequence[Path], **how: Any) -> PayoffFiles:
-    """Read payoff files by the first reader that takes them; what the last one says where none does."""
+    """Read payoff files with the first reader that accepts them; raise the last reader's error if none does."""
     trouble: UsageError | None = None
     for name in payoff_readers:
         try:
@@ -156,13 +156,13 @@ def is_done(players: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def seated(players: Sequence[Mapping[str, Any]], unit: Unit) -> list[Mapping[str, Any]]:
-    """The players that have a part in the game, in order; those who only watch are left out."""
+    """Return the players that take part in the game, in order; observers are left out."""
     watching = {place + 1 for place, one in enumerate(unit.players) if one.observes}
     return sorted((p for p in players if p["player"] not in watching), key=lambda p: int(p["player"]))
 
 
 def type_names(players: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
-    """A name for every configuration, in the order of appearance; namesakes are told apart by their hash.
+    """Map every configuration to a name in order of appearance; equal names are made distinct by a hash.
 
     >>> type_names([{"agent": "m", "agent_id": "a1"}, {"agent": "m", "agent_id": "b2"}])
     {('m', 'a1'): 'm #a1', ('m', 'b2'): 'm #b2'}
@@ -182,7 +182,7 @@ def discounted_mean(payoffs: Sequence[float], discount: float) -> float:
     if not 0.0 <= discount <= 1.0:
         raise UsageError(f"the discount must lie in [0, 1) (found {discount!r})")
     if discount == 1.0 and len(payoffs) > 1:
-        # The formula would put all weight on the last round, which nobody means by "no discounting".
+        # The formula would put all weight on the last round, which is not what "no discounting" means.
         raise UsageError(
             f"a discount of 1 gives {len(payoffs)} rounds no discounted mean; ask for the plain mean instead"
         )
@@ -221,7 +221,7 @@ ALPHAS = tuple(float(10.0**power) for power in range(-3, 5))
 
 @dataclass(frozen=True)
 class EvolutionSettings:
-    """What a dynamics may be told; None: its own default. A setting that it does not take is refused."""
+    """The settings of a dynamics; None means its default. A setting that a dynamics does not have is refused."""
 
     eta: float | None = None
     steps: int | None = None
@@ -237,14 +237,14 @@ class EvolutionSettings:
     duration: float | None = None
     samples: int | None = None
 
-    def given(self) -> dict[str, Any]:
-        """The settings that are not left to the dynamics."""
+    def explicit(self) -> dict[str, Any]:
+        """Return the settings that are not None."""
         return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) is not None}
 
 
 @dataclass(frozen=True)
 class DynamicsResult:
-    """What came of one tournament. ``shares`` holds named results per type, ``facts`` what else there is."""
+    """The outcome of one tournament: ``shares`` has the named results per type, ``facts`` everything else."""
 
     shares: Mapping[str, Mapping[str, float]]
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -253,7 +253,7 @@ class DynamicsResult:
 
 @dataclass(frozen=True)
 class _Case:
-    """One tournament as a dynamics sees it."""
+    """A tournament prepared as input of a dynamics."""
 
     tensor: PayoffTensor
     settings: Mapping[str, Any]
@@ -269,7 +269,7 @@ class _Case:
         if start == "uniform":
             return uniform_start(len(types))
         if start == "random":
-            return random_start(len(types), self.streams.at(0, 0, "start"))
+            return random_start(len(types), self.streams.generator(0, 0, "start"))
         raise UsageError(f"start {start!r} (allowed: uniform, random, name=share,name=share)")
 
     def named(self, values: Floats) -> dict[str, float]:
@@ -310,9 +310,9 @@ def _along(case: _Case, path: Trajectory) -> DynamicsResult:
 
 
 def _finite(case: _Case, process: Process) -> DynamicsResult:
-    """The exact long run under rare mutations, beside one simulated path."""
+    """Return the exact long-run shares under rare mutations, and one simulated path."""
     size, values = case.get("population"), case.tensor.values
-    rng = case.streams.at(0, 0, "path")
+    rng = case.streams.generator(0, 0, "path")
     path = simulate(
         values, process, _rounded_counts(case.start(), size), rng,
         steps=case.get("steps"), mutation=case.get("mutation"),
@@ -322,7 +322,7 @@ def _finite(case: _Case, process: Process) -> DynamicsResult:
 
 
 def _rounded_counts(shares: Floats, size: int) -> tuple[int, ...]:
-    """Individuals of each type: shares rounded down, what is left goes to the largest remainders."""
+    """Return whole counts per type: shares rounded down, the rest goes to the largest remainders."""
     if size < 2:
         raise UsageError(f"a finite population needs at least 2 individuals (found {size})")
     counts = np.floor(shares * size + 1e-9).astype(int)
@@ -352,7 +352,7 @@ def _deviation(case: _Case) -> DynamicsResult:
 def _basins(case: _Case) -> DynamicsResult:
     steps = case.get("steps")
     basins = sample_basins(
-        case.tensor.values, case.streams.at(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
+        case.tensor.values, case.streams.generator(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
         steps=steps, window=min(1000, steps),
     )  # fmt: skip
     types = case.tensor.types
@@ -386,7 +386,7 @@ DYNAMICS: Mapping[str, tuple[Callable[[_Case], DynamicsResult], frozenset[str], 
     "deviation": (_deviation, frozenset(), {}),
     "basins": (_basins, frozenset({"eta", "steps", "samples", "seed"}), {"steps": 5000}),
 }
-"""Every dynamics with the settings that it takes and the defaults that are its own."""
+"""Every dynamics with its function, its settings and their defaults."""
 
 
 def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
@@ -398,7 +398,7 @@ def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]
     if dynamics not in DYNAMICS:
         raise UnknownName("dynamics", dynamics, DYNAMICS)
     _, takes, own = DYNAMICS[dynamics]
-    stated = settings.given()
+    stated = settings.explicit()
     for name in stated:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "no settings"
@@ -407,13 +407,13 @@ def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]
 
 
 def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps: int = 1000) -> Floats:
-    """The exponential replicator from many starts at once, without a rule to stop: [step, start, type]."""
+    """Return the paths of the exponential replicator from many starts, without a stopping rule: [step, start, type]."""
     x = np.array(starts, dtype=np.float64)
     states = [x]
     for _ in range(steps):
         f = fitness(values, x)
         advantage = eta * (f - np.sum(x * f, axis=1, keepdims=True))
-        # What is common to all types of a population cancels; without it exp() cannot overflow.
+        # A term common to all types cancels; without it exp() cannot overflow.
         grown = x * np.exp(advantage - advantage.max(axis=1, keepdims=True))
         x = grown / grown.sum(axis=1, keepdims=True)
         states.append(x)
@@ -423,7 +423,7 @@ def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps:
 def evolve(
     tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
 ) -> DynamicsResult:
-    """Let a population evolve on the payoffs of a tournament (UsageError where there is no payoff tensor).
+    """Run a dynamics on the payoffs of a tournament; raises UsageError without a payoff tensor.
 
     Random draws depend on the seed and the tournament's cell alone.
     """
@@ -440,7 +440,7 @@ RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
 def entry_of(
     tournament: Tournament, dynamics: str, settings: EvolutionSettings
 ) -> tuple[dict[str, Any], DynamicsResult | None]:
-    """A tournament and what came of it as plain data; ``why`` says why a population cannot evolve on it."""
+    """Return a tournament and its outcome as plain data; ``why`` is the reason if there is no outcome."""
     evolved, why = None, None
     try:
         if not tournament.matches:

@@ -42,7 +42,7 @@ def draw(weights: Floats, rng: np.random.Generator) -> int:
     """Index drawn in proportion to the weights; one uniform number is used."""
     edges = np.cumsum(weights)
     place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
-    # Rounding can put the draw on the last edge; the last index with weight is meant then.
+    # Rounding can move the draw past the last edge; then the last index with weight is used.
     return min(place, int(np.flatnonzero(weights)[-1]))
 
 
@@ -131,7 +131,7 @@ class Fermi:
         0.5
         """
         gap = self.beta * (model - own)
-        # Each branch exponentiates a number <= 0, so strong selection cannot overflow.
+        # Each branch takes exp() of a number <= 0, so strong selection cannot overflow.
         return float(1.0 / (1.0 + np.exp(-gap))) if gap >= 0.0 else float(np.exp(gap) / (1.0 + np.exp(gap)))
 
     def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
@@ -218,7 +218,7 @@ def simulate(
 
 
 def _remembered(table: Floats) -> Callable[[Counts], Floats]:
-    # A path visits the same counts again and again; their payoffs do not change.
+    # A path returns to the same counts often, so their payoffs are cached.
     return lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
 
 
@@ -348,9 +348,9 @@ def _checked(alpha: float) -> float:
     return alpha
 
 
-# Gains are scaled to order one; a row that an LP can push down by more than this is not final.
+# Gains are scaled to order one; a row that a linear program can lower by more than this is not final.
 _TIGHT = 1e-8
-# A solved bound can be missed by rounding; it is loosened step by step, and only where a program needs it.
+# Rounding can make a solved bound infeasible; it is loosened step by step, only where a program needs it.
 _SLACKS = (0.0, 1e-10, 1e-9, 1e-8)
 
 

@@ -120,7 +120,7 @@ Kind = Literal["point", "continuum", "cycle", "unsettled"]
 
 @dataclass(frozen=True, eq=False)
 class Attractor:
-    """An outcome of the dynamics with the share of starts that reach it and its interval.
+    """A type of outcome, with the share of starts that reach it and the interval of that share.
 
     ``point``: one rest point; ``continuum``: rest points that neutral drift connects; ``cycle``: shares
     that keep turning (closed or spiralling out to the edges); ``unsettled``: still on the way when the
@@ -139,7 +139,7 @@ class Attractor:
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """All attractors found, most frequent first, and the starts they were found from."""
+    """All attractors, most frequent first, with the starts that led to each."""
 
     attractors: tuple[Attractor, ...]
     starts: Floats
@@ -187,8 +187,8 @@ def sample_basins(
 
 def _tails(table: Floats, starts: Floats, eta: float, steps: int, window: int) -> Floats:
     """The last ``window`` populations of every start, [time, start, type]."""
-    # On log shares, so that a type that was rare for long can still come back: cycles near the edges live
-    # on that.
+    # On log shares, so that a type that was rare for long can still come back: cycles near
+    # the edges depend on that.
     with np.errstate(divide="ignore"):
         logs = np.log(starts)
     tail = np.empty((window, *starts.shape))
@@ -208,7 +208,7 @@ def _judge(table: Floats, tail: Floats, alive: npt.NDArray[np.bool_], rest: floa
     f = fitness(table, final)
     advantage = f - float(final @ f)
     at_rest = float(np.max(final * np.abs(advantage))) < rest
-    # Near a saddle a rare type hardly moves yet; its advantage shows that the stay is not for good.
+    # Near a saddle a rare type hardly moves, but its payoff advantage shows that the rest point is unstable.
     invadable = bool(np.any(advantage[alive] > rest))
     if at_rest and not invadable:
         return _End("point", _support(final, presence), final)
@@ -222,7 +222,7 @@ def _support(shares: Floats, presence: float) -> tuple[int, ...]:
 
 
 def _turns(tail: Floats, presence: float) -> bool:
-    """Whether some share keeps rising and falling without dying down."""
+    """Return whether some share keeps oscillating without damping."""
     for path in tail.T:
         low, high = float(path.min()), float(path.max())
         if high - low < presence:
@@ -230,14 +230,14 @@ def _turns(tail: Floats, presence: float) -> bool:
         above = path > (low + high) / 2.0
         half = len(path) // 2
         early, late = np.ptp(path[:half]), np.ptp(path[half:])
-        # Both directions must be crossed, and the swing must not shrink: a damped approach is not a cycle.
+        # The path must cross in both directions, and the swing must not shrink: a damped approach is no cycle.
         if np.count_nonzero(above[1:] != above[:-1]) >= 2 and late > 0.9 * early:
             return True
     return False
 
 
 def _group(table: Floats, ends: Sequence[_End], rest: float, radius: float) -> list[list[int]]:
-    """Starts with the same kind of end: same support, and for rest points near or neutrally connected."""
+    """Group the starts by their end: the same support and, for rest points, nearby or connected ones."""
     groups: list[list[int]] = []
     for number, end in enumerate(ends):
         for group in groups:
@@ -266,4 +266,4 @@ def _describe(ends: Sequence[_End], group: list[int], radius: float, confidence:
     spread = float(np.max(np.ptp(centres, axis=0)))
     kind: Kind = "continuum" if first.kind == "point" and spread > 2.0 * radius else first.kind
     share = share_of(len(group), len(ends), unit="start").limits(confidence)
-    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share.value, *share.ends)
+    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share.value, *share.both)

@@ -17,7 +17,7 @@ from ostrom.ground.values import grouped
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """``states[t]`` is the population at ``times[t]``; ``settled`` says whether it came to rest."""
+    """A path of populations: ``states[t]`` at ``times[t]``; ``settled`` says whether it reached a rest point."""
 
     times: Floats
     states: Floats
@@ -73,7 +73,7 @@ def random_start(types: int, rng: np.random.Generator, concentration: float = 1.
 
 
 def given_start(shares: Mapping[str, float], types: Sequence[str]) -> Floats:
-    """A start stated by name; types that are not named start at zero.
+    """Return a start from shares by name; types without a share start at zero.
 
     >>> given_start({"grim": 0.9, "defector": 0.1}, ["defector", "grim", "random"]).tolist()
     [0.1, 0.9, 0.0]
@@ -84,7 +84,7 @@ def given_start(shares: Mapping[str, float], types: Sequence[str]) -> Floats:
     return as_population([shares.get(name, 0.0) for name in types], len(types))
 
 
-# Limit on the cells of a tensor: a larger one describes a whole society in one match, not a tournament.
+# Limit on the cells of a tensor: a larger one describes a society in one match, not a tournament.
 _MOST_CELLS = 2_000_000
 
 

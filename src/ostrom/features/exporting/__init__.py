@@ -10,15 +10,18 @@ from ostrom.engine.folder import identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.version import __version__
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.studies.run import Run
 
 RECORD = "exported.yaml"
-"""The record; JSON is YAML, and no tool takes it for a table. Among logs (``logs/*``) it is hidden."""
+"""The name of the export record: JSON is valid YAML, and table readers ignore this ending; hidden beside ``logs/*``.
+
+JSON is valid YAML, and table readers ignore the ending; beside ``logs/*`` it is hidden.
+"""
 
 
 def record_export(folder: Path, run: Run, written: dict[str, tuple[Path, int]], *, hidden: bool = False) -> list[str]:
-    """Record what was written, and say in lines which files of earlier exports are older, or gone."""
+    """Record the written files; return lines about files of earlier exports that are outdated or missing."""
     path = folder / (f".{RECORD}" if hidden else RECORD)
     state = {
         "run": run.name, "identity": identity(run.manifest), "entries": run.journal.entries,
@@ -56,12 +59,12 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _inside(name: str) -> bool:
-    """Whether a name of a record, which a stranger may have written, leads to a file below it."""
+    """Return whether a name in a record, which a stranger may have written, stays inside the folder."""
     return name.isprintable() and not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
 Written = dict[str, tuple[Path, int]]
-"""What was written: name of the part, its file or folder, and how many rows (samples, participants) it has."""
+"""Written parts by name: the file or folder, and its number of rows (samples, participants)."""
 TABLES = ("parquet", "csv", "jsonl")
 FORMATS = (*TABLES, "inspect", "hf", "otree", "shared", "every-eval")
 
@@ -94,8 +97,8 @@ def export_run(
         ("--safe", safe, ("csv", "otree")),
     ):
         if is_set and format not in where:
-            raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
-    run.journal.hold()  # all files tell of one moment
+            raise UsageError(f"{option} is for --format {join_words(where)}, not for {format}")
+    run.journal.begin_snapshot()  # all files show the run at one moment
     folder = Path(out) if out is not None else _own_folder(run) / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +111,7 @@ def export_run(
 
 
 def _own_folder(run: Run) -> Path:
-    """The folder of a run's exports, which no other command writes to; a link that a stranger left is not followed."""
+    """Return the folder of a run's exports; a symbolic link in its place is refused."""
     folder = run.folder.path / "export"
     if folder.is_symlink():
         raise RunError(f"{folder}: is a symbolic link; a run is kept in plain files and folders (remove it)")

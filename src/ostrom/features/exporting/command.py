@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ostrom.cli.options import RunName, Runs, Safe, standing_of
-from ostrom.cli.output import Output, Remark, say
+from ostrom.cli.output import Output, Remark, print_stderr
 from ostrom.ground.words import how_many
 
 
@@ -43,10 +43,12 @@ def export(
 
     with open_run(run, runs) as opened:
         registered = standing_of(opened)
-        written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence, say=say)
+        written = export_run(
+            opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence, say=print_stderr
+        )
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:
-        say(f"{opened.name}: {far}")
+        print_stderr(f"{opened.name}: {far}")
     files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
     lines = [f"{name}: {how_many(rows, 'row')} in {path}" for name, (path, rows) in written.items()]
     return Output({**files, **registered.document}, map(Remark, [*lines, *registered.lines]))

@@ -17,7 +17,7 @@ from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
 TEXTS = ("reply", "reasoning", "logprobs")
-"""Columns of the calls that hold what a model wrote."""
+"""Columns of the calls table that hold text written by a model."""
 KINDS = {int: "sc:Integer", float: "sc:Float", bool: "sc:Boolean", str: "sc:Text"}
 ABOUT = {
     "decisions": "One row per decision.",
@@ -131,7 +131,7 @@ def write_dataset(
     more = people_columns(rows)
     names = ["decisions", "rounds", "matches", "calls", *(["visits"] if visits and more else [])]
     (out / "data").mkdir(exist_ok=True)
-    if "visits" not in names:  # what people answered stays only as long as it is asked for
+    if "visits" not in names:  # answers of people are exported only on request
         (out / "data" / "visits.parquet").unlink(missing_ok=True)
     files, fields = {}, {}
     for name in names:
@@ -142,7 +142,7 @@ def write_dataset(
         tables = (_call_frame(run, frame, texts) for frame in tables) if name == "calls" else tables
         count = write_frames(draft, _noted(tables, seen, kinds))
         draft.replace(path)
-        if count:  # a table without rows has no columns: nothing could be loaded from it
+        if count:  # a table without rows has no columns and cannot be loaded
             files[name], fields[name] = (path, count), seen
         else:
             path.unlink()
@@ -154,7 +154,7 @@ def write_dataset(
 
 
 def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
-    """Some calls: without what was said, or with that and what was asked."""
+    """Return calls without texts or, on request, with prompts and replies."""
     if not texts:
         return frame.drop(TEXTS)
     conversations = (run.journal.prompt(call) or [] for call in frame["id"])
@@ -163,7 +163,7 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
 
 
 def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
-    """Pass frames on, and note in ``seen`` the columns of the first with their types."""
+    """Yield the frames unchanged and store the columns and types of the first one in ``seen``."""
     for frame in tables:
         if not seen:
             seen.update({name: kinds.get(name, str) for name in frame.columns})
@@ -181,7 +181,7 @@ def _card(
     texts: bool,
     licence: str | None,
 ) -> str:
-    """The card: what loaders read in front, what people read below."""
+    """Return the dataset card: metadata for loaders first, text for people after it."""
     import yaml
 
     study = run.plan.study
@@ -287,7 +287,7 @@ def _meaning(column: str, factors: set[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """A text inside a card: one line, and no markup of its own."""
+    """Return a text as one line without markup, to be put into a card."""
     return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|").replace("`", "'")
 
 

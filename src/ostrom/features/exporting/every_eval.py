@@ -46,7 +46,7 @@ def write_records(run: Run, out: Path, *, texts: bool = False) -> dict[str, tupl
 def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple[Path, int]:
     developer, name = developer_and_name(model)
     created = str(run.manifest["created"])
-    # The same run gives the same record, so that taking it in twice changes nothing.
+    # The identifier depends only on the run, so importing a record twice changes nothing.
     seed = hashlib.sha256(f"{model}/{created}/{study_hash(run.manifest)}".encode()).digest()
     uuid = str(UUID(bytes=seed[:16], version=4))
     evaluation = f"ostrom.{run.plan.name}/{developer}/{name}/{created}/{uuid[:8]}"
@@ -89,7 +89,7 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
 
 
 def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str, Any] | None:
-    """One figure of one game; None where its bounds are not known, which the schema asks for."""
+    """Return one result of one game; None without known bounds, which the schema requires."""
     bounds = (0.0, 1.0) if measure == "cooperation" else (-math.inf, math.inf)
     if one.inference is not None and not one.inference.exact:
         bounds = one.inference.least, one.inference.most
@@ -122,7 +122,7 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
 
 
 def _deployment(model: str) -> dict[str, str]:
-    """Who runs a model and whether its weights are open, as far as its name tells."""
+    """Return who serves a model and whether its weights are open, as far as its name shows."""
     provider = model.partition("/")[0]
     ours = provider in ("embedded", "vllm", "llama-server", "transformers")
     hosted = provider in ("openai", "anthropic")
@@ -189,7 +189,7 @@ def _texts(run: Run) -> dict[tuple[int, int, int], tuple[str, str]]:
 
 
 def developer_and_name(model: str) -> tuple[str, str]:
-    """The developer and the name of a model; of one behind an address only the name is known.
+    """Return the developer and the name of a model; a model behind a bare address has only a name.
 
     >>> developer_and_name("openrouter/meta-llama/llama-3"), developer_and_name("http://127.0.0.1:80/v1#m")
     (('meta-llama', 'llama-3'), ('unknown', 'm'))

@@ -23,9 +23,9 @@ from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
 FORMAT = 1
-"""The version of what samples say about rounds."""
+"""The version of the layout in which samples describe rounds."""
 NO_MODEL = "none/none"
-"""What Inspect calls the model of an evaluation that asks none."""
+"""The model name of an evaluation without a model, in Inspect."""
 STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter"}
 SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
 """Parameters of a call that Inspect knows by the same name."""
@@ -59,7 +59,7 @@ def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
 
 
 def cell_of(unit: Unit) -> dict[str, Any]:
-    """The levels of a match, its game and mechanism among them."""
+    """Return the levels of a match, with its game and mechanism."""
     return {"game": unit.game.name, "mechanism": unit.mechanism.name, **unit.cell}
 
 
@@ -71,7 +71,7 @@ def _write_log(
     matches: Sequence[int],
     players: Mapping[int, list[dict[str, Any]]],
 ) -> None:
-    """Write sample by sample: memory is bounded by one match."""
+    """Write a log sample by sample, so that only one match is in memory."""
     rows = [row for match in matches for row in players[match]]
     models = list(dict.fromkeys(row["model"] for row in rows if row["model"] is not None))
     done = sum(players[match][0]["state"] == "done" for match in matches)
@@ -117,7 +117,7 @@ def _write_log(
 
 
 def _game(unit: Unit) -> dict[str, Any] | None:
-    """The game as study files write it; None for one that no file can hold."""
+    """Return the game as study files describe it; None for a game that no file can describe."""
     game = unit.game
     if not isinstance(game, Game):
         return None
@@ -171,7 +171,7 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
 
 
 def _rounds(run: Run, match: int) -> Iterator[dict[str, Any]]:
-    """What every player did in every round: no texts, and nothing about people but their seat."""
+    """Yield each player's actions and payoffs by round, without texts or personal data."""
     acts = [row for row in run.rows.decisions(match) if row["kind"] == "act"]
     acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
     for row in sorted(acts, key=lambda row: row["round"]):
@@ -244,10 +244,10 @@ def _dumped(cell: Mapping[str, Any]) -> str:
 
 
 def _mark(*parts: str) -> str:
-    """A name that is the same whenever the same thing is exported."""
+    """Return an identifier that depends only on the content, so that repeated exports agree."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:22]
 
 
 def _plain(text: str) -> str:
-    """A name as a file may bear it; Inspect takes ``_`` for the end of a part."""
+    """Return a name that is safe in a file name; Inspect splits file names at ``_``."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", text)[:60]

@@ -64,7 +64,7 @@ def write_wide(run: Run, out: Path, *, visits: bool = False, safe: bool = False)
 
 
 def app_name(game: str) -> str:
-    """A game as oTree could name an app.
+    """Return a game's name as a valid oTree app name.
 
     >>> app_name("ordinal_2x2:67"), app_name("144 games")
     ('ordinal_2x2_67', 'app_144_games')
@@ -74,7 +74,7 @@ def app_name(game: str) -> str:
 
 
 def _acts(run: Run) -> Iterator[tuple[tuple[int, int], list[Row]]]:
-    """The acts of every player of every match, in the order of rounds; rounds that paid without asking included."""
+    """Yield each player's acts of each match in the order of rounds, with rounds that paid without a question."""
     for match, rows in groupby(run.rows.decisions(), key=lambda row: row["match"]):
         acts = [row for row in rows if row["unit"] == "match" and row["kind"] == "act"]
         acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
@@ -84,7 +84,7 @@ def _acts(run: Run) -> Iterator[tuple[tuple[int, int], list[Row]]]:
 
 
 def _participants(run: Run) -> Iterator[list[tuple[str, list[Row]]]]:
-    """For every participant the apps it went through, each with its acts."""
+    """Yield for each participant the apps that it played, each with its acts."""
     people: dict[str, list[tuple[str, list[Row]]]] = {}
     for _, acts in _acts(run):
         app, person = app_name(acts[0]["game"]), acts[0].get("person")
@@ -148,7 +148,7 @@ def _surveys(run: Run) -> dict[str, Row]:
 
 
 def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterator[Row]:
-    """A row for every round of a match in which a player was not asked: bound, idle, not reached or without a meeting.
+    """Yield a row for each round in which a player was not asked: bound, idle, not reached or unmatched.
 
     ``acted`` says who was, as (player, round). The rows are those of an act whose action is what was agreed, or
     ``no_move``; there are none for a match that is not over.

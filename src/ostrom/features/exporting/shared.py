@@ -1,4 +1,4 @@
-"""A run to be shared: its tables without anything that a model or a person wrote, in a folder that is read like a run.
+"""A run to be shared: its tables without any text by a model or a person, in a folder that opens like a run.
 
 `ostrom estimate`, `compare`, `pool`, `gate` and `report` take the folder wherever they take a run.
 """
@@ -17,18 +17,18 @@ from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import UsageError
-from ostrom.ground.files import digest, draft_of, read_plain, write_atomically
+from ostrom.ground.files import content_hash, draft_of, read_plain, write_atomically
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run
 
 TEXTS = frozenset("reply reasoning logprobs error reason note rationale".split())
 """Columns that are empty in shared tables."""
 LEFT = ("prompts_folder", "prompts_home", "code_home", "joined", "shard")
-"""Parts of a manifest that lead to other folders."""
+"""Keys of a manifest that point to other folders and are left out."""
 LONGEST = 40
-"""Characters of a text among facts: a name, not a sentence."""
+"""The longest text kept among facts, in characters: a name, not a sentence."""
 WRITTEN = frozenset("text message messages reasons".split())
-"""Facts that hold what players wrote, however short."""
+"""Keys of facts that hold text by players, however short."""
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 
@@ -63,10 +63,10 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
         draft.replace(path)
         files[name] = (path, count)
-        tables[name] = {"rows": count, "digest": digest(path.read_bytes())}
+        tables[name] = {"rows": count, "digest": content_hash(path.read_bytes())}
     for part in LEFT:
         manifest.pop(part, None)
-    # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
+    # A manifest holds no API keys; whatever looks like one in a name or an address is removed as well.
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
@@ -83,7 +83,7 @@ MARK = "SHARED.txt"
 
 
 def without_texts(row: Row) -> dict[str, Any]:
-    """A row without what somebody wrote: answers that name no option and are no number, messages among facts.
+    """Return a row without free text: answers that are neither an option nor a number, and messages in facts.
 
     >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"text": "a", "n": 1}'})
     {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}

@@ -1,1 +1,1 @@
-"""Statements about a run, judged by their intervals."""
+"""Statements about a run (gates), judged by confidence bounds."""

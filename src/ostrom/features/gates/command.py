@@ -24,7 +24,7 @@ from ostrom.cli.options import (
     standing,
     with_play_options,
 )
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,11 +107,11 @@ def gate(
             raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
-        if grown > resolved.plan.study.seeds:  # an earlier session played more seeds until gates were decided
+        if grown > resolved.plan.study.seeds:  # an earlier session added seeds until the gates were decided
             resolved = replace(resolved, plan=at_seeds(resolved.plan, grown))
         prices = gating.prices(gate_file, resolved.plan, str(gates))
         for price in prices:
-            say(price.words)
+            print_stderr(price.words)
         if dry_run:
             facts = plan_headline(resolved.plan, options)
             document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
@@ -158,7 +158,7 @@ def gate(
 
 
 def _seeds_of(folder: Path) -> int:
-    """How many seeds a run has; 0 where there is none yet."""
+    """Return the number of seeds of a run; 0 without a run."""
     from ostrom.engine.folder import Folder
 
     home = Folder(folder)
@@ -183,7 +183,7 @@ def _play_on(run: str, runs: Path, gate_file: GateFile, file: str, options: Play
     check_until_decided(gate_file, file, study, budget, most)
 
     def play(seeds: int) -> Result:
-        say(f"undecided: playing on to {seeds} seeds")
+        print_stderr(f"undecided: playing on to {seeds} seeds")
         return _play(resolve_run(folder, runs, options=options, seeds=seeds), folder)
 
     return until_decided(
@@ -192,7 +192,7 @@ def _play_on(run: str, runs: Path, gate_file: GateFile, file: str, options: Play
 
 
 def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
-    """Whether a name is a study to be played: a file, or a built-in name that is no run or comes with options."""
+    """Return whether a name means a study to play: a file, or a built-in study that is no run or has options."""
     from ostrom.studies.files import builtin_names
 
     if Path(name).is_file():
@@ -209,9 +209,9 @@ def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
 
 
 def _play(found: Resolved, folder: Path) -> Result:
-    """Play a study and say how that ended."""
+    """Play a study and print how it ended."""
     from ostrom.cli.commands.run import end_lines, play_resolved
 
     result = play_resolved(found, folder)
-    say("\n".join(end_lines(result, folder)))
+    print_stderr("\n".join(end_lines(result, folder)))
     return result

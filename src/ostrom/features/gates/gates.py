@@ -30,7 +30,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.validation import Declared, validate
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
@@ -38,11 +38,11 @@ BOUNDS = ("at_least", "at_most", "between", "within")
 DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
 MOST_NAMED = 5
-"""Names of gates in one line."""
+"""The most gate names in one line."""
 
 
 class GateRule(Query):
-    """A statement: a question, and the values that are allowed as its answer."""
+    """A gate: a query and the range of allowed values."""
 
     name: str = Field(min_length=1, max_length=200)
     at_least: float | None = Field(default=None, allow_inf_nan=False)
@@ -62,7 +62,7 @@ class GateRule(Query):
     def _one_bound(self) -> GateRule:
         bounds = [name for name in BOUNDS if getattr(self, name) is not None]
         if len(bounds) != 1:
-            listing = f" (found {listed(bounds)})" if bounds else ""
+            listing = f" (found {join_words(bounds)})" if bounds else ""
             raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{listing}")
         if self.within is not None and not (self.contrast or self.over):
             raise ValueError("within is for a difference: give contrast or over (for a level: between)")
@@ -73,12 +73,12 @@ class GateRule(Query):
 
     @property
     def names_agents(self) -> bool:
-        """Whether it says itself whose values it is about."""
+        """Return whether the gate names the agents that it is about."""
         return bool(self.agents or self.mean_over_agents) or names_agents(self.where, *self.by, self.pair[0])
 
     @property
     def allowed(self) -> tuple[float, float]:
-        """The least and the largest value that are allowed."""
+        """Return the smallest and the largest allowed value."""
         if self.within is not None:
             return -self.within, self.within
         if self.between is not None:
@@ -88,7 +88,7 @@ class GateRule(Query):
 
     @property
     def statement(self) -> str:
-        """What it says: ``cooperation at least 0.8``."""
+        """Return the gate in words: ``cooperation at least 0.8``."""
         if self.within is not None:
             return f"{self.words} within ±{self.within:g}"
         if self.between is not None:
@@ -97,7 +97,7 @@ class GateRule(Query):
         return f"{self.words} " + (f"at least {low:g}" if math.isfinite(low) else f"at most {high:g}")
 
     def verdict(self, low: float, high: float) -> Answer:
-        """The answer that an interval gives; what differs by rounding alone is equal.
+        """Return the verdict for an interval; differences within rounding count as equal.
 
         >>> gate = GateRule(name="kind", measure="cooperation", at_least=0.8)
         >>> gate.verdict(0.8, 0.9), gate.verdict(0.1, 0.7), gate.verdict(0.7, 0.9)
@@ -111,7 +111,7 @@ class GateRule(Query):
 
 
 class GateFile(Declared):
-    """A file of gates."""
+    """The gates of one file, with their level."""
 
     gates: tuple[GateRule, ...] = Field(min_length=1, max_length=MOST)
     level: float = Field(default=0.95, ge=0.5, lt=1)
@@ -119,14 +119,14 @@ class GateFile(Declared):
         default=False, description="all intervals hold at once with this level (Bonferroni), not each by itself"
     )
 
-    def of(self, models: Sequence[str]) -> GateFile:
-        """The gates with the name of the only model in place of ``{model}``; as they are where there are several."""
+    def for_models(self, models: Sequence[str]) -> GateFile:
+        """Return the gates with ``{model}`` replaced by the only model; unchanged if there are several models."""
         if len(models) != 1:
             return self
-        return self.model_copy(update={"gates": tuple(gate.of(models[0]) for gate in self.gates)})
+        return self.model_copy(update={"gates": tuple(gate.for_model(models[0]) for gate in self.gates)})
 
     def level_of(self, many: int) -> float:
-        """The level of each of so many intervals."""
+        """Return the level of each interval when there are ``many``."""
         return 1 - (1 - self.level) / max(1, many) if self.simultaneous else self.level
 
     @field_validator("gates")
@@ -141,32 +141,32 @@ class GateFile(Declared):
 
 @dataclass(frozen=True)
 class GateResult:
-    """What one statement was judged for one group of matches."""
+    """The verdict of one gate for one group of matches."""
 
     gate: GateRule
     answer: Answer
     estimate: Estimate | None
     key: Mapping[str, Any]
     reason: str
-    """Why it is undecided, or why it rests on fewer matches than planned."""
+    """The reason for an undecided verdict, or for fewer matches than planned."""
     least: int | None = None
-    """With how many units it can pass at best; None where it never can, or no number can be named."""
+    """The smallest number of units with which the gate can pass; None if it never can, or if unknown."""
     so_far: Answer | None = None
-    """What the matches that are finished would answer, where it is undecided because others are not."""
+    """The verdict by the finished matches alone, while others are unfinished."""
     more: float | None = None
     """About how many seeds more (of a run that cannot go on: units more) would decide it, if they are like those seen;
     inf where the estimate lies at the border; None where more do not help, or it is decided."""
 
     @property
     def verdict(self) -> str:
-        """The answer, labelled where its error rate is not guaranteed or where the run is not at its end."""
+        """Return the verdict, with a label where its error rate is not guaranteed or the run is unfinished."""
         sure = not self.gate.approximate or self.estimate is None or self.estimate.method == "exact"
         answer = self.answer if self.so_far is None else f"{self.answer}, so far {self.so_far}"
         return answer if sure else f"{answer}, approximate"
 
     @property
     def name(self) -> str:
-        """The name of the gate, with the group where it has several."""
+        """Return the gate's name, with the group if the gate has several."""
         columns = ("agent", *self.gate.by)
         more = key_words({k: v for k, v in self.key.items() if k in columns or "*" in self.gate.contrast})
         return f"{self.gate.name} ({more})" if more else self.gate.name
@@ -194,19 +194,19 @@ class GateResult:
 
 @dataclass(frozen=True)
 class GateReport:
-    """What all gates were judged."""
+    """The verdicts of all gates."""
 
     judged: tuple[GateResult, ...]
     level: float
-    """Of each interval."""
+    """The confidence level of each interval."""
     control: str
-    """In words: what the level holds for."""
+    """What the confidence level covers, in words."""
     so_far: str = ""
-    """How far the run is, in words; empty for one that is at its end."""
+    """The progress of an unfinished run, in words; empty for a finished run."""
     price: SeedPrice | None = None
-    """What one more seed takes; None where the run cannot go on."""
+    """The price of one more seed; None if the run cannot continue."""
     population: str = ""
-    """Whose values gates are about that name nobody, in words; empty where all of them name somebody."""
+    """The agents that gates without named agents are about, in words; empty if every gate names some."""
 
     @property
     def answer(self) -> Answer:
@@ -214,37 +214,37 @@ class GateReport:
         return joint_answer([one.answer for one in self.judged])
 
     def count(self, answer: Answer) -> int:
-        """How many were judged so."""
+        """Return the number of gates with this verdict."""
         return sum(one.answer == answer for one in self.judged)
 
     @property
-    def more(self) -> float | None:
-        """About how many seeds (or units) more would decide all that is undecided; None where more do not help."""
+    def seeds_to_decide(self) -> float | None:
+        """Return about how many more seeds (or units) would decide all gates; None if more do not help."""
         waits = [one.more for one in self.judged if one.answer == "undecided"]
         present = [wait for wait in waits if wait is not None]
         return max(present) if present and len(present) == len(waits) else None
 
     @property
     def decision(self) -> str:
-        """What to do by the gates' own terms."""
+        """Return the recommended action for this verdict."""
         return DECISIONS[self.answer]
 
     @property
     def decision_line(self) -> str:
         """The decision with its reason, in one line."""
-        names = listed([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
+        names = join_words([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
         many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
         names += f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
         if self.answer == "pass":
             return f"deploy: {'all ' if len(self.judged) > 1 else ''}{all_} passed"
         if self.answer == "fail":
             return f"do not deploy: {many} of {all_} failed ({names})"
-        needed = "" if self.more is None else f"; {needs(self.more, self.price)}"
+        needed = "" if self.seeds_to_decide is None else f"; {needs(self.seeds_to_decide, self.price)}"
         return f"not yet: {many} of {all_} undecided ({names}){needed}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; money and calls are those of the seeds that would likely decide."""
-        wait = self.more
+        wait = self.seeds_to_decide
         is_finite = wait is not None and math.isfinite(wait)
         return {
             "answer": self.answer, "decision": self.decision, "level": self.level, "control": self.control,
@@ -256,7 +256,7 @@ class GateReport:
 
 
 def needs(more: float, price: SeedPrice | None, unit: str = "match") -> str:
-    """What would likely decide, in words; ``unit`` is what a run that cannot go on is counted in."""
+    """Say what would likely decide a gate; ``unit`` is counted where the run cannot continue."""
     if not math.isfinite(more):
         return "the estimate lies at the border, so no number of seeds can be named"
     paid = "" if price is None else f" ({price.times(more).words})"
@@ -267,8 +267,8 @@ def needs(more: float, price: SeedPrice | None, unit: str = "match") -> str:
 def judge(
     gates: GateFile, data: RunData, file: str = "gates", price: Callable[[], SeedPrice | None] = lambda: None
 ) -> GateReport:
-    """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
-    gates = gates.of(models_of(data.manifest))
+    """Judge every gate with a run's data; ``price`` is called only for undecided gates."""
+    gates = gates.for_models(models_of(data.manifest))
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
     for gate in sorted(gates.gates, key=lambda one: str(one.measure)):  # the values of a measure are read once
         try:
@@ -294,7 +294,7 @@ def judge(
         verdicts += [
             _judged(
                 gate,
-                one.at(level, guaranteed=not gate.approximate),
+                one.at_level(level, guaranteed=not gate.approximate),
                 absent,
                 level,
                 priced,
@@ -318,7 +318,7 @@ def _judged(
     seeds: int,
     growing: str,
 ) -> GateResult:
-    """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
+    """Judge one group; while the run is ``growing`` no verdict is final, whatever ``missing`` allows.
 
     Such a look was not planned, and the matches that are finished first need not be like the others.
     """
@@ -345,7 +345,7 @@ def _judged(
 
 
 def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float | None:
-    """How many more units, of which there are so many ``now``, would decide a gate if they are like those seen."""
+    """Return how many units more than ``now`` would decide the gate if they resemble those seen."""
     if estimate.inference is None or estimate.inference.exact:
         return None
     least, most = gate.allowed
@@ -359,7 +359,7 @@ def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float |
 
 
 def _multiple(gate: GateRule, estimate: Estimate, level: float) -> float:
-    """With how many times as many units a gate can pass, if they are as good as they can be."""
+    """Return by which factor the units must grow for the gate to pass, if all new ones are perfect."""
     if gate.approximate or estimate.inference is None or estimate.inference.exact:
         return math.inf
     return estimate.inference.multiple_for(*gate.allowed, level)
@@ -373,20 +373,20 @@ def _refuse_approximate(gate: GateRule, estimates: Sequence[Estimate]) -> None:
     for one in estimates:
         if one.inference is not None and one.inference.why_approximate and not gate.approximate:
             raise UsageError(
-                f"{gate.part.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
+                f"{gate.measure_object.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
                 "(`approximate: true` judges it by the interval of `ostrom estimate`)"
             )
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a gate needs before it can pass, and what a study plans."""
+    """The size that a gate needs to be able to pass, and the size that the study plans."""
 
     gate: str
     least: int | None
-    """Units, all of them as good as they can be; None where no number can be named."""
+    """The number of units, if all of them are perfect; None if unknown."""
     seeds: int | None
-    """The same in seeds."""
+    """The same size in seeds."""
     planned: int
     words: str
 
@@ -396,15 +396,15 @@ class Price:
 
 
 def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]:
-    """The price of every gate for a study that is not played yet; a gate that must be refused is refused now."""
+    """Return the price of every gate of an unplayed study; an invalid gate is refused here."""
     from ostrom.studies.design import planned_observations
 
     questions: list[tuple[GateRule, list[Estimate], str]] = []
-    gates = gates.of(plan.models)
+    gates = gates.for_models(plan.models)
     for gate in gates.gates:
         try:
             planned = planned_observations(plan, gate)
-            # Beside values that are drawn, one that will be exact is as unknown before play as they are.
+            # Next to drawn values, a value that will be exact is just as unknown before play.
             drawn = {row["agent"] for row in planned.rows if not row.exact}
             rows = tuple(replace(row, exact=row.exact and row["agent"] not in drawn) for row in planned.rows)
             questions.append((gate, gate.ask(replace(planned, rows=rows)), ""))
@@ -460,7 +460,7 @@ def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[
 def _lacking(
     gate: GateRule, data: RunData, rows: Observations, estimates: Sequence[Estimate]
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Groups that have values but no estimate, and what the design has and no value does."""
+    """Yield groups that have values but no estimate, and levels of the design without values."""
     factor = gate.pair[0] if gate.contrast and against_all(gate.pair[1]) else None
     pairs = [] if factor is None else level_pairs(rows, *gate.pair)
     named = [{factor: f"{one} - {two}"} for one, two in pairs] if factor is not None else [{}]
@@ -476,7 +476,7 @@ def _lacking(
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
-    # Combinations of factors that were begun, although each of their levels has values elsewhere.
+    # Combinations of factors that were started, although each of their levels has values elsewhere.
     fixed = [name for name in gate.by if name in rows.levels]
     if len(fixed) > 1:
         met = {tuple(row[name] for name in fixed) for row in rows.rows}
@@ -488,10 +488,10 @@ def _lacking(
 
 
 def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows of matches that the gate may be about, with their state and some columns."""
+    """Return the match rows that the gate covers, with their state and some columns."""
     where = gate.where
     if isinstance(where, str):
-        rows = data.picked(where if where.strip() else "true")
+        rows = data.matching_rows(where if where.strip() else "true")
     else:
         filters = [name for name in where if name in data.columns("matches")]
         picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *filters, *columns])))
@@ -502,13 +502,13 @@ def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list
 
 
 def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
-    """Matches that the gate may be about and that are not finished, and how many there are in all.
+    """Return how many of the gate's matches are unfinished, and how many there are in all.
 
     Of matches that have not begun only their number is known, so all of them count.
     """
     states = {row["match"]: row["state"] for row in _matches(gate, data)}
     waiting = 0
-    if "visits" not in data.rows:  # people come or do not come: only who began is planned
+    if "visits" not in data.rows:  # people may not come, so only those who began count as planned
         (begun,) = data.records("SELECT count(DISTINCT match) AS n FROM matches")
         waiting = data.planned - int(begun["n"])
     return sum(state != "done" for state in states.values()) + waiting, len(states) + waiting

@@ -1,4 +1,4 @@
-"""Play more seeds until gates are decided: the bounds of gates hold however often is looked, so looking costs nothing.
+"""Play more seeds until gates are decided: the bounds of gates stay valid under repeated looks.
 
 A look is taken after whole seeds alone. The next one comes where the seeds so far say that the gates would be decided,
 but never after more than as many seeds again, because what was seen may mislead.
@@ -18,12 +18,12 @@ from ostrom.ground.errors import UsageError
 from ostrom.studies.schema import StudyFile
 
 MOST_SEEDS = 100_000
-"""Where no other number is given: a budget that never binds must end, too."""
+"""The default limit on seeds, so that play ends even if the budget never binds."""
 
 
 @dataclass(frozen=True)
 class GateLook:
-    """What was judged after so many seeds."""
+    """The verdict after a number of seeds."""
 
     seeds: int
     answer: Answer
@@ -35,7 +35,7 @@ class GateLook:
 
 @dataclass(frozen=True)
 class Looks:
-    """Every look in order, what the last one of whole seeds judged, and why no more were taken."""
+    """All looks in order, the verdict of the last complete one, and the reason for stopping."""
 
     looks: tuple[GateLook, ...]
     verdict: GateReport
@@ -44,7 +44,7 @@ class Looks:
 
 
 def check_until_decided(gates: GateFile, file: str, study: StudyFile, budget: Budget, most: int | None) -> None:
-    """Refuse gates whose error rate repeated looks would raise, and playing without an end."""
+    """Refuse gates that are not valid under repeated looks, and play without a limit."""
     for gate in gates.gates:
         if gate.approximate:
             raise UsageError(
@@ -60,7 +60,7 @@ def check_until_decided(gates: GateFile, file: str, study: StudyFile, budget: Bu
 
 
 def next_look(seeds: int, more: float, most: int) -> int:
-    """After how many seeds to look next.
+    """Return the number of seeds at which to look next.
 
     >>> next_look(10, 4, 100), next_look(10, 70, 100), next_look(10, math.inf, 14), next_look(14, 3, 14)
     (14, 20, 14, 14)
@@ -76,17 +76,17 @@ def until_decided(
     budget: Budget,
     most: int | None,
 ) -> Looks:
-    """Look, and play more seeds while a gate is undecided, no gate has failed and the budget allows whole seeds."""
+    """Judge the gates, and play more seeds while one is undecided, none failed and the budget pays for whole seeds."""
     looks: list[GateLook] = []
     while True:
         verdict = judged()
         looks.append(GateLook(seeds, verdict.answer))
         if verdict.answer != "undecided":
             return Looks(tuple(looks), verdict, "decided")
-        if verdict.more is None or verdict.price is None:
+        if verdict.seeds_to_decide is None or verdict.price is None:
             return Looks(tuple(looks), verdict, f"{folder}: more seeds cannot decide what is undecided")
         allowed = min(MOST_SEEDS if most is None else most, verdict.price.affordable(budget))
-        following = next_look(seeds, verdict.more, math.floor(allowed + 1e-9))
+        following = next_look(seeds, verdict.seeds_to_decide, math.floor(allowed + 1e-9))
         if following <= seeds:
             spent = allowed < (MOST_SEEDS if most is None else most)
             why = "the budget allows no further seed" if spent else "the largest number of seeds is reached"

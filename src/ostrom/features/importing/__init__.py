@@ -1,4 +1,4 @@
-"""Rounds that somebody else recorded, as a run: CSV files and a mapping that says what columns mean."""
+"""Import of recorded rounds as a run: CSV files and a mapping of their columns."""
 
 from ostrom.features.importing.mapping import Mapping, load_mapping, mapping_names
 from ostrom.features.importing.write import Imported, import_rounds

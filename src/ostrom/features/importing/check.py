@@ -26,7 +26,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One bad cell, or one bad match (``kind`` is match): where it stands, and what is wrong."""
+    """One bad cell, or one bad match (``kind`` is match): its place and the problem."""
 
     file: str
     line: int
@@ -36,14 +36,14 @@ class Disagreement:
     expected: float | None
     why: str
     cause: str
-    """What is wrong without where: bad rows of one cause are reported together."""
+    """The problem without its place: rows with the same cause are reported together."""
     kind: str
     """payoff | total | answer | number | action | match | length | file"""
     done: str = "refuse"
-    """What happened to it: one of the policies."""
+    """The policy that was applied to it."""
     unit: str = "line"
     note: str = ""
-    """What a repair changed, or what was taken for an action that the file does not hold."""
+    """What a repair changed, or which value replaced a missing action."""
 
     def __str__(self) -> str:
         if self.kind == "file":
@@ -77,7 +77,7 @@ class Cause:
 
     @property
     def where(self) -> str:
-        """The first places, by file."""
+        """Return the first places, grouped by file."""
         if self.kind == "file":
             more = ", ..." if len(self.rows) > MOST_LISTED else ""
             return ", ".join(row.file for row in self.rows[:MOST_LISTED]) + more
@@ -114,7 +114,7 @@ Profile = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class SeatRound:
-    """One seat in one round, in the words of the game."""
+    """One seat in one round, with actions named as in the game."""
 
     action: str
     written: str | None
@@ -123,17 +123,17 @@ class SeatRound:
 
 @dataclass(frozen=True, slots=True)
 class CheckedMatch:
-    """A match in the words of the game; ``paid`` is what the file says, or else what the game pays."""
+    """A match with actions named as in the game; ``paid`` is the file's payoff, else the game's."""
 
     rounds: tuple[tuple[SeatRound, ...], ...]
     paid: tuple[tuple[float, ...], ...]
     numbers: tuple[int, ...]
-    """The number of every round: with rounds left out they have gaps."""
+    """The round numbers; rounds that were left out leave gaps."""
     differs: bool
-    """Whether something was paid that the game does not pay."""
+    """Whether a recorded payoff differs from the game's."""
     bad: tuple[Disagreement, ...]
     illegal: str | None
-    """Why the match is skipped: a player gave no valid answer, or a row is bad and its match is left out."""
+    """The reason why the match is skipped: a player without a valid answer, or a bad row."""
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class _Round:
 
 
 class Checker:
-    """Checks matches with one mapping and one policy; equal moves are kept once."""
+    """Checks matches under one mapping and one policy; equal moves share one object."""
 
     def __init__(self, mapping: Mapping, policy: str) -> None:
         self.mapping, self.policy = mapping, policy
@@ -173,7 +173,7 @@ class Checker:
             if not one.bad:
                 self._round(match, game, one, running, last=number == len(match.rounds))
             if one.played is None:
-                # The payoffs of this round are unknown, so later totals cannot be checked.
+                # This round's payoffs are unknown, so later totals cannot be checked.
                 running = [nan] * game.seats
             rounds.append(one)
         bad = tuple(row for one in rounds for row in one.bad)
@@ -204,7 +204,7 @@ class Checker:
         self, match: Recorded, one: _Round, move: Move, column: str, kind: str, why: str, cause: str,
         actual: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
     ) -> None:  # fmt: skip
-        """Note a bad cell; what cannot be kept or repaired is refused under those policies."""
+        """Record a bad cell; under the policies keep and repair, a cell that allows neither is refused."""
         done = self.policy
         if not fixable and done in ("keep", "repair"):
             done = "refuse"
@@ -290,12 +290,12 @@ class Checker:
         self, match: Recorded, game: Game, one: _Round, actions: Sequence[int | None],
         payoffs: Sequence[float | None], notes: list[str | None],
     ) -> Profile | None:  # fmt: skip
-        """The profile; an action that the file does not hold must follow from the payoffs that it does hold."""
+        """Return the action profile; an action missing in the file must follow from the recorded payoffs."""
         if None not in actions:
             return tuple(a for a in actions if a is not None)
         options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
         profiles = list(product(*options))
-        fitting = [p for p in profiles if _misfit(game, p, payoffs) <= CLOSE]
+        fitting = [p for p in profiles if _payoff_gap(game, p, payoffs) <= CLOSE]
         if len(fitting) == 1:
             return fitting[0]
         missing = next(s for s, a in enumerate(actions) if a is None)
@@ -338,16 +338,16 @@ def _called(game: Game) -> str:
     return f"{game.name}:{number}" if game.name == "ordinal_2x2" and number is not None else game.name
 
 
-def _misfit(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
+def _payoff_gap(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
     return max((abs(w - d) for w, d in zip(written, game.payoff(profile), strict=True) if w is not None), default=0.0)
 
 
 def _nearest(
     game: Game, profiles: Sequence[Profile], written: Sequence[float | None], actions: Sequence[int | None]
 ) -> tuple[Profile | None, str]:
-    """The profile whose payoffs come nearest to those written; None where two come equally near."""
-    ordered = sorted(profiles, key=lambda p: _misfit(game, p, written))
-    first, second = (_misfit(game, p, written) for p in ordered[:2])
+    """Return the profile whose payoffs are nearest to the recorded ones; None for a tie."""
+    ordered = sorted(profiles, key=lambda p: _payoff_gap(game, p, written))
+    first, second = (_payoff_gap(game, p, written) for p in ordered[:2])
     if second - first <= CLOSE:
         return None, ""
     chosen = ", ".join(f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None)
@@ -355,7 +355,7 @@ def _nearest(
 
 
 def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]) -> tuple[Profile | None, str]:
-    """The only profile that fits when one written action is changed; None where there is none, or several."""
+    """Return the only profile that fits when one recorded action is changed; None for none or several."""
     candidates: list[tuple[Profile, int]] = []
     for seat, action in enumerate(actions):
         if action is None:
@@ -365,7 +365,7 @@ def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int 
             if s == seat else (a,)
             for s, a in enumerate(actions)
         ]  # fmt: skip
-        candidates += [(p, seat) for p in product(*options) if _misfit(game, p, payoffs) <= CLOSE]
+        candidates += [(p, seat) for p in product(*options) if _payoff_gap(game, p, payoffs) <= CLOSE]
     if len(candidates) != 1:
         return None, ""
     profile, seat = candidates[0]
@@ -376,7 +376,7 @@ def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int 
 
 
 def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
-    """The place of the action that is written, or why it is none (a text)."""
+    """Return the index of the recorded action, or a text that says why there is none."""
     assert move.action is not None
     text = canonical(move.action)
     names = game.actions[seat]
@@ -400,12 +400,12 @@ def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
 
 
 def decoded_by_row(move: Move, mapping: Mapping) -> dict[str, str | int]:
-    """The columns that decode an answer row by row."""
+    """Return the columns that decode a row's answer."""
     return move.columns.options or ({} if move.columns.actions else mapping.options)
 
 
 def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
-    """What each written answer means in this row; a text says why the row does not tell."""
+    """Return the meaning of each recorded answer in this row, or a text that says why it is unknown."""
     options = decoded_by_row(move, mapping)
     if not options:
         return move.columns.actions or mapping.actions
@@ -421,7 +421,7 @@ def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
 
 
 def is_illegal(move: Move, game: Game, seat: int, mapping: Mapping) -> bool:
-    """Whether the mapping takes what is written for no valid answer."""
+    """Return whether the mapping declares the recorded answer invalid."""
     assert move.action is not None
     if mapping.illegal == "any":
         return isinstance(action_of(move, game, seat, mapping), str)

@@ -1,4 +1,4 @@
-"""`ostrom import`: rounds that somebody else recorded, as a run."""
+"""`ostrom import`: matches recorded elsewhere, read into a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def import_files(
     from ostrom.features.importing.write import Importer, importers
     from ostrom.ground.errors import UsageError
 
-    readers = [importers.part(reader, Importer) for reader in importers]
+    readers = [importers.get_instance(reader, Importer) for reader in importers]
     reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
     if mapping is not None and reader is not None:
         chosen = name or files[0].resolve().stem

@@ -1,4 +1,4 @@
-"""Logs that `ostrom export --format inspect` wrote, as a run again: what every player did and was paid."""
+"""Reads logs written by `ostrom export --format inspect` back into a run: actions and payoffs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ MARK = b'"ostrom":{"format":'
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file looks like a log that Ostrom wrote; it need not be read whole for that."""
+    """Return whether the first megabyte of a file has the mark of a log that Ostrom wrote."""
     try:
         with path.open("rb") as file:
             return MARK in file.read(1 << 20).replace(b" ", b"")
@@ -41,7 +41,7 @@ def import_logs(paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows:
         "rounds": "any",
         "players": {"player": "player", "action": "action", "payoff": "payoff", "seat": "seat"},
         "factors": {**factors, **{name: name for name in SOURCE}},
-        # Contracts, fines and the like change what a game pays: what was paid stands.
+        # Contracts and fines change what a game pays, so the recorded payoffs are kept.
         "bad_rows": "keep",
     }
     mapping = validate(Mapping, rule, "mapping")
@@ -93,7 +93,7 @@ def _table(
 
 
 def _joined(tables: Sequence[SourceTable]) -> SourceTable:
-    """All logs as one table: matches are numbered across the cells of a run."""
+    """Return all logs as one table, with matches numbered across the cells of a run."""
     first = tables[0]
     lines = tuple(line for table in tables for line in table.lines)
     if not lines:

@@ -23,7 +23,7 @@ FRAMING = tuple(Framing.model_fields)
 
 
 def _option_columns(value: object) -> object:
-    """A list of columns names the actions by place."""
+    """Convert a list of columns to a mapping from each column to the number of its action, from 1."""
     if isinstance(value, list):
         return {str(column): place for place, column in enumerate(value, 1)}
     return value
@@ -32,7 +32,7 @@ def _option_columns(value: object) -> object:
 def _text_keys(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    # YAML reads 0, 1.0 and true before we do; as cells of a table they are texts.
+    # YAML turns 0, 1.0 and true into numbers and booleans; as cells of a table they are texts.
     return {canonical(str(key)): inner for key, inner in value.items()}
 
 
@@ -41,7 +41,7 @@ OptionColumns = BeforeValidator(_option_columns)
 
 
 class Value(Declared):
-    """A fixed value in place of a column."""
+    """A constant in place of a column."""
 
     value: str
 
@@ -65,7 +65,7 @@ class SeatColumns(Declared):
 
 
 class LevelsByColumn(Declared):
-    """A factor whose levels have other names than the values of its column."""
+    """A factor whose levels are named differently from the values of its column."""
 
     column: str
     is_: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
@@ -74,7 +74,7 @@ class LevelsByColumn(Declared):
 
 
 class LevelsByFile(Declared):
-    """A factor whose level follows from the file in which a match stands."""
+    """A factor whose level is set by the file of the match."""
 
     file: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
         description="name of a file without its ending: level; other files keep their name"
@@ -105,7 +105,7 @@ def _by_column(game: object) -> bool:
 
 
 class MatchRule(Declared):
-    """Which rows make a match."""
+    """How rows are grouped into matches."""
 
     by: list[str] = Field(default_factory=list, description="rows with the same values belong together")
     new_when: str | None = Field(
@@ -120,7 +120,7 @@ class MatchRule(Declared):
 
 
 class Mapping(Declared):
-    """What the columns of a foreign table mean."""
+    """The meaning of the columns of a foreign table."""
 
     title: str = ""
     about: str = ""
@@ -209,7 +209,7 @@ class Mapping(Declared):
 
     @field_validator("framing")
     @classmethod
-    def _wording(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_framing_columns(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name, column in value.items():
             if name not in FRAMING:
                 raise ValueError(f"framings have no field {name!r} (allowed: {', '.join(FRAMING)})")
@@ -242,7 +242,7 @@ class Mapping(Declared):
 
     @property
     def policy(self) -> str:
-        """What happens to bad rows."""
+        """Return the policy for bad rows."""
         if self.disagreements is not None and "bad_rows" not in self.model_fields_set:
             return self.disagreements
         return self.bad_rows
@@ -260,7 +260,7 @@ class Mapping(Declared):
         return list(self.seats.values()) if self.players is None else [self.players]
 
     def needed(self) -> dict[str, str]:
-        """Every column that the mapping speaks of, with the key that names it."""
+        """Return every column that the mapping uses, with the key that names it."""
         columns: dict[str, str] = {}
         for place, seat in self.seats.items() if self.players is None else [("", self.players)]:
             where = f"seats.{place}" if place else "players"
@@ -293,7 +293,7 @@ class Mapping(Declared):
 
 @lru_cache(maxsize=65_536)
 def canonical(text: str) -> str:
-    """A cell as it is compared: without spaces around it, 1.0 as 1.
+    """Normalise a cell for comparison: no spaces around it, 1.0 becomes 1.
 
     >>> canonical(" 1.0 "), canonical("J"), canonical("0.50")
     ('1', 'J', '0.5')
@@ -322,7 +322,7 @@ def _shipped() -> NamedFiles:
 
 
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:
-    """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
+    """Load a mapping from a file or by the name of a shipped one; return it and its name for messages."""
     name = str(source)
     data = read_yaml(_shipped().text(name), name)
     if not isinstance(data, dict):

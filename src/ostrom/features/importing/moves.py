@@ -1,4 +1,4 @@
-"""Reads the matches and games of a table: cells are put together into moves, and not checked yet."""
+"""Reads matches and games from a table: cells are grouped into moves; checks come later."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from ostrom.games.ordinal_table import CELLS
 from ostrom.games.ordinal_table import read_table as read_games
 from ostrom.ground.errors import GameError, OstromError, StudyError
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one seat did in one round, as written; ``line`` and the columns say where."""
+    """What one seat did in one round, as recorded, with its line and columns."""
 
     line: int
     columns: SeatColumns
@@ -29,12 +29,12 @@ class Move:
     payoff: str | None
     total: str | None
     row: SourceRow
-    """The whole row: what decodes the answer may stand in other columns of it."""
+    """The row of the cell; other columns may be needed to decode the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One match as its file states it: the moves of every round, by seat."""
+    """One match as recorded: the moves of every round, by seat."""
 
     file: str
     first: SourceRow
@@ -50,7 +50,7 @@ class Recorded:
 
 
 def span(unit: str, numbers: Sequence[int]) -> str:
-    """Rows from the first to the last, for messages.
+    """Return the range of rows as text, for messages.
 
     >>> span("line", [3, 2]), span("record", [7])
     ('lines 2-3', 'record 7')
@@ -60,7 +60,7 @@ def span(unit: str, numbers: Sequence[int]) -> str:
 
 
 def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
-    """The rows of one match as a match; a StudyError says why they are none."""
+    """Build a match from its rows; raises StudyError if they are invalid."""
     if mapping.rows == "match":
         return _from_texts(table, mapping, lines)
     if mapping.players is None:
@@ -82,7 +82,7 @@ def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]
 def _pieces(
     table: SourceTable, column: str | None, lines: list[SourceRow], mapping: Mapping
 ) -> Iterator[list[SourceRow]]:
-    """Cut where the numbers of a column stop growing; in long tables a round has several rows."""
+    """Split rows where the values of a column stop increasing; in long tables a round has several rows."""
     if column is None:
         yield lines
         return
@@ -128,7 +128,7 @@ def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: lis
 
 
 def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -> list[SourceRow]:
-    """The rows of one round by seat: as a column says, or in the order in which they stand."""
+    """Return one round's rows by seat: by the seat column, else in file order."""
     if columns.seat is None:
         return lines
     placed: dict[int, SourceRow] = {}
@@ -144,7 +144,7 @@ def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -
 
 
 def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
-    """Read a match from rows that each hold the whole series of actions of one player, or of all players."""
+    """Build a match from rows that each hold a player's (or all players') sequence of actions."""
     if mapping.players is not None:
         columns = mapping.players
         placed = [(line, columns) for line in _by_seat(table, columns, lines)]
@@ -162,7 +162,7 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
     if len(set(lengths)) > 1 or not lengths[0]:
         line, columns = placed[lengths.index(min(lengths))]
         raise StudyError(
-            f"the players of this match have {listed(lengths)} actions",
+            f"the players of this match have {join_words(lengths)} actions",
             file=table.file, key=f"{table.unit} {line.number}, column {columns.action}",
         )  # fmt: skip
     last = lengths[0] - 1
@@ -222,7 +222,7 @@ def _move(line: SourceRow, seat: SeatColumns) -> Move:
 
 
 def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
-    """A cell that must hold a number."""
+    """Return the number in a cell; anything else is refused."""
     number = number_in(line[column])
     if number is None:
         where = f"{table.unit} {line.number}, column {column}"
@@ -231,7 +231,7 @@ def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
 
 
 def number_in(text: str) -> float | None:
-    """A text as a finite number; None where it is none.
+    """Return a text as a finite number; None if it is none.
 
     >>> number_in(" 1.0"), number_in("nan"), number_in("1_0")
     (1.0, None, None)
@@ -258,8 +258,8 @@ class MappedGames:
 
     unit = "line"
 
-    def of(self, file: str, line: SourceRow) -> tuple[str, Spec, Game]:
-        """What tables call the game of a match, its specification and the game itself."""
+    def game_of_row(self, file: str, line: SourceRow) -> tuple[str, Spec, Game]:
+        """Return the game of a match: its name in tables, its specification, and the game."""
         rule = self.rule
         if not isinstance(rule, GameByColumn):
             return self._built("", rule, self._label(rule))
@@ -300,7 +300,7 @@ class MappedGames:
         return {canonical(row["game_number"]): row for row in rows}
 
     def _from_table(self, value: str) -> tuple[str, Spec, Game]:
-        """A game of the table; one of the 144 goes by its number there, whatever its payoffs are."""
+        """Return a game from the table; one of the 144 keeps its number there, whatever its payoffs."""
         spec = self._listed(value)
         match = recognised(build_game(spec, key="game", file=self.mapping_file), value)
         if match is None:
@@ -316,7 +316,7 @@ class MappedGames:
         return self._built(value, {**spec, "params": params}, label)
 
     def _listed(self, value: str) -> dict[str, Any]:
-        """A 2x2 game as a table gives it, ties and typing errors included: what was really played."""
+        """Return a 2x2 game with the payoffs of the table, ties and typing errors included."""
         row = self._table.get(value)
         if row is None:
             raise GameError(f"the table of games has no game {value}")
@@ -333,7 +333,7 @@ class MappedGames:
 
 
 def recognised(game: Game, number: str) -> tuple[OrdinalGame, str] | None:
-    """Which of the 144 a 2x2 game is, by the order of its payoffs; and what must be said about it.
+    """Return which of the 144 ordinal games a 2x2 game is, and a note if its payoffs have ties.
 
     A game with ties is none of them. It is taken for the game whose number its row bears where it differs
     from it in no more than two cells: the released table has such typing errors.

@@ -1,4 +1,4 @@
-"""The plan of an imported run: its units are the matches of the file, and nothing is left to play."""
+"""The plan of an imported run: its units are the recorded matches; nothing is left to play."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ from ostrom.studies.schema import StudyFile
 
 UNITS = "imported.json"
 MOST_UNITS = 256 << 20
-"""Bytes that it may have."""
+"""The largest file of units, in bytes."""
 PAID_ONLY = {"recorded": "payoffs"}
-"""The facts of a match of which only the payoffs are on record."""
+"""The facts of a match with recorded payoffs but no recorded actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedUnit:
-    """One match of an imported run, as it is kept beside the journal."""
+    """One match of an imported run, as stored beside the journal."""
 
     game: str | dict[str, Any]
     players: tuple[str, ...]
@@ -45,21 +45,21 @@ class ImportedUnit:
     cell: dict[str, Any]
     seed: int
     payoffs: list[list[float]] | None = None
-    """What the file says was paid, where that is not what the game pays."""
+    """The recorded payoffs, where they differ from the game's."""
     numbers: list[int] | None = None
-    """The numbers of the rounds, where some were left out."""
+    """The round numbers, where rounds were left out."""
     framing: dict[str, Any] | None = None
-    """How the players were addressed, where the file says so."""
+    """The framing of the players, where the file states it."""
     mechanism: str | dict[str, Any] | None = None
-    """The rules of a match whose payoffs are known and whose actions are not; None: repetition, with actions."""
+    """The mechanism of a match without recorded actions; None means repetition with actions."""
     scores: list[float] | None = None
-    """What such a match scored."""
+    """The recorded scores of a match without recorded actions."""
     memory: dict[str, Any] | None = None
-    """What such players saw of the past."""
+    """The memory of players without recorded actions."""
 
 
 class AsRecorded(Repetition):
-    """Repetition whose payoffs may be those of a record instead of the game's."""
+    """Repetition that pays the recorded payoffs instead of the game's, if there are any."""
 
     def __init__(
         self, rounds: int, payoffs: Sequence[Sequence[float]] | None = None, numbers: Sequence[int] | None = None
@@ -69,7 +69,7 @@ class AsRecorded(Repetition):
         self.numbers = range(1, rounds + 1) if numbers is None else numbers
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Ask all seats round after round; the answers are on record."""
+        """Ask all seats round after round; the answers come from the record."""
         rounds: list[Round] = []
         for place, number in enumerate(self.numbers):
             past = History(rounds)
@@ -90,7 +90,7 @@ def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequ
             Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)
         ]
         return Outcome(rounds, tuple(scores), PAID_ONLY)
-        yield []  # a generator, as every play is
+        yield []  # makes this function a generator, as every play must be
 
     scored = copy(rules)
     scored.play = play  # type: ignore[method-assign]
@@ -118,12 +118,12 @@ class ImportedPlan(StudyPlan):
             name: float if kind == "number" else str
             for name, kind in ((imported or {}).get("round_columns") or {}).items()
         }
-        """Columns of the decisions table that the file has beyond ours, with their types."""
+        """Extra columns of the decisions table, with their types."""
         self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
 
-    def adopt(self, journal: Journal) -> None:
-        """Build the games in the names of the journal."""
+    def use_old_names(self, journal: Journal) -> None:
+        """Keep the action names of the journal for games built later."""
         self._questions = journal.questions
 
     @classmethod
@@ -146,18 +146,18 @@ class ImportedPlan(StudyPlan):
         return "was imported, so there is nothing to play"
 
     games = ()
-    """None that follows from a rule: imported games have tables."""
+    """Games by a rule: none, since imported games have payoff tables."""
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """None: nobody was asked here."""
+        """Return no prompts: no model is asked."""
         return {}
 
     def __len__(self) -> int:
         return len(self._units)
 
     def settings(self, model: str) -> Mapping[str, Any]:
-        """Nobody is asked."""
+        """Raise an error: an imported run has no models."""
         raise StudyError(f"an imported run has no models (asked for {model})")
 
     def unit(self, index: int) -> Unit:
@@ -186,12 +186,12 @@ class ImportedPlan(StudyPlan):
         return Plan.units(self)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Repetition:
-        """The rules that an imported match would go on by."""
+        """Return the rules under which an imported match could be continued."""
         return Repetition(**{"rounds": self._units[index].rounds, **changes})
 
 
 def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[Factor, ...]:
-    """What differs between matches, as factors: their levels in the order in which they appear."""
+    """Return the columns that differ between matches as factors, with levels in order of appearance."""
     levels: dict[str, dict[Any, None]] = {}
     for unit in units:
         for name, value in unit.cell.items():
@@ -202,14 +202,14 @@ def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[
 
 
 def _assigns(name: str, value: Any, framings: Collection[str]) -> dict[str, Any]:
-    """What a level sets: the framing of the players, or something else. Unknown where no framing is stated."""
+    """Return what a level sets: a framing field, or another fact; unknown without a stated framing."""
     if not framings:
         return {}
     return {f"agent.framing.{name}" if name in framings else name: value}
 
 
 def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
-    """Write the matches of an imported run; returns the digest that the manifest keeps."""
+    """Write the matches of an imported run; return the hash stored in the manifest."""
     data = orjson.dumps(
         [
             {

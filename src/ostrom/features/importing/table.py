@@ -1,4 +1,4 @@
-"""A foreign table: named cells by row, every cell in its place."""
+"""A foreign table: rows of cells by column name, with their place in the file."""
 
 import codecs
 import csv
@@ -32,7 +32,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A file as read: the columns that the mapping speaks of."""
+    """A file as read, with the columns that the mapping uses."""
 
     file: str
     columns: tuple[str, ...]
@@ -72,7 +72,7 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
 
 
 def _lines(indices: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]) -> Iterator[SourceRow]:
-    """The cells that the mapping needs; equal texts are kept once, since a million rows repeat few of them."""
+    """Yield rows with the needed columns; equal texts share one object to save memory."""
     places = {name: i for i, name in enumerate(needed)}
     texts: dict[str, str] = {}
     for number, row in rows:
@@ -109,7 +109,7 @@ def _csv(
 
 
 def _cells(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of the line they begin on; a quoted cell may go over several lines."""
+    """Yield rows with the line number on which each begins; a quoted cell may span several lines."""
     reader = csv.reader(_physical(text), delimiter=separator, strict=True)
     begun = 1
     try:
@@ -121,7 +121,7 @@ def _cells(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str
 
 
 def _physical(text: str) -> Iterator[str]:
-    """Lines as files count them: other breaks of Unicode are text."""
+    """Split text at line ends only; other Unicode line breaks belong to cells."""
     begun = 0
     while begun < len(text):
         end = text.find("\n", begun)
@@ -131,7 +131,7 @@ def _physical(text: str) -> Iterator[str]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, or one line that says why there is none."""
+    """Return the content of a file; errors are one line."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -167,13 +167,13 @@ def decoded(data: bytes, file: str, encoding: str | None = None) -> str:
 
 DEEPEST = 40
 LONGEST_NAME = 1000
-"""Characters of a column's name: that of every cell repeats the names of all that it stands in."""
+"""The longest column name, in characters: nested JSON joins the names of all levels."""
 
 
 def json_rows(
     text: str, file: str, path: str | None
 ) -> tuple[tuple[str, ...], list[tuple[int, defaultdict[str, str]]], str]:
-    """The columns, the rows with their numbers, and what the numbers count; a row has the columns of its record."""
+    """Return the columns, the numbered rows, and what the numbers count (lines or records)."""
     content, unit = _documents(text, file)
     try:
         flat = [
@@ -187,7 +187,7 @@ def json_rows(
 
 
 def _documents(text: str, file: str) -> tuple[Any, str]:
-    """The content of the file, or that of every line where each is a document of its own; and which it is."""
+    """Return the parsed content (or one document per line) and which of the two it is."""
     try:
         return read_json(text, file, finite=False), "record"
     except StudyError as error:
@@ -231,7 +231,7 @@ def _records(content: Any, file: str, path: str | None, unit: str) -> Iterator[t
 
 
 def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) -> Iterator[Any]:
-    """The records at a path, each with the plain fields of what it stands in."""
+    """Yield the records at a path, each with the scalar fields of its ancestors."""
     if isinstance(here, list):
         for item in here:
             yield from _inside(item, steps, file, above)

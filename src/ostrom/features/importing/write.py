@@ -33,7 +33,7 @@ from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.registry import Registry
 from ostrom.ground.validation import validate
-from ostrom.ground.words import how_many, listed, scalar
+from ostrom.ground.words import how_many, join_words, scalar
 from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
 
@@ -56,7 +56,7 @@ class MatchReader:
         self.checker = Checker(rule, policy)
         self.ready: list[Ready] = []
         self.bad: list[Disagreement] = []
-        """Matches that cannot be put together, and what is wrong with them."""
+        """Matches that cannot be built, with the problem."""
         self.columns = dict(rule.round_columns)
         self._demoted: dict[str, int] = {}
         self._seen: Counter[tuple[Any, ...]] = Counter()
@@ -67,11 +67,11 @@ class MatchReader:
         for lines in match_rows(table, self.rule):
             try:
                 match = put_together(table, self.rule, lines)
-                label, spec, game = self.games.of(match.file, match.first)
+                label, spec, game = self.games.game_of_row(match.file, match.first)
                 match_check = self.checker.match(match, game)
                 framing = framing_of(match, game, self.rule)
             except StudyError as error:
-                if error.file != table.file:  # the mapping or a table of games is wrong, not a match
+                if error.file != table.file:  # the error is in the mapping or a table of games, not in a match
                     raise
                 self._broken(table, lines, error)
                 continue
@@ -81,7 +81,7 @@ class MatchReader:
             players = tuple(self.rule.names.get(player, player) for player in match.players)
             payoffs = [list(row) for row in match_check.paid] if match_check.differs else None
             gaps = match_check.numbers != tuple(range(1, len(match_check.numbers) + 1))
-            # A match with an illegal move is skipped or cut there; its planned length is that of the file.
+            # A match with an illegal move is skipped or cut there; its planned length is that in the file.
             planned = len(match_check.rounds) if match_check.illegal is None else len(match.rounds)
             unit = ImportedUnit(
                 spec, players, max(1, planned), cell, 0, payoffs,
@@ -98,7 +98,7 @@ class MatchReader:
         self.bad.append(Disagreement(table.file, number, column, 0, None, None, why, cause, "match", done, table.unit))
 
     def _factors(self, match: Recorded) -> dict[str, Any]:
-        """The factors of a match; one that changes within a match becomes a column of the decisions."""
+        """Return a match's factors; a factor that changes within the match becomes a column of decisions."""
         values: dict[str, Any] = {}
         for name, (column, levels) in self.rule.levels.items():
             written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
@@ -111,7 +111,7 @@ class MatchReader:
         return {**values, **{name: source.file.get(file, file) for name, source in by_file.items()}}
 
     def finished(self) -> list[Ready]:
-        """All matches, with lengths compared, factors settled and replicates numbered."""
+        """Return all matches, with lengths compared, factors resolved and replicates numbered."""
         self._lengths()
         self._files()
         for name in self._demoted:
@@ -135,7 +135,7 @@ class MatchReader:
                 match.unit.cell.pop("file", None)
 
     def _lengths(self) -> None:
-        """Matches of another length than the rest are usually a file that breaks off."""
+        """Report matches of unusual length: they usually come from a truncated file."""
         rule = self.rule
         if rule.rounds == "any" or not self.ready:
             return
@@ -149,7 +149,7 @@ class MatchReader:
                 f"rounds, {'the mapping says' if rule.rounds else 'most others have'} {wanted} "
                 "(rounds: any in the mapping allows it)"
             )
-            why = f"the match of {listed(source.players)} has {length} {short}"
+            why = f"the match of {join_words(source.players)} has {length} {short}"
             done = "refuse" if self.policy == "repair" else self.policy
             row = Disagreement(
                 source.file, source.first.number, "", 0, length, wanted, why,
@@ -183,7 +183,7 @@ class MatchReader:
         return kinds
 
     def notes(self) -> Iterator[str]:
-        """What else must be said."""
+        """Yield further notes for the report."""
         for name, count in self._demoted.items():
             yield (
                 f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
@@ -192,7 +192,7 @@ class MatchReader:
 
 
 def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether each says the same as the other.
+    """Return whether two columns determine each other.
 
     >>> _one_to_one([("a", "1"), ("a", "1"), ("b", "2")]), _one_to_one([("a", "1"), ("b", "1")])
     (True, False)
@@ -201,12 +201,12 @@ def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
 
 
 def _levels(framing: dict[str, Any]) -> dict[str, str]:
-    """A framing as factors: one for every field that the file states."""
+    """Return a framing as factors: one for each field stated in the file."""
     return {name: " ".join(wording) if isinstance(wording, list) else str(wording) for name, wording in framing.items()}
 
 
 def _place(key: str, first: int) -> tuple[int, str]:
-    """The row and the column that an error names."""
+    """Return the row and column named by an error."""
     match = re.match(r"(?:line|record)s? ([0-9]+)(?:-[0-9]+)?(?:, column (.*))?$", key)
     return (int(match[1]), match[2] or "") if match else (first, "")
 
@@ -216,7 +216,7 @@ def _is_number(value: Any) -> bool:
 
 
 def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
-    """The fields of the framing of a match; what changes within it is refused.
+    """Return a match's framing fields; a framing that changes within a match is refused.
 
     Labels are put in the order of the game's actions where ``actions`` says what they mean, so that columns
     which only tell the order of naming give the same labels in every row.
@@ -265,26 +265,26 @@ def _by_action(labels: tuple[str, ...], game: Game, mapping: Mapping) -> tuple[s
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of an import. ``folder`` is None where it was refused."""
+    """The result of an import; ``folder`` is None if it was refused."""
 
     folder: Path | None
     matches: int
     rounds: int
     skipped: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
-    """Every bad row, whatever was done with it."""
+    """Every bad row, with any policy."""
     policy: str = "refuse"
     notes: tuple[str, ...] = ()
-    """What else a reader must know: identical files, games that were recognised, factors that change."""
+    """Further notes: identical files, recognised games, factors that change."""
 
     @property
     def causes(self) -> list[Cause]:
-        """Bad rows that are wrong in the same way, together."""
+        """Return the bad rows grouped by cause."""
         return by_cause(self.disagreements)
 
     @property
     def refused(self) -> list[Cause]:
-        """What stands in the way of the import."""
+        """Return the causes that prevent the import."""
         return by_cause(row for row in self.disagreements if row.done == "refuse")
 
     def as_dict(self) -> dict[str, Any]:
@@ -367,7 +367,7 @@ def import_tables(
 
 
 def new_folder(runs: str | Path, name: str) -> Folder:
-    """The folder of a run that is about to be imported; there must be none of that name."""
+    """Return the folder of a new imported run; an existing one is refused."""
     folder = Folder(Path(runs) / check_name(name))
     if folder.exists:
         raise RunError(f"{folder.path}: there is already a run of that name (choose another --name)")
@@ -375,7 +375,7 @@ def new_folder(runs: str | Path, name: str) -> Folder:
 
 
 def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """What the manifest says of every file, and which of them are identical: to each other, or to a run's."""
+    """Return the manifest entry of every file, and notes on files identical to each other or to imported ones."""
     files: list[dict[str, Any]] = []
     notes: list[str] = []
     first: dict[str, Path] = {}
@@ -399,7 +399,7 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
 
 
 def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
-    """What the run says about itself: the study that was played elsewhere, as far as the file tells."""
+    """Return the study description of an imported run, as far as the files state it."""
     names = dict.fromkeys(player for match in ready for player in match.unit.players)
     data = {
         "name": name,
@@ -436,7 +436,7 @@ def write_run(
             imported={**imported, "digest": digest},
         )
         journal(folder.open_journal(manifest, create=True))
-        # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.
+        # The manifest is written last: a folder without one is no run, so a failed import leaves no run.
         folder.write_manifest(manifest)
     finally:
         folder.unlock()
@@ -478,36 +478,36 @@ def _answer(one: SeatRound, columns: dict[str, str]) -> Answer:
 
 
 def _finish(journal: Journal, unit: Unit, match: Ready, answers: dict[Place, Journaled]) -> None:
-    """The end of a match, with its rows: an imported run is read as quickly as one that was played."""
+    """Write the end of a match with its rows, so that an imported run reads as fast as a played one."""
     steps = len(match.checked.rounds)
     if match.checked.illegal is not None:
         journal.finish(unit.index, "skipped", match.checked.illegal, steps)
         return
     scores = [match_score(paid) for paid in zip(*match.checked.paid, strict=True)]
     replayed = replay(unit, unit.mechanism.play(unit.game, unit.streams), answers)
-    journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).kept())
+    journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).to_bytes())
 
 
 class ReadFiles(Protocol):
-    """Reads files into the run ``runs/<name>``."""
+    """The signature of an importer: reads files into the run ``runs/<name>``."""
 
     def __call__(
         self, paths: Sequence[Path], mapping: str, *, name: str, runs: str | Path = "runs", bad_rows: str | None = None
     ) -> Imported:
-        """The run, or why the files are refused."""
+        """Import the files; the result says why if they are refused."""
 
 
 @dataclass(frozen=True)
 class Importer:
-    """A reader of released files of a layout of their own."""
+    """An importer for one published file layout."""
 
     reads: Callable[[Path, str], bool]
-    """Whether the first file and the mapping that a person named are for this reader."""
+    """Returns whether the importer handles the first file and the named mapping."""
     read: ReadFiles
     of: str
-    """What its mappings describe: tournaments."""
+    """What its mappings describe, for example tournaments."""
     mappings: Callable[[], dict[str, Any]]
-    """The mappings that ship for it, by name: models with a title and a citation."""
+    """Returns the shipped mappings by name, with title and citation."""
 
 
 importers: Registry[Importer] = Registry("importer", None, "IMPORTER", "ostrom.importers", folder="importers")

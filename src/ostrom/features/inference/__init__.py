@@ -1,4 +1,4 @@
-"""What strategy a player followed: strategy frequencies and memory-one response tables.
+"""Strategy inference: shares of strategies and memory-one response tables of each agent.
 
 ``from ostrom.features.inference import infer_strategies`` is printed in the docs; it loads on demand.
 """

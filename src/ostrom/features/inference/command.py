@@ -13,7 +13,7 @@ from ostrom.features.inference.repeated_play import DEFAULT_CANDIDATES, named_ca
 from ostrom.features.inference.runs import AgentFrequencies, infer_strategies
 
 UNSEEN = 0.0005
-"""Weights that round to nothing are named in one line."""
+"""Weights below this round to zero and are listed in one line."""
 
 
 def infer(

@@ -33,7 +33,7 @@ Unit = Literal["match", "player"]
 
 @dataclass(frozen=True)
 class StrategyWeight:
-    """Share of one group of candidates; more than one name means that these data cannot tell them apart."""
+    """The share of one group of candidate strategies; strategies in a group are indistinguishable in these data."""
 
     strategies: tuple[str, ...]
     share: Estimate
@@ -175,7 +175,7 @@ def bic(fit: MixtureFit, parameters: int, units: int) -> float:
 
 def error_rate(faithful: float) -> float:
     """One minus the probability to follow the prescription."""
-    # The likelihood needs an error above zero; the cap itself means none was seen.
+    # The likelihood needs an error above zero; a value at the cap means that no error was seen.
     return max(0.0, 1 - faithful - 1e-10) if faithful > 1 - 1e-9 else 1 - faithful
 
 
@@ -188,7 +188,7 @@ def _bootstrap(
     per_cluster = np.zeros((drawn.count, len(flat)))
     np.add.at(per_cluster, (drawn.of_row, pattern.ravel()), 1.0)
     load = drawn.totals(rng, resamples, per_cluster)
-    # Starts keep every candidate alive: EM can never raise a weight of exactly zero.
+    # Starting weights are all positive: EM can never raise a weight of exactly zero.
     mixed = 0.8 * fit.weights + 0.2 / len(groups)
     weights, faithful, _ = maximise(
         flat.reshape(-1, *counts.shape[1:]),
@@ -198,13 +198,13 @@ def _bootstrap(
         np.full(resamples, np.clip(fit.faithful, 0.55, 0.999)),
         tolerance=1e-6,
     )
-    # EM leaves traces of candidates on their way to zero; below its tolerance they are zero.
+    # EM leaves small weights on candidates that tend to zero; below its tolerance they are set to zero.
     weights[weights < 1e-5] = 0.0
     return weights / weights.sum(axis=1, keepdims=True), faithful
 
 
 def near_twins(played: Sequence[PlayedMatch], most: float = 0.05) -> list[tuple[str, str, int, int]]:
-    """Pairs of candidates that few moves tell apart: both names, how many moves of how many."""
+    """Return pairs of candidates that few moves distinguish: both names, the number of such moves, and of all moves."""
     names = tuple(played[0].prescribed)
     chances = np.concatenate([agreement_of(item, names) for item in played], axis=1).round(12)
     moves = chances.shape[1]
@@ -219,7 +219,7 @@ def near_twins(played: Sequence[PlayedMatch], most: float = 0.05) -> list[tuple[
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What is lost without one group of candidates; positive `bic_loss` speaks for keeping it.
+    """The loss of fit without one group of candidates; a positive `bic_loss` favours keeping it.
 
     The p-value takes the weight of zero as the edge of its range: half a chi-square with one degree of
     freedom (Self & Liang 1987). It is a guide only where few units or many candidates make the likelihood
@@ -250,9 +250,9 @@ def leave_one_out(
     lines = []
     for j, group in enumerate(groups):
         smaller = table.only([table.candidates[k] for i, other in enumerate(groups) if i != j for k in other])
-        # Groups are classes of equal columns, so leaving one out leaves the others as they are. A group without
-        # weight is left out like any other: its loss is zero only if the full fit is the highest of all optima,
-        # and a refit that climbs higher shows (as a negative loss) that it was not.
+        # Groups are classes of equal columns, so leaving one out does not change the others. A group without
+        # weight is left out as well: its loss is zero only if the full fit is the global optimum,
+        # and a refit with a higher likelihood (a negative loss) shows that it was not.
         _, fit = fit_groups(smaller)
         ratio = max(0.0, 2 * (full.log_likelihood - fit.log_likelihood))
         count = len(groups)

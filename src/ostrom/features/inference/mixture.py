@@ -70,7 +70,7 @@ class ChoiceTable:
         return int(self.counts[:, 0, :].sum())
 
     def only(self, candidates: Sequence[str]) -> ChoiceTable:
-        """The choices with these candidates alone, in this order."""
+        """Return the table restricted to these candidates, in this order."""
         unknown = [name for name in candidates if name not in self.candidates]
         if unknown or not candidates:
             named = repr(unknown[0]) if unknown else "none"
@@ -90,7 +90,7 @@ class ChoiceTable:
 
 
 def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> ChoiceTable:
-    """Count agreements; `unit` says whether a strategy is held for a match or by a player for good."""
+    """Count agreements; `unit` is the match (a strategy per match) or the player (one strategy for all matches)."""
     checked_option("unit", unit, UNITS)
     checked_option("resample", resample, UNITS)
     if unit == "player" and resample == "match":
@@ -101,7 +101,7 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     if not names:
         raise BadSample("strategy inference needs at least one candidate strategy")
     agreement = [agreement_of(item, names) for item in played]
-    # Rounded, so that probabilities equal up to the last digit are one chance.
+    # Rounded, so that probabilities that differ by rounding alone count as one chance.
     everything: Floats = np.concatenate(agreement, axis=1).round(12)
     chances, inverse = np.unique(everything, return_inverse=True)
     codes = inverse.reshape(len(names), -1)
@@ -145,14 +145,14 @@ def agreement_of(item: PlayedMatch, names: tuple[str, ...]) -> Floats:
 SURE = 1.0 - 1e-10
 STARTS = (0.55, 0.75, 0.95)
 BATCH = 150_000
-"""Numbers held at a time; a batch that fits the processor's cache is several times as fast."""
+"""The number of values processed at a time, so that a batch fits the processor's cache."""
 LONGEST = 64.0
-"""The longest jump, in steps."""
+"""The longest extrapolation, in EM steps."""
 
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """Weights, probability to follow the prescription, log-likelihood, and the distance from an optimum."""
+    """The fitted weights, probability to follow the prescription, log-likelihood, and distance from an optimum."""
 
     weights: Floats
     faithful: float
@@ -168,7 +168,7 @@ def fit_mixture(counts: Floats, chances: Floats) -> MixtureFit:
     load = np.tile(sizes.astype(np.float64), (len(STARTS), 1))
     start = np.full((len(STARTS), counts.shape[1]), 1.0 / counts.shape[1])
     weights, faithful, height = maximise(table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000)
-    # Of starts that reach the same height up to the climb's tolerance, the first.
+    # Among starts with equal likelihood within tolerance, the first is used.
     best = int(np.flatnonzero(height >= height.max() - 1e-9 * max(1.0, abs(float(height.max()))))[0])
     return _polished(table, chances, load[0], weights[best], float(faithful[best]))
 
@@ -197,7 +197,7 @@ def maximise(
                 if left and stay.all():
                     continue
                 weights[active], faithful[active] = climbing.weights, climbing.faithful
-                height[active] = climbing.height()
+                height[active] = climbing.log_likelihood()
                 active = active[stay]
                 if not active.size:
                     break
@@ -217,18 +217,18 @@ def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Float
 
 
 class EmFit:
-    """Weightings that climb together, with what stays the same from step to step."""
+    """EM for several weightings at once, with their shared constant arrays."""
 
     def __init__(self, table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats) -> None:
         self.weights, self.faithful = weights, faithful
         self._shape, self._table = table.shape[:2], table.reshape(-1, chances.size)
         self._chances, self._opposite = chances, 1 - chances
         self._load, self._units = load, load.sum(axis=1, keepdims=True)
-        # A coin toss prescribed says nothing about trembles; leaving it out only speeds up the climb.
+        # A prescribed coin toss carries no information about errors; leaving it out only saves time.
         self._telling = np.abs(chances - 0.5) > 1e-9
 
     def step(self) -> Floats:
-        """One step of EM; how far each weighting has moved."""
+        """Make one EM step; return how far each weighting moved."""
         load, faithful = self._load, self.faithful
         follows = faithful[:, None] * self._chances
         chance = follows + (1 - faithful)[:, None] * self._opposite
@@ -264,7 +264,7 @@ class EmFit:
         length = np.sqrt((first**2).sum(axis=1) / np.maximum((bend**2).sum(axis=1), 1e-300))
         length = np.clip(length, 1.0, LONGEST)[:, None]
         jump = np.column_stack([w0, f0]) + 2 * length * first + length**2 * bend
-        # EM can never raise a weight of exactly zero, so none is thrown to it.
+        # EM can never raise a weight of exactly zero, so the extrapolation keeps all weights positive.
         weights = np.maximum(jump[:, :-1], 0.01 * w2)
         self.weights = weights / weights.sum(axis=1, keepdims=True)
         self.faithful = np.clip(jump[:, -1], 0.5, SURE)
@@ -276,12 +276,12 @@ class EmFit:
         return np.where(lower, plain, moved)
 
     def _likelihood(self) -> Floats:
-        """The log-likelihoods from which the last step was made."""
+        """Return the log-likelihoods before the last step."""
         height: Floats = np.sum(self._load * (self._top + np.log(self._total))[:, :, 0], axis=1)
         return height
 
-    def height(self) -> Floats:
-        """The log-likelihoods that the last cycle reached, less its last step."""
+    def log_likelihood(self) -> Floats:
+        """Return the log-likelihoods of the last cycle before its final step."""
         return self._reached
 
 

@@ -37,7 +37,7 @@ name, and the alternator. Myopic rules about payoffs (best_response, favourite) 
 
 
 def named_candidates(texts: Iterable[str]) -> tuple[str, ...]:
-    """Strategies as people list them: by commas, which may also part the parameters of one strategy.
+    """Split a comma-separated list of strategies; commas may also separate the parameters of one strategy.
 
     >>> named_candidates(["grim,random:0.5,tit_for_tat", "zd_extortion:3,0.1", "grim,my_own"])
     ('grim', 'random:0.5', 'tit_for_tat', 'zd_extortion:3,0.1', 'grim', 'my_own')
@@ -55,7 +55,7 @@ def named_candidates(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def build_candidates(names: Sequence[str]) -> dict[str, Strategy]:
-    """The candidates by the names they were asked for."""
+    """Build the candidates; return them by the names under which they were requested."""
     if not names:
         raise UsageError("strategy inference needs at least one candidate strategy")
     twice = next((name for name in names if list(names).count(name) > 1), None)
@@ -109,7 +109,7 @@ def prescribed_moves(
 
 @dataclass(frozen=True, slots=True)
 class RepeatedMatch:
-    """One match: its executed rounds and who sat where; ``within`` holds the levels it was played at."""
+    """One match: its rounds and the agents by seat; ``within`` holds the levels of its cell."""
 
     match: int
     game: Game
@@ -118,16 +118,16 @@ class RepeatedMatch:
     agents: tuple[str, str]
     rounds: tuple[Round, ...]
     noise: float
-    """The chance with which the mechanism itself changes a move."""
+    """The probability with which the mechanism itself changes a move."""
     within: Mapping[str, Any]
     original: Game | None = None
-    """The game itself, where it has no cooperative action and ``game`` takes its first action for it."""
+    """The unmodified game, where ``game`` treats the first action as cooperative because none is declared."""
     copied: int = 0
-    """How many of the first rounds were played in another match, of which this one is a branch."""
+    """The number of initial rounds copied from another match, of which this is a branch."""
 
     @property
     def coded(self) -> bool:
-        """Whether the first action stands for the cooperative one."""
+        """Return whether the first action is treated as the cooperative one."""
         return self.original is not None
 
     def moves(self, seat: int) -> tuple[int, ...]:
@@ -163,7 +163,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
         reasons = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
         raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {reasons}")
     if "game" not in by and any(m.coded for m in matches) and len({m.game.name for m in matches}) > 1:
-        # An action of one game is no action of another: what is about actions is never pooled over games.
+        # Actions of different games are different, so results about actions are never pooled over games.
         return repeated_matches(data, (*by, "game"))
     notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
     coded = {m.game.name: m.game for m in matches if m.coded}
@@ -208,7 +208,7 @@ _CODED: dict[int, tuple[Game, Game]] = {}
 
 
 def by_actions(game: Game) -> Game:
-    """A game of two actions without a cooperative one, its first action taken for it.
+    """Return a copy of a two-action game in which the first action counts as cooperative.
 
     Strategies about cooperation are then strategies about actions: tit for tat repeats the other's last
     action, the cooperator always plays the first one, the defector the second.

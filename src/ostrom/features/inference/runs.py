@@ -39,7 +39,7 @@ from ostrom.ground.streams import Streams
 from ostrom.ground.values import grouped
 
 STATES = ("first", "CC", "CD", "DC", "DD")
-"""The player's own last move, then the other's."""
+"""The states of memory one: the player's own last move, then the other's."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class PlayedPair:
     own: Numbers
     other: Numbers
     copied: int = 0
-    """How many of the first rounds another match played: they are the past, and no response of this player."""
+    """The number of initial rounds copied from another match: they are history, not responses."""
 
 
 @dataclass(frozen=True)
 class StateResponse:
-    """How often an agent cooperates in one state of memory one; no estimate for a state that it never reached.
+    """An agent's cooperation rate in one memory-one state; None for a state never reached.
 
     ``over_rounds`` takes rounds as independent (Wilson) and is shown for comparison; ``over_matches`` takes matches as
     independent and is the one to quote. It is None, with a ``note``, when fewer than 2 matches reach the state.
@@ -163,7 +163,7 @@ class AgentFrequencies:
     agent: str | None
     matches: int
     frequencies: StrategyFrequencies | None
-    """None where the data do not allow an estimate with its error; a note says why."""
+    """None where the data allow no estimate with an error; a note gives the reason."""
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
 
@@ -187,7 +187,7 @@ class AgentFrequencies:
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """How one agent answered what had happened in the round before."""
+    """The response table of one agent."""
 
     within: Mapping[str, Any]
     agent: str
@@ -236,14 +236,14 @@ class _Seat:
 
 
 class Unscripted(NamedTuple):
-    """The agents of finished matches that follow no script, and whether scripts were left out beside them."""
+    """The non-scripted agents of finished matches, and whether scripts were left out."""
 
     agents: tuple[str, ...]
     scripts: bool
 
 
 def unscripted(data: RunData) -> Unscripted:
-    """The agents to estimate by default: all but scripts, whose strategies are known."""
+    """Return the agents to estimate by default: all but scripts, whose strategies are already known."""
     rows = data.records(
         "SELECT agent, bool_and(strategy IS NOT NULL) AS script FROM matches "
         "WHERE state = 'done' AND unit = 'match' AND seat IS NOT NULL GROUP BY agent ORDER BY min(match)"
@@ -284,7 +284,7 @@ def infer_strategies(
 
     def played(seat: _Seat) -> PlayedMatch:
         m = seat.match
-        # Scripts repeat themselves: the same moves in the same game are answered once.
+        # Scripts repeat themselves, so equal histories in equal games are computed once.
         key = (id(m.game), seat.seat, repr(m.told), tuple(r.actions for r in m.rounds))
         if key not in cache:
             cache[key] = prescribed_moves(
@@ -319,7 +319,7 @@ def _estimate(
         what = "agent" if unit == "player" else "match"
         notes.append(f"only 1 {what}: no error can be estimated, so no shares are given")
         return AgentFrequencies(within, agent, matches, None, (), tuple(notes))
-    rng = Streams(0, len(played)).at(0, 0, "inference")
+    rng = Streams(0, len(played)).generator(0, 0, "inference")
     try:
         frequencies = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
     except NotConverged as error:
@@ -353,7 +353,7 @@ def _responses(seats: list[_Seat]) -> ResponseTable:
 
 
 def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:
-    """Slips of the hand that the mechanism makes are errors of the player to this method."""
+    """Return notes on matches in which the mechanism changes moves: the method counts them as the player's errors."""
     levels = sorted({m.noise for m in matches})
     if levels[-1] == 0.0:
         return ()

@@ -1,4 +1,4 @@
-"""What players say they do and what they do: stated policies played against the histories that occurred.
+"""Stated and actual play: stated policies evaluated on the histories that occurred.
 
 A statement becomes a machine over rounds whose chances are those of the first action in the list. It is walked along
 the rounds as they were played, so that a slip moves it like any other move.
@@ -22,7 +22,7 @@ from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
 LEAST_CHANCE = 0.01
-"""A move that a statement rules out counts as this likely in the log-loss, so that one of them is not infinite."""
+"""The lowest chance used in the log-loss, so that a move that a statement excludes does not make it infinite."""
 LOG_LOSS_BOUNDS = (0.0, -math.log(LEAST_CHANCE))
 STATED = (
     "SELECT match, player, seat, agent, kind, round, step, answer FROM decisions WHERE kind IN ('state', 'code') "
@@ -32,22 +32,22 @@ STATED = (
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement of one player, and the rounds of its match from its own side."""
+    """One statement of one player, and the rounds of its match as seen by that player."""
 
     match: int
     player: int
     agent: str
     when: str
     policy: Automaton
-    """Its chances are those of the first action."""
+    """The stated policy; its chances are those of the first action."""
     game: Game
     seat: int
     rounds: tuple[tuple[int, int], ...]
-    """Own and other action, round by round."""
+    """The own and the other's action, by round."""
 
     @property
     def chances(self) -> list[float]:
-        """The stated chance of the first action in every round, given what had happened."""
+        """Return the stated chance of the first action in each round, given the rounds before."""
         found, state = [], self.policy.initial
         for own, other in self.rounds:
             found.append(self.policy.cooperate[state])
@@ -56,22 +56,22 @@ class Statement:
 
     @property
     def taken(self) -> list[float]:
-        """The stated chance of what was done, round by round."""
+        """Return the stated chance of the action taken, by round."""
         return [c if own == 0 else 1 - c for c, (own, _) in zip(self.chances, self.rounds, strict=True)]
 
     @property
     def agreement(self) -> float:
-        """The mean stated chance of what was done."""
+        """Return the mean stated chance of the actions taken."""
         return math.fsum(self.taken) / len(self.rounds)
 
     @property
     def log_loss(self) -> float:
-        """The mean of minus the logarithm of that chance."""
+        """Return the mean negative logarithm of the stated chance of the actions taken."""
         return math.fsum(-math.log(max(p, LEAST_CHANCE)) for p in self.taken) / len(self.rounds)
 
     @property
     def divergence(self) -> int:
-        """The first round in which the action that was stated as less likely was taken; else one after the last."""
+        """Return the first round whose action was stated as the less likely one; without one, the last round plus 1."""
         broken = (number for number, p in enumerate(self.taken, 1) if p < 0.5)
         return next(broken, len(self.rounds) + 1)
 
@@ -82,7 +82,7 @@ class Statement:
 
     @property
     def would_have_earned(self) -> float:
-        """What the stated policy would have earned on average against the same moves of the other."""
+        """Return the mean payoff of the stated policy against the other player's actual moves."""
         weights, total = {self.policy.initial: 1.0}, 0.0
         for _, other in self.rounds:
             following: dict[int, float] = {}
@@ -103,7 +103,7 @@ class Statement:
             yield key, math.fsum(c for c, _ in met) / len(met), sum(a for _, a in met) / len(met)
 
     def same_strategy(self) -> bool:
-        """Whether a strategy of the catalog that fits the statement best is one that fits the moves best."""
+        """Return whether the catalog strategies that best fit the statement and the moves have one in common."""
         game = self.game if None not in self.game.cooperative else by_actions(self.game)
         good = game.cooperative[self.seat]
         rounds = [Round(n, self._profile(*pair), (0.0, 0.0)) for n, pair in enumerate(self.rounds, 1)]
@@ -126,7 +126,7 @@ def _nearest(candidates: Mapping[str, Sequence[float]], wanted: Sequence[float])
 
 
 def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
-    """A stated table or automaton as a machine.
+    """Convert a stated table or automaton to an automaton.
 
     >>> tit_for_tat = {"first": 100, "after_1_1": 100, "after_1_2": 0, "after_2_1": 100, "after_2_2": 0}
     >>> policy_of(tit_for_tat, ("C", "D")).after([(True, False)])
@@ -146,7 +146,7 @@ def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
 
 
 def statements(data: RunData) -> Iterator[Statement]:
-    """All statements of a run that can be played: tables and automata, and words that were turned into a table."""
+    """Yield the statements that can be played: tables, automata, and words that were converted to a table."""
     moves = data.records(
         "SELECT match, round, seat, player, action FROM rounds WHERE action IS NOT NULL ORDER BY match, round, player"
     )
@@ -183,7 +183,7 @@ def statements(data: RunData) -> Iterator[Statement]:
 def _met(
     met: Sequence[Sequence[int]], acts: Mapping[tuple[int, int], str], player: int, seat: int
 ) -> dict[int, dict[int, str]]:
-    """In a society: the rounds in which a member met another one, by seat, as it saw them."""
+    """Return, for a member of a society, the actions of both sides in each round in which it met another one."""
     return {
         number: {seat: acts[number, player], 3 - seat: acts[number, two if one == player else one]}
         for number, one, two in ([number, *(p + 1 for p in who)] for number, *who in met)
@@ -198,11 +198,11 @@ MEASURES: Mapping[str, Callable[[Statement], float]] = {
     "gain": lambda s: s.would_have_earned - s.earned,
     "same_strategy": lambda s: s.same_strategy(),
 }
-"""What can be asked of a statement."""
+"""The quantities computed for a statement, by name."""
 
 
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
-    """One row for every statement: what ``of`` says about it."""
+    """Yield the quantity ``of`` for every statement, as a row."""
     for s in statements(data):
         yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
 
@@ -219,7 +219,7 @@ class Situation(NamedTuple):
 
 
 class SaidCorrelation(NamedTuple):
-    """How both chances go together over statements and situations; ``note`` says why there is no figure."""
+    """The correlation of stated and actual chances over statements and situations; ``note`` says why it is missing."""
 
     agent: str
     stated: str
@@ -231,7 +231,7 @@ class SaidCorrelation(NamedTuple):
 
 
 class SaidAndDone(NamedTuple):
-    """What was said beside what was done."""
+    """Stated and actual chances by situation, with their correlations."""
 
     situations: list[Situation]
     correlations: list[SaidCorrelation]

@@ -1,4 +1,4 @@
-"""Shards as one run: they are checked against each other and listed; nothing of them is copied."""
+"""Joins shards into one run: shards are checked against each other and listed, not copied."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.data.rundata import FRESHNESS
-from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, undivided
+from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, without_shards
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Counted, PlanSource
@@ -15,7 +15,7 @@ from ostrom.engine.shards import Shard
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, join_words
 from ostrom.studies.plan import read_plan
 from ostrom.studies.run import find_run
 from ostrom.studies.verify import check_run
@@ -23,7 +23,7 @@ from ostrom.studies.verify import check_run
 
 @dataclass(frozen=True)
 class ShardState:
-    """A shard that was joined, and how far it is."""
+    """A joined shard and its progress."""
 
     shard: Shard
     folder: Path
@@ -38,7 +38,7 @@ class ShardState:
 def join_shards(
     name: str, shards: Sequence[str | Path], runs: str | Path = "runs", *, verify: bool = True
 ) -> list[ShardState]:
-    """List shards as the run ``runs/NAME``; refused where one is missing, there twice, or of another study.
+    """List shards as the run ``runs/NAME``; a missing, duplicate or foreign shard is refused.
 
     A shard that is not complete may be joined: the run then grows with it. With ``verify`` every shard is checked
     first as ``ostrom check`` does: each of its matches is replayed.
@@ -55,7 +55,7 @@ def join_shards(
         for folder, manifest in manifests:
             journals.append(stack.enter_context(folder.open_journal(manifest)))
         refuse_versions(journals)
-        # The plan is that of the undivided study: it says which units belong to which shard.
+        # The plan of the whole study says which units belong to which shard.
         journal = JoinedJournal(target.path / MANIFEST, journals)
         plan = read_plan(PlanSource(manifests[0][0].path, combined, journal))
         journal.assign(plan.group)
@@ -74,7 +74,7 @@ def join_shards(
 
 
 def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
-    """The shards by their numbers, each with its manifest; refused where one is missing or there twice."""
+    """Return the shards in order, each with its manifest; a missing or duplicate shard is refused."""
     places: dict[int, tuple[Folder, dict[str, Any]]] = {}
     of = 0
     for folder in folders:
@@ -92,14 +92,14 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
     if missing := [str(number) for number in range(1, of + 1) if number not in places]:
         raise UsageError(
             f"{how_many(len(missing), 'shard')} of {of} {'is' if len(missing) == 1 else 'are'} missing: "
-            f"{listed(missing[:10])}{' and others' if len(missing) > 10 else ''}"
+            f"{join_words(missing[:10])}{' and others' if len(missing) > 10 else ''}"
         )
     return [places[number] for number in sorted(places)]
 
 
 def _joined_manifest(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
-    """The manifest of the undivided study; refused where a shard is of another one."""
-    combined = undivided(manifests[0][1])
+    """Return the manifest of the whole study; a shard of another study is refused."""
+    combined = without_shards(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):
         refuse_apart(folder.path, manifest, combined, Shard(number, len(manifests)))
     models: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _write(
     refuse_link(target.path)
     if target.path.exists() and any(target.path.iterdir()):
         old = target.manifest()
-        if old.get("joined") is None or identity(undivided(old)) != identity(combined):
+        if old.get("joined") is None or identity(without_shards(old)) != identity(combined):
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]
@@ -129,7 +129,7 @@ def _write(
     ]
     target.lock()
     try:
-        # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
+        # Tables of the shards joined before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
         target.write_manifest({**combined, "joined": shard_entries})
         copy_game_files(game_hashes(combined), manifests[0][0].path, target.path)

@@ -1,4 +1,4 @@
-"""`ostrom join`: shards as one run."""
+"""`ostrom join`: combine shards into one run."""
 
 import time
 from pathlib import Path
@@ -47,7 +47,7 @@ def join(
     ]
     return Output(
         {"run": str(runs / name), "complete": not open_ones, "shards": rows},
-        [TextTable.of(f"{name}: its shards", rows)],
+        [TextTable.from_mappings(f"{name}: its shards", rows)],
         [
             verified if verify else None,
             *(

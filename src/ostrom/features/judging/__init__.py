@@ -1,4 +1,4 @@
-"""Motives in the reasoning of players: what a judge may label, and what its labels come to."""
+"""Motives in the reasoning of players: labels given by a judge model, and statistics of them."""
 
 from ostrom.features.judging.judgements import Motive, load_motives
 

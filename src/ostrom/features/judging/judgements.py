@@ -1,4 +1,4 @@
-"""What a judge can label and what its labels come to: motives, judged corpora, shares of decisions, agreement."""
+"""Motives, judged corpora, shares of decisions by motive, and the agreement of judges."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,9 @@ from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohe
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
-from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
+from ostrom.ground.files import read_plain, read_text_file, refuse_link, require_regular_file
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -37,7 +37,7 @@ class Motive:
 
 
 def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
-    """The shipped motives, or those of a file.
+    """Load the shipped motives, or those of a file.
 
     >>> [motive.name for motive in load_motives()][:3]
     ['own_utility', 'equilibrium', 'social_welfare']
@@ -72,13 +72,13 @@ JUDGED = "judged.parquet"
 
 
 def motive_column(name: str) -> str:
-    """The column that says whether a motive was labelled."""
+    """Return the name of the column that says whether a motive was assigned."""
     return f"motive_{name}"
 
 
 @dataclass(frozen=True)
 class JudgedCorpus:
-    """One judged corpus: who judged, which motives, and one row per decision and judge."""
+    """A judged corpus: its judges, its motives, and one row for each decision and judge."""
 
     name: str
     judges: tuple[str, ...]
@@ -91,17 +91,17 @@ class JudgedCorpus:
         return {motive.name: motive.title for motive in self.motives}
 
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
-        """The rows with labels, of one judge or of all."""
+        """Return the rows with labels, by one judge or by all."""
         return [row for row in self.rows if row["judged"] == "done" and (judge is None or row["judge"] == judge)]
 
     @property
     def failed(self) -> int:
-        """Judgements without labels."""
+        """Return the number of judgements without labels."""
         return sum(row["judged"] != "done" for row in self.rows)
 
     @property
     def self_judged(self) -> int:
-        """Judgements by the model that played."""
+        """Return the number of judgements in which a model judged itself."""
         return sum(bool(row["self_judged"]) for row in self.judged())
 
 
@@ -109,7 +109,7 @@ def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
     notes = {
-        f"{len(judged)} judgements by {listed(corpus.judges)}.": True,
+        f"{len(judged)} judgements by {join_words(corpus.judges)}.": True,
         f"{corpus.failed} judgements have no labels; judging again asks for them.": corpus.failed,
         f"{corpus.self_judged} of {len(judged)} judgements are by the model that played.": corpus.self_judged,
     }
@@ -117,7 +117,7 @@ def corpus_notes(corpus: JudgedCorpus) -> list[str]:
 
 
 def corpus_of(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> JudgedCorpus:
-    """A corpus from what its manifest says and its rows."""
+    """Build a corpus from its manifest and its rows."""
     return JudgedCorpus(
         str(study["name"]),
         tuple(judge["name"] for judge in study["judges"]),
@@ -127,7 +127,7 @@ def corpus_of(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Ju
 
 
 def judged_corpora(run: Path) -> list[JudgedCorpus]:
-    """The judged corpora that lie beside a run, by name."""
+    """Return the judged corpora in the folder of a run, by name."""
     return [read_judged(path.parent) for path in sorted(run.glob(f"judge-*/{JUDGED}"))]
 
 
@@ -138,19 +138,19 @@ def read_judged(folder: Path) -> JudgedCorpus:
     polars = import_polars()
     try:
         study = orjson.loads(read_plain(refuse_link(folder) / "run.json"))["study"]
-        return corpus_of(study, polars.read_parquet(plain(folder / JUDGED)).to_dicts())
+        return corpus_of(study, polars.read_parquet(require_regular_file(folder / JUDGED)).to_dicts())
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
 
 
 FACTORS = ("mechanism", "model", "game")
 NONE = "none"
-"""No motive at all, counted like one."""
+"""The label for decisions without any motive."""
 
 
 @dataclass(frozen=True, slots=True)
 class MotiveShare:
-    """How often one judge found a motive in one group of decisions."""
+    """The share of decisions in one group to which one judge assigned a motive."""
 
     judge: str
     factor: str
@@ -159,7 +159,7 @@ class MotiveShare:
     times: int
     decisions: int
     estimate: Estimate
-    """The share of decisions with its interval over matches."""
+    """The share of decisions, with an interval clustered by match."""
 
     @property
     def share(self) -> float:
@@ -178,7 +178,7 @@ class MotiveShare:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Whether a motive depends on a factor: chi-square, Cramer's V and Holm's correction over the motives."""
+    """The test of whether a motive depends on a factor: chi-square, Cramer's V, and a Holm-corrected p-value."""
 
     judge: str
     factor: str
@@ -186,7 +186,7 @@ class Dependence:
     test: ChiSquare | None
     holm: float | None
     why: str | None
-    """Why there is no test."""
+    """The reason why there is no test; None if there is one."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -214,7 +214,7 @@ class MotiveMap(NamedTuple):
     titles: Mapping[str, str]
     shares: list[MotiveShare]
     decisions: Mapping[str, int]
-    """By level, how many decisions were judged."""
+    """The number of judged decisions, by level."""
     tests: list[dict[str, Any]]
 
 
@@ -302,7 +302,7 @@ class Agreement:
 
     motive: str
     first: int
-    """How often the first judge labelled it."""
+    """The number of decisions to which the first judge assigned the motive."""
     second: int
     decisions: int
     kappa: Kappa | None

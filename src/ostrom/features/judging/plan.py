@@ -38,7 +38,7 @@ SHORTEST = 80
 """Replies with fewer characters hold an answer but no reasons (Tewolde et al. 2026)."""
 CORPUS = "corpus.jsonl"
 MOST_CORPUS = 256 << 20
-"""Bytes that it may have."""
+"""The largest corpus file, in bytes."""
 DROPPED = frozenset(
     {"unit", "state", "kind", "label", "payoff", "expected", "probabilities", "p_cooperate", "reading",
      "invalid", "complaints", "note", "copied"}
@@ -76,7 +76,7 @@ def judges_of(model: str, second: str | None = None, passes: int = 1) -> tuple[J
 
 
 class Judging(SingleQuestion):
-    """One question to one judge about one reply."""
+    """A mechanism with one question to one judge about one reply."""
 
     name: ClassVar[str] = "judging"
 
@@ -84,7 +84,7 @@ class Judging(SingleQuestion):
         self.motives, self.situation, self.reply = tuple(motives), situation, reply
 
     def question(self, game: Game) -> Decision:
-        """The one question: which labels?"""
+        """Return the question: which motives does the reply show?"""
         facts = {
             "motives": [motive.as_dict() for motive in self.motives],
             "situation": self.situation,
@@ -94,7 +94,7 @@ class Judging(SingleQuestion):
 
 
 def label_form(motives: Sequence[Motive]) -> Record:
-    """Any of the motives or none, a confidence and a short explanation."""
+    """Return the answer form: a set of motives (or none), a confidence and a short explanation."""
     labels = {
         "type": "array",
         "items": {"type": "string", "enum": [motive.name for motive in motives]},
@@ -167,7 +167,7 @@ class JudgePlan(DerivedPlan):
         self.params = {"temperature": 0.0, "max_tokens": max_tokens}
 
     def check(self) -> None:
-        """Refuse a run in which there is nothing to judge."""
+        """Refuse a run without a decision to judge."""
         if not self.corpus:
             raise UsageError(
                 f"{self.run.name}: nothing to judge: no finished match has a play decision by a model with a "
@@ -178,7 +178,7 @@ class JudgePlan(DerivedPlan):
         """Write the list of decisions to be judged."""
         write_corpus(folder.path, self.corpus)
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """What is judged, by whom and how, as plain data."""
         return {
             "run": self.run.name,
@@ -211,13 +211,13 @@ class JudgePlan(DerivedPlan):
         )  # fmt: skip
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:
-        """What a judge is asked about one reply."""
+        """Return the question to a judge about one reply."""
         # A second pass lists the motives in reverse, so that agreement does not depend on their order.
         motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
         return Judging(motives, situation, reply)
 
     def text(self, row: Mapping[str, Any]) -> tuple[str, str]:
-        """What the player was told and what it replied, from the journal of the judged run."""
+        """Return the prompt and the reply of a judged decision, from the journal of the judged run."""
         trace = trace_of(self.run, row["match"], row["step"], row["player"] - 1)
         if trace is None or trace.call != row["call"]:
             raise RunError(
@@ -240,7 +240,7 @@ def corpus_name(judges: Sequence[Judge]) -> str:
 
 
 def judged_rows(plan: JudgePlan, journal: Journal) -> Iterator[dict[str, Any]]:
-    """Every judgement that has begun, failed ones included: their labels are not known."""
+    """Yield every judgement that was started; failed ones have no labels."""
     ended = {unit: (state, reason) for unit, state, reason in journal.endings()}
     open_units = {unit for unit in journal.begun() if unit not in ended}
     for index in sorted({*ended, *open_units}):
@@ -286,7 +286,7 @@ def write_judged(rows: Sequence[Mapping[str, Any]], plan: JudgePlan, folder: Pat
 
 
 def same_model(judge: str, contestant: str | None) -> bool:
-    """Whether a judge judges itself: the same model, through whatever provider it is reached.
+    """Return whether the judge and the player are the same model, through whichever provider.
 
     >>> same_model("openai/gpt-5", "openrouter/openai/gpt-5"), same_model("openai/gpt-5", "openai/gpt-5-mini")
     (True, False)
@@ -307,10 +307,10 @@ class JudgedTrace:
 
 
 def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None:
-    """The reply that became the answer: the last one asked for the decision itself, with its forced end."""
+    """Return the reply that became the answer: the last one to the decision itself, with its forced ending."""
     call, text = None, ""
-    for number, part, reply, reasoning in run.journal.asked(match, step, player):
-        if re.fullmatch(r"try\d+(\.after\d+)?", part):  # "after": tools were called before
+    for number, part, reply, reasoning in run.journal.replies_to(match, step, player):
+        if re.fullmatch(r"try\d+(\.after\d+)?", part):  # "after": after calls of tools
             call, text = number, "\n\n".join(filter(None, [reasoning, reply]))
         elif re.fullmatch(r"try\d+\.end", part):
             text = f"{text.rstrip()}\n{reply}"
@@ -318,7 +318,7 @@ def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None
 
 
 def collect(run: Run, earlier: Sequence[Mapping[str, Any]], shortest: int = SHORTEST) -> list[dict[str, Any]]:
-    """The corpus: the decisions listed before, in their order, then new reasoned play decisions."""
+    """Return the corpus: first the decisions of an earlier list in its order, then new ones with reasoning."""
     places = {(row["match"], row["step"], row["player"]) for row in earlier}
     fresh = []
     for row in run.rows.decisions():
@@ -346,7 +346,7 @@ def read_corpus(folder: Path) -> list[dict[str, Any]]:
 
 
 def write_corpus(folder: Path, corpus: Sequence[Mapping[str, Any]]) -> None:
-    """Write the list whole or not at all."""
+    """Write the list atomically."""
     path = folder / CORPUS
     try:
         write_atomically(path, b"".join(orjson.dumps(row) + b"\n" for row in corpus))

@@ -1,4 +1,4 @@
-"""Populations of instructions: who descends from whom, and which sentences spread."""
+"""Populations of instructions: descent of members, and the spread of sentences."""
 
 import re
 from collections import Counter
@@ -26,30 +26,30 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """One generation: its genomes, the place of each member's parent and of its founding ancestor."""
+    """One generation: its instructions, and for each member the index of its parent and of its founding ancestor."""
 
     match: int
     first: int
-    """The match of the first generation, which tells populations apart."""
+    """The number of the first generation's match, which identifies the population."""
     generation: int
     genomes: tuple[tuple[str, ...], ...]
     parents: tuple[int, ...]
     founders: tuple[int, ...]
     begun: tuple[tuple[str, ...], ...]
-    """The genomes of the first generation."""
+    """The instructions of the first generation."""
     seed: int
     observers: str
-    """Who paraphrased for all members; empty where they did it themselves."""
+    """The agent that paraphrased for all members; empty if members paraphrase themselves."""
     designs: Sequence[Sequence[int]] = ()
-    """What the members propose, where they carry mediators or contracts."""
+    """The proposals of the members, where they carry mediators or contracts."""
 
     def similarity(self, member: int) -> float:
-        """How much of its founding ancestor's words a member's instruction still has."""
+        """Return the similarity between a member's instruction and that of its founding ancestor."""
         return similarity(self.genomes[member], self.begun[self.founders[member]])
 
 
 def populations(data: RunData) -> Iterator[Population]:
-    """Every generation of every population, history by history."""
+    """Yield every generation of every population, one population after the other."""
     if "generation" not in data.columns("matches"):
         return
     rows = data.records(
@@ -94,12 +94,12 @@ def _history(first: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[Populati
 
 
 def words_of(genome: Sequence[str]) -> frozenset[str]:
-    """The words of an instruction, in small letters."""
+    """Return the set of words of an instruction, in lower case."""
     return frozenset(word.casefold() for sentence in genome for word in _WORD.findall(sentence))
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """The words that two instructions share, of all that either has (Jaccard).
+    """Return the Jaccard similarity of two instructions: shared words over all words of either.
 
     >>> similarity(["Be kind."], ["Be fair."])
     0.3333333333333333
@@ -150,10 +150,10 @@ def stable_designs(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """The mean score of members whose instructions have changed equally much, in four bins."""
+    """Return the mean score of members by the similarity to their ancestor, in four bins."""
     rows = data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL")
     scores = {(row["match"], row["player"] - 1): row["score"] for row in rows}
-    # A share of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
+    # A similarity of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
     bins = grouped(
         ((one.match, min(3, int(one.similarity(member) * 4 + 1e-9))), scores[one.match, member])
         for one in populations(data)
@@ -170,7 +170,7 @@ WIDTH = 420
 
 
 def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
-    """The generations of every population, under what its cell is called.
+    """Return the generations of every population, by the label of its cell.
 
     Where several agents paraphrase, each for populations of its own, the name says who did.
     """
@@ -185,7 +185,7 @@ def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
 
 
 class SpreadSentence(NamedTuple):
-    """A sentence: its cell, the first generation that has it, and the share of members at both ends."""
+    """A sentence: its cell, its first generation, and the share of members that carry it there and in the last."""
 
     cell: str
     sentence: str
@@ -195,7 +195,7 @@ class SpreadSentence(NamedTuple):
 
 
 def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
-    """For every cell the sentences that most members of its last generations carry, over all replicates."""
+    """Return for each cell the sentences most frequent in its last generations, over all replicates."""
     rows = []
     for label, chains in populations_by_cell(data).items():
         first, last, since, members = Counter[str](), Counter[str](), dict[str, int](), 0
@@ -212,7 +212,7 @@ def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
 
 
 class FamilyTree(Panel):
-    """One tree per cell, of its first replicate; at most ``trees`` of them.
+    """A chart of descent: one tree for each cell (its first replicate), at most ``trees``.
 
     Members are drawn in the order of their founding instructions: a colour that widens is a lineage that spreads.
     """
@@ -225,7 +225,7 @@ class FamilyTree(Panel):
         self.trees = trees
 
     def draw(self, data: RunData) -> Drawn:
-        """Lines from parents to children, and how many descend from each founding instruction."""
+        """Draw lines from parents to children, and a table of the descendants of each founder."""
         cells = populations_by_cell(data)
         if not cells:
             return Drawn(notes=["No finished match has a population of instructions."])
@@ -273,7 +273,7 @@ def _tree(
             if one.generation:
                 before = {"x": one.generation - 1, "y": height[one.generation - 1, parent]}
                 lines.append({**before, "x2": point["x"], "y2": point["y"], "of": of_text})
-    ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # whole generations, at most twelve
+    ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # ticks at whole generations, at most twelve
     legend = {**canvas.legend(texts, title=None), "columns": 1} if len(texts) <= MOST_COLOURS else None
     shared = {
         "x": quantity("x", title="generation", axis={"values": ticks, "format": "d", "grid": False}),

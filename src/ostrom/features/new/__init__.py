@@ -1,1 +1,1 @@
-"""Files to begin with, in the current folder."""
+"""Starter files, written to the current folder."""

@@ -1,4 +1,4 @@
-"""`ostrom new`: a file or folder to begin with.
+"""`ostrom new`: write a starter file or folder.
 
 A folder of prompt files for the wording that a paper prints: our own words, and which printed block replaces them.
 
@@ -28,7 +28,7 @@ FILE = "wordings.yaml"
 
 
 class PromptFile(Declared):
-    """One file of a wording."""
+    """One prompt file of a wording."""
 
     block: str = Field(description="the printed block that belongs here")
     variables: dict[str, str] = Field(description="what the file may speak of, and what it is")
@@ -36,7 +36,7 @@ class PromptFile(Declared):
 
 
 class Wording(Declared):
-    """A whole ``wordings.yaml``."""
+    """The content of a ``wordings.yaml``."""
 
     source: str
     files: dict[str, PromptFile] = Field(min_length=1)
@@ -44,7 +44,7 @@ class Wording(Declared):
 
 @cache
 def wordings() -> dict[str, Wording]:
-    """The papers whose printed prompts can be filled in."""
+    """Return the papers whose printed prompts can be copied, by name."""
     declared = {}
     for name, package in replications().items():
         file = files(package).joinpath(FILE)
@@ -93,7 +93,7 @@ def _own_words(place: Path) -> str:
 
 
 def commented(text: str, declared: PromptFile) -> str:
-    """A prompt file below a comment, which is no part of the prompt; a header of words stays first.
+    """Put a comment above a prompt file, which is not part of the prompt; a header stays first.
 
     >>> print(commented("Go.", PromptFile(block="Figure 1.", variables={"round": "this round"})))
     {# Figure 1.

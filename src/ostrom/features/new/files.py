@@ -19,18 +19,18 @@ EXAMPLE = {
     "DEFINITION": '"Whether a player\'s last action in a match is cooperative."',
     "VALUES": SQL,
 }
-"""What a new measure measures."""
+"""The values that fill the template of a new measure."""
 
 
 def filled(template: str, name: str, file: str, **more: str) -> str:
-    """A template with the names in place of its marks."""
+    """Fill a template's placeholders with the names."""
     words = {"NAME": name, "FILE": file, "IDENTIFIER": identifier(name), **more}
     text = files(__package__).joinpath("templates", template).read_text(encoding="utf-8")
     return re.sub(r"@([A-Z]+)@", lambda mark: words[mark[1]], text)
 
 
 def identifier(name: str) -> str:
-    """A name as Python writes one.
+    """Convert a name to a Python identifier.
 
     >>> identifier("my-first.study"), identifier("2x2")
     ('my_first_study', '_2x2')
@@ -40,7 +40,7 @@ def identifier(name: str) -> str:
 
 
 def _study(template: str, name: str, like: str | None) -> dict[str, str]:
-    """A study by a template, or a built-in one with the texts that lie beside it."""
+    """Return the files of a study: from a template, or a built-in study with its text files."""
     if like is None:
         return {f"{name}.yaml": filled(template, name, f"{name}.yaml")}
     from ostrom.ground.registry import replication_files
@@ -58,7 +58,7 @@ def _study(template: str, name: str, like: str | None) -> dict[str, str]:
 
 
 def game(name: str, like: str | None) -> dict[str, str]:
-    """A game of two with its payoffs, or the table of a built-in one."""
+    """Return the file of a two-player game: from a template, or a built-in game's payoff table."""
     file = f"{name}.yaml"
     if like is None:
         return {file: filled("game.yaml", name, file)}
@@ -76,7 +76,7 @@ def game(name: str, like: str | None) -> dict[str, str]:
 
 
 def memory(name: str, like: str | None) -> dict[str, str]:
-    """A function of the rounds, or a class on top of a built-in memory."""
+    """Return the file of a memory: a function of the rounds, or a subclass of a built-in memory."""
     from ostrom.memory import memories
 
     if like is not None and not isinstance(memories.get(like), type):
@@ -86,7 +86,7 @@ def memory(name: str, like: str | None) -> dict[str, str]:
 
 
 def strategy(name: str, like: str | None) -> dict[str, str]:
-    """A function of the past, or one on top of a built-in strategy."""
+    """Return the file of a strategy: a function of the past, or one that calls a built-in strategy."""
     file = f"{identifier(name)}.py"
     if like is not None:
         from ostrom.agents.strategies import strategies
@@ -97,7 +97,7 @@ def strategy(name: str, like: str | None) -> dict[str, str]:
 
 
 def measure(name: str, like: str | None) -> dict[str, str]:
-    """A measure in SQL, or a built-in one written out."""
+    """Return the file of a measure: SQL from a template, or the declaration of a built-in measure."""
     file, words = f"{identifier(name)}.py", EXAMPLE
     if like is not None:
         from ostrom.analysis.measure import measures
@@ -112,7 +112,7 @@ def measure(name: str, like: str | None) -> dict[str, str]:
 
 
 def replication(name: str, like: str | None) -> dict[str, str]:
-    """A package that holds a paper's study, figures and claims."""
+    """Return the files of a package with a paper's study, figures and claims."""
     if like is not None:
         raise UsageError("--like: a replication begins with an example of its own; leave --like out")
     parts = read_yaml(filled("replication.yaml", name, name), "replication.yaml")
@@ -137,11 +137,11 @@ NEXT = {
     "people": "ostrom pilot {file}",
     "replication": "pip install -e {folder}, then ostrom run {folder}-main",
 }
-"""What to do with the new file."""
+"""The command to run next, by kind of file."""
 
 
 def write(kind: str, name: str, like: str | None) -> tuple[Path, str]:
-    """Write the files of a kind; where they are, and what to do next. Nothing is overwritten."""
+    """Write the files of a kind; return their place and the next command. Nothing is overwritten."""
     parts = KINDS[kind](name, like)
     first = Path(next(iter(parts)))
     place = Path(first.parts[0])
@@ -157,7 +157,7 @@ def write(kind: str, name: str, like: str | None) -> tuple[Path, str]:
 
 
 def _try(file: Path, parts: Mapping[str, Any]) -> None:
-    """Read a study that was written out; one that needs further files of its package is taken away again."""
+    """Load a study that was written; delete it again if it needs further files of its package."""
     from ostrom.studies.load import load_study
 
     try:

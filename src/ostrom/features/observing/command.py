@@ -80,7 +80,7 @@ AGENT: Mapping[str, Any] = {
     "framing": {"labels": "JF", "history": "sentences", "goal": None},
     "params": {"temperature": 0, "max_tokens": 16},
 }
-"""How an observer of imported matches is asked where nothing else is said."""
+"""Default settings of observers of imported matches."""
 
 
 def observation_of(
@@ -92,7 +92,7 @@ def observation_of(
     changes: Sequence[str] = (),
     told: bool = False,
 ) -> dict[str, Any]:
-    """A study in which observers, named like any models, watch the finished matches of a run.
+    """Return a study in which observer models watch the finished matches of a run.
 
     Every match is a level of the factor ``watched_match``; its players are scripts that repeat what was recorded, under
     their old names and seats. A level sets what of the wording is not the same in all matches, unless one of the
@@ -162,7 +162,7 @@ def observation_of(
 def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
     """The study with observers of these models: each watches every match."""
     agent = dict(study["agent"])
-    tools = {key: agent.pop(key) for key in ("tools", "tool_limit") if key in agent}  # scripts can have none
+    tools = {key: agent.pop(key) for key in ("tools", "tool_limit") if key in agent}  # scripts have no tools
     watching = {model: {"model": model, **tools} for model in models}
     levels = {
         label: {**level, "types": {**level["types"], **watching}}
@@ -174,7 +174,7 @@ def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str,
 
 
 def _agent(run: Run) -> dict[str, Any]:
-    """How the players of the run were asked, without who decided; what is not known is as in AGENT."""
+    """Return the settings of the run's model players without the model; missing settings are those of AGENT."""
     agent = run.manifest["study"].get("agent") or {}
     settings = {
         key: value
@@ -185,7 +185,7 @@ def _agent(run: Run) -> dict[str, Any]:
 
 
 def _framing(unit: Unit) -> dict[str, Any]:
-    """The wording of a match: that of its first player who is no script; what a file does not say is as in AGENT."""
+    """Return the framing of the first player that is no script; missing fields are those of AGENT."""
     configs = [seated.config for seated in unit.players]
     config = next((one for one in configs if one.strategy is None), configs[0])
     stated = config.framing.model_dump(mode="json", exclude_unset=True)
@@ -193,7 +193,7 @@ def _framing(unit: Unit) -> dict[str, Any]:
 
 
 def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, str]]]:
-    """Actions by match, round and seat, of finished matches in which all moves are on record."""
+    """Return the actions by match, round and seat, for finished matches with complete records."""
     moves = grouped(
         (row["match"], row)
         for row in run.rows.decisions()

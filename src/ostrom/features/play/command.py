@@ -23,14 +23,14 @@ def play(
     from ostrom.engine.rows import Row
     from ostrom.games import build_game
     from ostrom.ground.errors import UsageError
-    from ostrom.ground.python_files import allow_typed, bind
+    from ostrom.ground.python_files import allow_typed, bind_code_parts
     from ostrom.ground.validation import validate
     from ostrom.studies.run import open_run
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
 
     allow_typed(game, *(against or ()))
-    played = bind(game, Path(), "game")
+    played = bind_code_parts(game, Path(), "game")
     seats = build_game(played).seats
     others = against or ["tit_for_tat"]
     if len(others) == 1:
@@ -50,7 +50,7 @@ def play(
             "name": "play",
             "game": played,
             "mechanism": {"name": "repetition", "rounds": rounds, "told_rounds": True},
-            "types": bind({name: types[name] for name in order}, Path(), "--against", "types"),
+            "types": bind_code_parts({name: types[name] for name in order}, Path(), "--against", "types"),
             "seating": "seats",
             "seed": seed,
         },

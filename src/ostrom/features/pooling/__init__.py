@@ -1,4 +1,4 @@
-"""Runs of one study by several labs, models or dates, pooled."""
+"""Meta-analysis: runs of one study by several labs, models or dates, pooled into one estimate."""
 
 from ostrom.features.pooling.labs import Lab, LabPool, Moderator, pool_runs
 

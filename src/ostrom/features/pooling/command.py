@@ -60,8 +60,8 @@ def pool(
         pools, alone = pool_runs(data, query, level, allow or ())
         registered = standing(data)
     document = {
-        "runs": names, "measure": query.part.name, "question": query.words, "where": query.where, "level": level,
-        "allowed": list(allow or ()), "pools": [one.as_dict() for one in pools],
+        "runs": names, "measure": query.measure_object.name, "question": query.words,
+        "where": query.where, "level": level, "allowed": list(allow or ()), "pools": [one.as_dict() for one in pools],
         "not_pooled": alone,
     }  # fmt: skip
     if chart is not None:

@@ -1,4 +1,4 @@
-"""The forest plot: every run with its interval, below them the pooled mean and where a further run would lie."""
+"""The forest plot: each run with its interval, then the pooled mean and the prediction interval of a further run."""
 
 from collections.abc import Sequence
 from pathlib import Path

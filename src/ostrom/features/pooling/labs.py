@@ -1,4 +1,4 @@
-"""Runs of one study pooled: each run is a lab with an estimate, and what differs between them stands beside it.
+"""Pooled estimates: each run is a lab with an estimate; settings that differ between labs are moderators.
 
 Estimates of several labs as one: a random-effects model, fitted by restricted maximum likelihood. Lab i has the
 estimate y_i = x_i b + u_i + e_i, where u_i is what sets labs apart (variance tau^2) and e_i the sampling error of the
@@ -29,9 +29,9 @@ ONE_SIGMA = 0.6826894921370859
 """The level of an interval of one standard error in either direction."""
 ANYWHERE = (-math.inf, math.inf)
 FEWEST_LABS = 5
-"""Fewer labs say nothing about where a further one would lie."""
+"""The fewest labs for a prediction interval."""
 GRID, ZOOMS = 64, 8
-"""Steps of a grid of variances, and how often it is laid again around its best one."""
+"""The number of grid points for the variance, and the number of refinements around the best point."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Fit:
 
     coefficients: Floats
     errors: Floats
-    """Their standard errors (Hartung-Knapp, never shorter than without)."""
+    """Standard errors of the coefficients (Hartung-Knapp, never smaller than the unadjusted ones)."""
     tau2: float
     df: int
     weights: Floats
-    """The share of each lab in the mean; of a regression, of its weight."""
+    """The share of each lab in the mean; in a regression, its share of the total weight."""
 
     def interval(self, place: int, level: float) -> tuple[float, float]:
         """The confidence interval of a coefficient."""
@@ -54,7 +54,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The mean of the distribution that labs come from, and how far they lie apart."""
+    """The mean of the distribution of labs, and its heterogeneity."""
 
     value: float
     low: float
@@ -86,10 +86,10 @@ class Pooled:
 
 
 def fitted(values: Numbers, variances: Numbers, moderator: Numbers | None = None) -> Fit:
-    """The model with a mean, or with a mean and the slope over a moderator."""
+    """Fit the model with a mean, or with a mean and the slope over a moderator."""
     y, v = sample(values, "values"), sample(variances, "variances")
     same_length("variances", v.size, "values", y.size)
-    centre = float(y.mean())  # sums of squares around it keep their digits
+    centre = float(y.mean())  # centred to keep precision in sums of squares
     y = y - centre
     if v.min() < 0:
         raise BadSample(f"variances must not be negative (found {v.min():g})")
@@ -111,7 +111,7 @@ def fitted(values: Numbers, variances: Numbers, moderator: Numbers | None = None
 
 
 def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
-    """The variance between labs of the largest restricted likelihood, by finer and finer grids."""
+    """Return the REML estimate of the variance between labs, by successively finer grids."""
 
     def likelihood(tau2: Floats) -> Floats:
         weights = 1 / (v + tau2[:, None])
@@ -122,7 +122,7 @@ def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
         height: Floats = np.log(weights).sum(axis=1) - np.linalg.slogdet(squares)[1] - rest
         return height
 
-    # Labs are not further apart than their range, so the variance between them is not larger than its square.
+    # Labs are no further apart than their range, so the variance between them is at most its square.
     grid = scale * (np.arange(GRID + 1) / GRID) ** 3
     for _ in range(ZOOMS):
         best = int(np.argmax(likelihood(grid)))
@@ -130,10 +130,12 @@ def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
     return float(grid[int(np.argmax(likelihood(grid)))])
 
 
-def pooled(values: Numbers, variances: Numbers, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE) -> Pooled:
+def random_effects_mean(
+    values: Numbers, variances: Numbers, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
+) -> Pooled:
     """The mean of the labs' distribution; no limit lies beyond the ``bounds`` of the values.
 
-    >>> found = pooled([0.1, 0.5, 0.9], [0.01, 0.01, 0.01])  # equal variances: the t interval of the three values
+    >>> found = random_effects_mean([0.1, 0.5, 0.9], [0.01, 0.01, 0.01])  # equal variances: a t interval
     >>> round(found.value, 6), round(found.low, 3), round(found.high, 3), round(found.tau, 4)
     (0.5, -0.494, 1.494, 0.3873)
     """
@@ -156,12 +158,12 @@ def pooled(values: Numbers, variances: Numbers, level: float = 0.95, bounds: tup
 
 
 def _model_free(y: Floats, level: float, bounds: tuple[float, float]) -> tuple[float, float] | None:
-    """Betting bounds of the unweighted mean, each lab being one value."""
+    """Return betting bounds of the unweighted mean, with each lab as one value; None without bounds."""
     return mean_of(y, bounds=bounds).bounds(level) if all(map(math.isfinite, bounds)) else None
 
 
 def evened(variances: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """Variances of estimates as if one match of any lab varied as much as that of another.
+    """Return the variances of estimates, assuming the same variance of a match in all labs.
 
     Of values between bounds the lab that lies nearer to one by chance has the smaller variance: with variances of their
     own, the labs would draw the mean to that bound. Labs without sampling error keep none.
@@ -175,7 +177,7 @@ def evened(variances: Sequence[float], counts: Sequence[int]) -> list[float]:
 
 
 def _above_zero(y: Floats, v: Floats) -> Floats:
-    """The variances; a lab without sampling error weighs much, not without end."""
+    """Return the variances with a small positive floor, so that a lab without sampling error has a finite weight."""
     least: Floats = np.maximum(v, max(1e-12 * (float(np.ptp(y)) ** 2 + float(v.max())), 1e-24))
     return least
 
@@ -193,19 +195,19 @@ def _chance(q: float, df: int) -> float:
 def without_each(
     values: Sequence[float], variances: Sequence[float], level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
 ) -> list[Pooled]:
-    """The mean without each lab in turn; none with two labs."""
+    """Return the pooled mean without each lab in turn; empty for two labs."""
     if len(values) < 3:
         return []
     return [
-        pooled([*values[:i], *values[i + 1 :]], [*variances[:i], *variances[i + 1 :]], level, bounds)
+        random_effects_mean([*values[:i], *values[i + 1 :]], [*variances[:i], *variances[i + 1 :]], level, bounds)
         for i in range(len(values))
     ]
 
 
 ENOUGH = 4
-"""Labs on either side before two values of a moderator are compared."""
+"""The fewest labs with each value of a moderator for a comparison."""
 MOST_KEYS = 8
-"""Differences that a refusal names."""
+"""The most differing settings that an error message lists."""
 
 
 @dataclass(frozen=True)
@@ -215,19 +217,19 @@ class Lab:
     name: str
     estimate: Estimate
     variance: float
-    """Of the estimate, as the pooled mean takes it."""
+    """The variance of the estimate that the pooled mean uses."""
     weight: float
-    """Its share in the pooled mean."""
+    """The lab's share in the pooled mean."""
 
 
 @dataclass(frozen=True)
 class Moderator:
-    """Something in which the runs differ, and the difference that goes with it where labs are enough."""
+    """A setting in which the runs differ, and the difference between its values if there are enough labs."""
 
     keys: tuple[str, ...]
-    """Keys that differ between the same runs: nothing tells their effects apart."""
+    """Settings that differ between the same runs, so that their effects cannot be separated."""
     values: Mapping[str, str]
-    """Of the first key, by lab."""
+    """The value of the first setting, by lab."""
     difference: tuple[str, str, float, float, float] | None = None
     """Value A, value B, the mean of A minus that of B, and its interval."""
 
@@ -245,15 +247,15 @@ class LabPool:
     key: Mapping[str, Any]
     labs: tuple[Lab, ...]
     left_out: Mapping[str, str]
-    """Runs without an estimate that has an interval, with the reason."""
+    """Runs without an estimate or interval, with the reason."""
     pooled: Pooled
     without: tuple[Pooled, ...]
-    """The same without each lab in turn."""
+    """The pooled mean without each lab in turn."""
     moderators: tuple[Moderator, ...]
 
     @property
     def title(self) -> str:
-        """Which group it is of; empty for all matches."""
+        """Return the group of the estimate in words; empty for all matches."""
         return key_words(self.key)
 
     def as_dict(self) -> dict[str, Any]:
@@ -276,13 +278,13 @@ class LabPool:
 
 
 class TooFewLabs(UsageError):
-    """A group of which fewer than two runs have an estimate."""
+    """Raised for a group in which fewer than two runs have an estimate."""
 
 
 def pool_runs(
     runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()
 ) -> tuple[list[LabPool], list[str]]:
-    """The answer to a question pooled over runs of one study, for every combination of the columns ``by``.
+    """Pool the estimates of a query over runs of one study, for every combination of the columns ``by``.
 
     Behind it the groups that cannot be pooled, such as an agent that one lab alone has, each with the reason.
     """
@@ -346,7 +348,7 @@ def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed:
 
 
 def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Estimate]]) -> None:
-    """Refuse a run beside its own copy (a shared run, or an earlier state of it): it would count twice.
+    """Refuse a run together with its own copy (a shared run, or an earlier state): it would count twice.
 
     The moment of its first call tells a run from others that began in the same second; where no model was asked, its
     figures do.
@@ -362,12 +364,12 @@ def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Es
 
 
 def _estimates(run: RunData, query: Query, level: float, single: bool) -> tuple[list[Estimate], str]:
-    """The estimates of a run, or why it has none; ``{model}`` stands for its only model.
+    """Return the estimates of a run, or the reason for none; ``{model}`` stands for its only model.
 
     Where every lab has a single model, groups by the model are the same group in each.
     """
     models = models_of(run.manifest)
-    question = query.of(models[0]) if len(models) == 1 else query
+    question = query.for_model(models[0]) if len(models) == 1 else query
     try:
         estimates = question.ask(run, level)
     except NoSuchLevel as error:
@@ -382,7 +384,7 @@ def _unnamed(key: Mapping[str, Any], model: str) -> dict[str, Any]:
 
 
 def _unsplit(one: Estimate) -> Estimate:
-    """The estimate of the only agent that a lab studies: labs may name theirs differently."""
+    """Return the estimate without its agent, because labs may name their only agent differently."""
     return replace(one, key={name: value for name, value in one.key.items() if name != "agent"})
 
 
@@ -410,7 +412,7 @@ def _pool(
     bounds = _bounds(estimates.values())
     if all(map(math.isfinite, bounds)):
         variances = evened(variances, [one.n for one in estimates.values()])
-    overall = pooled(values, variances, level, bounds)
+    overall = random_effects_mean(values, variances, level, bounds)
     labs = tuple(
         Lab(name, one, v, weight)
         for (name, one), v, weight in zip(estimates.items(), variances, overall.weights, strict=True)
@@ -437,7 +439,7 @@ def _bounds(estimates: Any) -> tuple[float, float]:
 
 
 def _differing(runs: Mapping[str, RunData]) -> list[tuple[tuple[str, ...], Mapping[str, str]]]:
-    """What differs between runs: keys that split them in the same way stand together."""
+    """Return the settings that differ between runs; settings that split the runs equally are grouped."""
     every = {name: {**settings_of(run.manifest), **study_keys(run.manifest)} for name, run in runs.items()}
     keys = dict.fromkeys(key for of in every.values() for key in of)
     groups: dict[tuple[int, ...], tuple[list[str], dict[str, str]]] = {}
@@ -451,7 +453,7 @@ def _differing(runs: Mapping[str, RunData]) -> list[tuple[tuple[str, ...], Mappi
 
 
 def _moderated(keys: tuple[str, ...], values: Mapping[str, str], labs: Sequence[Lab], level: float) -> Moderator | None:
-    """A moderator of these labs; two values with enough labs each are compared."""
+    """Return a moderator of these labs; its two values are compared if each has enough labs."""
     own = {lab.name: values[lab.name] for lab in labs}
     levels = list(dict.fromkeys(own.values()))
     if len(levels) < 2:

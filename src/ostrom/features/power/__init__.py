@@ -1,1 +1,1 @@
-"""How many seeds a study needs."""
+"""Power analysis: the number of seeds that a study needs."""

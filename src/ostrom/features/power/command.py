@@ -1,4 +1,4 @@
-"""`ostrom power`: how many seeds a study needs, before anything is paid for."""
+"""`ostrom power`: the number of seeds that a study needs, computed before any call is paid for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ostrom.features.power.plan import PowerAt, PowerCurve, SequentialResult
 
 WIDTH = 40
-"""Characters of a full bar."""
+"""The width of a full bar, in characters."""
 
 
 @with_play_options("prompts", "prices")
@@ -170,7 +170,7 @@ def _sequences(
         ],
     )  # fmt: skip
     document = {
-        "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+        "study": study, "measure": rule.measure_object.name, "contrast": rule.contrast, "rule": rule.rule,
         "looks": rule.looks, "simulations": times, "assumed": {
             "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
         },
@@ -186,7 +186,7 @@ def _sequences(
 
 def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:
     return {
-        "study": study, "measure": query.part.name, "contrast": query.contrast, "where": query.where,
+        "study": study, "measure": query.measure_object.name, "contrast": query.contrast, "where": query.where,
         "effect": made.truth, "within": asked.within, "level": asked.level, "simulations": asked.simulations,
         "seed": asked.seed, "assumed": {
             "source": made.source, "baseline": made.assumed.baseline, "sd": made.assumed.sd,
@@ -242,7 +242,7 @@ def _interval(of: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words that people read at once.
+    """Return a duration in words.
 
     >>> duration(90), duration(7300), duration(200_000)
     ('2 min', '2.0 h', '2.3 days')

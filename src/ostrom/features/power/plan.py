@@ -1,4 +1,4 @@
-"""How many seeds a study needs: its declared contrast simulated, with what each number of seeds costs."""
+"""The number of seeds that a study needs: simulations of its declared contrast, with the cost of each size."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,15 @@ from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.measured import Measured
-from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, assumed_of, inside, says_yes, share
+from ostrom.features.power.simulation import (
+    Assumed,
+    SeedLayout,
+    Simulation,
+    assumed_of,
+    inside,
+    says_yes,
+    simulated_share,
+)
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast, planned_observations
 from ostrom.studies.plan import StudyPlan
@@ -22,19 +30,19 @@ MOST_SEEDS = 10_000
 
 @dataclass(frozen=True)
 class PowerAt:
-    """One number of seeds: how often the analysis finds what is there, and what it takes."""
+    """The result for one number of seeds: power, error rate and cost."""
 
     seeds: int
     n: int
-    """Pairs, or matches of both sides."""
+    """The number of pairs, or of matches on both sides."""
     power: Estimate
     error: Estimate
-    """How often it says the same where the statement is not true."""
+    """The rate of positive answers where the statement is false."""
     matches: int
     calls: int
-    """Likely ones, as are money and time."""
+    """The likely number of calls; money and time are likely values as well."""
     usd: float | None
-    """None where a price is not known."""
+    """The likely cost; None if a price is unknown."""
     seconds: float
     calls_at_most: int
 
@@ -53,30 +61,30 @@ class PowerAt:
 
 @dataclass(frozen=True)
 class PowerCurve:
-    """What a study can find, by the number of its seeds."""
+    """Power and cost of a study by its number of seeds."""
 
     points: tuple[PowerAt, ...]
     needed: int | None
-    """The smallest number of seeds that reaches the power that was asked for; None where none did."""
+    """The smallest number of seeds that reaches the target power; None if none does."""
     target: float
     truth: float
     """The true difference in the simulated runs."""
     assumed: Assumed
     source: str
-    """Where the assumptions come from."""
+    """The source of the assumptions, in words."""
     paired: bool
     found: str
-    """What counts as found, in words."""
+    """What counts as a positive answer, in words."""
     wrong: str
     """What counts as an error, in words."""
     gate: str
-    """What a gate on the contrast needs at best, in words."""
+    """The fewest seeds with which a gate on the contrast can pass, in words."""
     cost: Forecast
-    """What one seed takes."""
+    """The cost of one seed."""
 
 
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
-    """What one seed of a study adds to a contrast."""
+    """Return the values that one seed of a study adds to each side of a contrast."""
     contrast, columns = planned_contrast(plan, query)
     conditions, places, numbers = [], [], dict[Any, int]()
     for _, side in contrast.sides:
@@ -101,7 +109,7 @@ def of_one_agent(plan: StudyPlan, query: Query) -> tuple[Query, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class PowerQuestion:
-    """What is simulated."""
+    """The settings of a power simulation."""
 
     effect: float
     within: float | None = None
@@ -134,7 +142,7 @@ def power_curve(
             f"--effect {question.effect:g}: the baseline of {assumptions.baseline:g} is at a bound of the measure, so "
             "nothing could be found"
         )
-    # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
+    # The false statement: a difference where there is none, or equivalence where the difference equals the margin.
     absent = Simulation(
         layout, assumptions, 0.0 if question.within is None else _margin(layout, assumptions, question.within)
     )
@@ -179,11 +187,11 @@ def power_curve(
 
 
 def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
-    """The fewest seeds with which a gate on the contrast can pass, if every match is as good as it can be."""
+    """Return the fewest seeds with which a gate on the contrast can pass, if every match is perfect."""
     low, high = design.comparison.bounds
     if low is None or high is None:
         return "a gate on this difference is approximate: the measure has no declared bounds"
-    inference = design.of(1, *([low] * len(of) for of in design.places)).inference()
+    inference = design.comparison_with(1, *([low] * len(of) for of in design.places)).inference()
     if any(design.comparison.certain):
         return "what a gate on this difference needs depends on the side without sampling error"
     if question.within is not None:
@@ -195,24 +203,24 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
-    """The margin as a true difference: negative where the bounds of the measure leave less room above than below."""
+    """Return the margin as a true difference: negative if the measure has less room above than below."""
     up, down = (abs(Simulation(design, assumed, way).truth) for way in (within, -within))
     return within if up >= down - 1e-6 else -within
 
 
 def _hit_rate(simulated: Simulation, seeds: int, question: PowerQuestion, seed: int) -> Estimate:
-    """How often the analysis of simulated runs says what is looked for."""
+    """Return the share of simulated runs whose analysis gives the positive answer."""
     runs = simulated.inferences(seeds, question.simulations, seed)
     if question.within is not None:
         hits = sum(inside(of, question.within, question.level) for of in runs)
     else:
         sides = (question.effect,) if simulated.effect else (1.0, -1.0)
         hits = sum(any(says_yes(of, side, question.level) for side in sides) for of in runs)
-    return share(hits, question.simulations)
+    return simulated_share(hits, question.simulations)
 
 
 def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | None:
-    """The smallest number of seeds that suffices, between the listed ones too."""
+    """Return the smallest sufficient number of seeds, interpolated between the listed ones."""
     enough = next((n for n in seeds if reached(n)), None)
     if enough is None:
         return None
@@ -228,19 +236,19 @@ def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | Non
 
 @dataclass(frozen=True)
 class SequentialResult:
-    """How a stopping rule fares for one true difference."""
+    """The performance of a stopping rule under one true difference."""
 
     truth: float
     seeds: float
-    """The mean number at which it stops."""
+    """The mean number of seeds at stopping."""
     middle: float
-    """The median."""
+    """The median number of seeds at stopping."""
     met: Estimate
-    """How often the criterion is met before the largest number of seeds."""
+    """The share of runs that meet the criterion before the largest number of seeds."""
     excludes: Estimate
-    """How often the interval at stopping excludes 0."""
+    """The share of intervals at stopping that exclude 0."""
     covers: Estimate
-    """How often it holds the true difference."""
+    """The share of intervals at stopping that contain the true difference."""
     calls: float
     usd: float | None
     seconds: float
@@ -266,7 +274,7 @@ def sequences(
     prices: Mapping[str, Any] | None = None,
     measured: Measured | None = None,
 ) -> list[SequentialResult]:
-    """The rule of a study on simulated runs, for each true difference."""
+    """Simulate the study's stopping rule for each true difference."""
     cost = forecast(StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file), prices, measured)
     return [
         sequential(rule, Simulation(layout, assumed, effect), simulations, seed + number, cost)
@@ -277,13 +285,13 @@ def sequences(
 def sequential(
     rule: StopRule, simulated: Simulation, times: int, seed: int, cost: Forecast | None = None
 ) -> SequentialResult:
-    """Simulated runs that are looked at as the rule says, and what they end with."""
+    """Simulate runs with looks as the rule says; return their summary."""
     first, second = simulated.values(rule.at_most, times, seed)
     sizes = [len(of) for of in simulated.design.places]
     ends: list[Look] = []
     for a, b in zip(first, second, strict=True):
         for n in rule.looks:
-            look = decide(rule, simulated.design.of(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
+            look = decide(rule, simulated.design.comparison_with(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
             if look.stop:
                 ends.append(look)
                 break
@@ -294,7 +302,8 @@ def sequential(
     holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in bounded)
     met = sum(look.why == MET for look in ends)
     return SequentialResult(
-        truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
+        truth, mean, numbers[len(numbers) // 2], simulated_share(met, times), simulated_share(apart, times),
+        simulated_share(holds, times),
         0.0 if cost is None else mean * cost.likely_calls,
         None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
         0.0 if cost is None else 3600 * cost.hours(mean),
@@ -302,7 +311,7 @@ def sequential(
 
 
 def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None:
-    """The curve as SVG, PNG or a page."""
+    """Write the power curve as SVG, PNG or a page."""
     from ostrom.reports.build import write_chart_file
     from ostrom.reports.marks import curves, series_colours
     from ostrom.reports.panel import Figure, Table
@@ -313,7 +322,7 @@ def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None
         for name, of in zip(names, zip(*((p.power, p.error) for p in curve.points), strict=True), strict=True)
         for point, of in zip(curve.points, of, strict=True)
     ]
-    # Far beyond the number that suffices the curve is flat: the part around it is what matters.
+    # Far beyond the sufficient number the curve is flat, so only the part around it is drawn.
     most = max(p.seeds for p in curve.points) if curve.needed is None else max(2 * curve.needed, 5)
     visible = [row for row in rows if row["x"] <= most]
     chart = curves(

@@ -1,4 +1,4 @@
-"""Power by simulation: values are drawn as a design would give them, and the declared analysis is made of them.
+"""Power by simulation: values are drawn for a design and analysed with the declared contrast.
 
 The analysis is the one of ``ostrom.analysis.estimate``: the same pairs, the same conditions, the same interval. Only
 the values are made up, from a mean, a spread and a correlation of partners that are stated or were seen in a pilot.
@@ -24,9 +24,9 @@ from ostrom.studies.design import condition_columns, condition_of, sides_of
 STEPS = 4096
 """Quantiles by which a distribution is drawn; they are rounded, so that the last bits of a machine decide nothing."""
 LEAST, NARROW = 1e-10, 1e-6
-"""The smallest spread that is simulated, and that below which values are drawn as normal ones."""
+"""The smallest spread that is simulated, and the spread below which values are normally distributed."""
 FULL = 0.9999
-"""The largest share of the greatest possible variance between two bounds: all or nothing."""
+"""The largest spread, as a share of the greatest possible variance between two bounds."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Assumed:
     correlation: float = 0.0
     """The correlation of partners, which share a seed."""
     conditions: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    """The baseline of single conditions, where a pilot has them."""
+    """The baseline of single conditions, where a pilot estimates them."""
     share: float | None = None
-    """The spread as a share of the largest variance between two bounds; None where the sd says it."""
+    """The spread as a share of the largest variance between two bounds; None if given as sd."""
 
     @property
     def words(self) -> str:
@@ -55,22 +55,22 @@ class Assumed:
 
 @dataclass(frozen=True)
 class SeedLayout:
-    """What one seed adds to both sides of a comparison."""
+    """The values that one seed adds to both sides of a comparison."""
 
     comparison: UnitFigure
-    """The comparison of one seed or two: what is known of its values before any is drawn."""
+    """The comparison for one or two seeds, with its bounds and known values."""
     conditions: tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]
     """The condition of every value that one seed adds, by side."""
     places: tuple[tuple[int, ...], tuple[int, ...]]
-    """The independent unit of every value, as a number within the seed."""
+    """The independent unit of every value, numbered within the seed."""
 
     @property
     def paired(self) -> bool:
-        """Whether the sides pair."""
+        """Return whether values of both sides share units."""
         return bool(set(self.places[0]) & set(self.places[1]))
 
-    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
-        """The comparison of so many seeds."""
+    def comparison_with(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
+        """Return the comparison for a number of seeds with these values."""
         sides = []
         for a, values, conditions, places, sure in zip(
             (1.0, -1.0), (first, second), self.conditions, self.places, self.comparison.certain, strict=True
@@ -83,7 +83,7 @@ class SeedLayout:
 
 
 def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
-    """Equally likely values that have this mean and this spread, within bounds.
+    """Return equally likely values with this mean and spread, within bounds.
 
     ``spread`` is the share of the largest variance where there are two bounds, the coefficient of variation above a
     lower bound, and the standard deviation elsewhere.
@@ -117,7 +117,7 @@ def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
 
 
 def spread_of(assumed: Assumed, bounds: Bounds) -> float:
-    """The spread in the terms of ``quantile_table``; it stays the same where an effect moves the mean."""
+    """Return the spread as an argument of ``quantile_table``; it is constant when an effect moves the mean."""
     low, high = bounds
     if assumed.sd < 0 or not math.isfinite(assumed.sd):
         raise UsageError(f"the sd must be a number of at least 0 (found {assumed.sd:g})")
@@ -140,12 +140,12 @@ def spread_of(assumed: Assumed, bounds: Bounds) -> float:
 
 
 class Simulation:
-    """Draws of one design under one true effect."""
+    """Simulated values of one design under one true effect."""
 
     def __init__(self, design: SeedLayout, assumed: Assumed, effect: float) -> None:
         self.design, self.assumed, self.effect = design, assumed, effect
         bounds = design.comparison.bounds
-        # Values that are all alike are tested exactly and decide later than nearly alike ones: none are assumed.
+        # Identical values are tested exactly and decide later than nearly identical ones, so some spread is assumed.
         spread = max(spread_of(assumed, bounds), LEAST)
         cache: dict[tuple[float, bool], Floats] = {}
         self._tables: list[list[Floats]] = [[], []]
@@ -163,12 +163,12 @@ class Simulation:
 
     @property
     def truth(self) -> float:
-        """The true difference of the values that are drawn; effects end at the bounds of the measure."""
+        """Return the true difference of the drawn values, with effects truncated at the bounds of the measure."""
         one, two = (math.fsum(float(t.mean()) for t in tables) / len(tables) for tables in self._tables)
         return round(one - two, 6)
 
     def values(self, seeds: int, times: int, seed: int) -> tuple[Floats, Floats]:
-        """Values of both sides, one row per simulated run; of fewer seeds they are the first ones of more."""
+        """Return values of both sides, one row for each simulated run; fewer seeds give a prefix of more seeds."""
         rng = np.random.default_rng(key_of(f"power {seed}"))
         sizes = [len(of) for of in self.design.places]
         samples: list[list[Floats]] = [[], []]
@@ -185,12 +185,12 @@ class Simulation:
         return np.concatenate(samples[0], axis=1), np.concatenate(samples[1], axis=1)
 
     def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
-        """The declared contrast in every simulated run."""
+        """Return the declared contrast of every simulated run."""
         first, second = self.values(seeds, times, seed)
-        return [self.design.of(seeds, a, b).inference() for a, b in zip(first, second, strict=True)]
+        return [self.design.comparison_with(seeds, a, b).inference() for a, b in zip(first, second, strict=True)]
 
 
-def share(hits: int, of: int) -> Estimate:
+def simulated_share(hits: int, of: int) -> Estimate:
     """A share of simulated runs with its Monte Carlo interval."""
     return estimated({}, share_of(hits, of, unit="run"), of, "run")
 
@@ -202,7 +202,7 @@ def says_yes(inference: Inference, side: float, level: float) -> bool:
 
 
 def inside(inference: Inference, margin: float, level: float) -> bool:
-    """Whether a gate ``within`` a margin passes; one without guaranteed bounds goes by the interval."""
+    """Return whether a gate ``within`` a margin passes, by guaranteed bounds or else by the interval."""
     if not inference.why_approximate:
         return inference.surely_within(-margin - 1e-12, margin + 1e-12, level)
     ends = inference.reach(level)
@@ -210,14 +210,16 @@ def inside(inference: Inference, margin: float, level: float) -> bool:
 
 
 ENOUGH_PAIRS = 10
-"""Pairs beyond one per condition from which on the correlation of a pilot is taken: of two pairs it is always 1."""
+"""The fewest pairs beyond one per condition for which a pilot's correlation is used: two pairs always give 1."""
 
 
 def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
-    """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
+    """Estimate baselines, spread and correlation from a pilot; return them with a description of the pilot."""
     observed = query.values(pilot)
     if not observed.rows:
-        raise UsageError(f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}")
+        raise UsageError(
+            f"{pilot.name}: no finished match that is asked for has a value of {query.measure_object.name}"
+        )
     sides = sides_of(observed, query)
     contrast, columns = comparison(observed, *sides, query.pair[0], ()), condition_columns(observed, query, *sides)
     low, high = contrast.bounds
@@ -241,7 +243,7 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     assumed = Assumed(baseline, math.sqrt(squares / freedom), _correlation(contrast), conditions)
     if low is None or high is None or room <= 0:
         return assumed, words
-    # The share of the largest possible variance is what stays the same where means differ.
+    # The share of the largest possible variance is assumed constant when means differ.
     return at_share(replace(assumed, share=min(1.0, squares / room)), contrast.bounds), words
 
 
@@ -255,7 +257,7 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
 
 
 def stated_over(assumed: Assumed, stated: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
-    """The assumptions from a pilot, with stated values in place of its own."""
+    """Return a pilot's assumptions with stated values in place of estimated ones."""
     changed = dict(stated)
     if "baseline" in stated:
         changed["conditions"] = {}
@@ -265,8 +267,8 @@ def stated_over(assumed: Assumed, stated: dict[str, Any], bounds: tuple[float | 
 
 
 def _correlation(contrast: UnitFigure) -> float:
-    """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
-    # A shared seed has one label in several conditions.
+    """Return the correlation of paired values within conditions; 0 if there are too few pairs."""
+    # A seed shared by several conditions has one label in each of them.
     sides = [
         dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True))
         for _, side in contrast.sides
@@ -281,7 +283,7 @@ def _correlation(contrast: UnitFigure) -> float:
 
 
 def assumed_of(design: SeedLayout, baseline: float | None, sd: float | None, correlation: float | None) -> Assumed:
-    """Stated assumptions; between two bounds the middle and the spread of a uniform distribution by default."""
+    """Return stated assumptions; by default the middle of the bounds and the spread of a uniform distribution."""
     low, high = design.comparison.bounds
     if low is None or high is None:
         if sd is None or baseline is None:
@@ -290,13 +292,13 @@ def assumed_of(design: SeedLayout, baseline: float | None, sd: float | None, cor
     middle = (low + high) / 2 if baseline is None else baseline
     room = max(0.0, (middle - low) * (high - middle))
     usual = min((high - low) / math.sqrt(12), math.sqrt(room))
-    # A baseline on a bound shows no spread: assume the largest, values on one bound or the other.
+    # A baseline on a bound allows no spread, so the largest is assumed: values on either bound.
     share = 1.0 if sd is None and room == 0 else None
     return Assumed(middle, usual if sd is None else sd, correlation or 0.0, share=share)
 
 
 def pace_of(pilot: RunData) -> float | None:
-    """Seconds per call of a run: the time in which any call was under way, over the number of calls."""
+    """Return the seconds per call of a run: the time with a call in flight, over the number of calls."""
     rows = pilot.records('SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"')
     busy, until = 0.0, -math.inf
     for row in rows:

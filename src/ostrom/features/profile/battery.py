@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, pairs_of
-from ostrom.analysis.published import Other, PublishedPick, published_beside
+from ostrom.analysis.published import Other, PublishedCells, published_beside
 from ostrom.analysis.registered import RegisteredRun, standing
 from ostrom.costs.battery import NAME, BatteryRun, Play, SizedPart, StudyPart, play_jobs, recorded_seeds, spent
 from ostrom.data.rundata import RunData, run_data
@@ -36,7 +36,7 @@ STANDARD = "standard"
 
 
 class Beside(Declared):
-    """A figure of others that stands beside the model's: people's, mostly."""
+    """A published figure shown beside the model's, mostly of people."""
 
     name: str = Field(min_length=1, max_length=80)
     value: float = Field(allow_inf_nan=False)
@@ -48,18 +48,18 @@ class ProfileFigure(Query):
 
     name: str = Field(min_length=1, max_length=120)
     about: str = ""
-    published: PublishedPick | None = None
+    published: PublishedCells | None = None
     beside: tuple[Beside, ...] = ()
 
 
 class BatteryPart(StudyPart):
-    """One study of a battery, and what is taken from it."""
+    """One study of a battery, and the figures that it gives."""
 
     figures: tuple[ProfileFigure, ...] = Field(min_length=1)
 
 
 class Battery(Declared):
-    """Studies in the order of their importance: where a budget does not suffice for all, the last ones are left out."""
+    """Studies in order of importance: the last ones are left out if the budget does not suffice."""
 
     name: str = Field(pattern=NAME)
     title: str
@@ -101,7 +101,7 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
     for part in battery.parts:
         for figure in part.figures:
             try:
-                _ = figure.part
+                _ = figure.measure_object
             except UsageError as error:
                 raise UsageError(f"{file}: part {part.name}: figure {figure.name!r}: {error}") from None
     if preset is not None and not any(preset in part.presets for part in battery.parts):
@@ -110,7 +110,7 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
 
 
 def check_figures(part: BatteryPart, factors: Sequence[Factor]) -> None:
-    """Refuse a figure that no match of the study can give, before anything is paid."""
+    """Refuse a figure that no match of the study can give, before any call is paid for."""
     levels = {factor.name: [level.label for level in factor.levels] for factor in factors}
     for figure in part.figures:
         where = f"battery part {part.name}: figure {figure.name!r}"
@@ -135,7 +135,7 @@ RECORD = "profile.json"
 
 @dataclass(frozen=True)
 class ModelFigure:
-    """A figure of one model, and others beside it."""
+    """A figure of one model, with published figures for comparison."""
 
     part: BatteryPart
     figure: ProfileFigure
@@ -146,7 +146,7 @@ class ModelFigure:
 
 @dataclass
 class ModelProfile:
-    """What was played and found for one model."""
+    """The figures of one model and the state of its runs."""
 
     model: str
     folder: Path
@@ -156,11 +156,11 @@ class ModelProfile:
     usd: float = 0.0
     calls: int = 0
     bound: list[RegisteredRun] = field(default_factory=list)
-    """Those of its runs that are bound to a registration."""
+    """The model's runs that are bound to a registration."""
 
 
 def folder_name(model: str) -> str:
-    """A folder for a model; names that look alike stay apart.
+    """Return the folder name of a model; different models get different names.
 
     >>> folder_name("openai/gpt-4o-mini")
     'openai-gpt-4o-mini-8e3967'
@@ -181,7 +181,7 @@ def play_battery(
     options: PlayOptions,
     tell: Callable[[str], None],
 ) -> tuple[list[ModelProfile], bool]:
-    """Play every part for every model; the profiles, and whether somebody interrupted it."""
+    """Play every part for every model; return the profiles and whether play was interrupted."""
     settings = {"battery": battery.model_dump(mode="json"), "preset": preset}
     seeds = recorded_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     profiles = {model: ModelProfile(model, out / folder_name(model)) for model in models}
@@ -226,7 +226,7 @@ def play_battery(
 
 
 def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[ModelFigure], str]:
-    """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
+    """Return the figures of one part or the reason why they are missing, and a note on skipped matches."""
     skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
     if skipped:
@@ -238,15 +238,15 @@ def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[li
 def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> ModelFigure:
     beside = [Other(one.name, one.value, one.source, people=True) for one in figure.beside]
     try:
-        # The model is whose profile it is: its name would keep the same figure of two models apart.
+        # The agent is dropped: its name would separate the same figure of two models.
         estimates = [
             replace(one, key={name: value for name, value in one.key.items() if (name, value) != ("agent", model)})
-            for one in figure.of(model).ask(data, level)
+            for one in figure.for_model(model).ask(data, level)
         ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
             grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, figure.of(model).levels(data)), *beside]
+            beside = [*published_beside(figure.published, grouped, figure.for_model(model).levels(data)), *beside]
     except OstromError as error:
         return ModelFigure(part, figure, (), tuple(beside), str(error))
     lacking = "" if estimates else "no finished match gives this figure"

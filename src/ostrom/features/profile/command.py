@@ -9,7 +9,7 @@ import typer
 
 from ostrom.cli.batteries import sizes_output
 from ostrom.cli.options import CALLS, DryRun, PlayOptions, with_play_options
-from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def profile(
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.commands.run import play_resolved
-    from ostrom.costs.battery import sized
+    from ostrom.costs.battery import with_sizes
     from ostrom.costs.waves import check_batch
     from ostrom.features.profile import pages
     from ostrom.features.profile.battery import check_figures, play_battery, read_battery
@@ -51,14 +51,14 @@ def profile(
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     chosen, home = read_battery(battery, preset)
-    sizes = sized(chosen.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run)
+    sizes = with_sizes(chosen.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run)
     if dry_run:
         return sizes_output(sizes, chosen.title)
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
         check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
     folder = out or Path("profiles") / (chosen.name + (f"-{preset}" if preset else ""))
     profiles, interrupted = play_battery(
-        folder, chosen, sizes, model, play_resolved, home=home, preset=preset, options=options, tell=say,
+        folder, chosen, sizes, model, play_resolved, home=home, preset=preset, options=options, tell=print_stderr,
     )  # fmt: skip
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
@@ -78,7 +78,7 @@ def profile(
     for one in profiles:
         tables += [_table(one), *map(Remark, one.notes)]
     if compared is not None and compared[0]:
-        tables += [TextTable.of(f"Differences to {against}", compared[0]), Remark(compared[1])]
+        tables += [TextTable.from_mappings(f"Differences to {against}", compared[0]), Remark(compared[1])]
     return Output(
         document,
         [*tables, *map(str, written)],

@@ -68,7 +68,7 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
 
 
 def standing_of(profiles: Sequence[ModelProfile]) -> RegistrationStatus:
-    """What profiles say of the registrations of their runs."""
+    """Return the registration status of the profiles' runs."""
     return RegistrationStatus(tuple(one for profile in profiles for one in profile.bound))
 
 
@@ -85,18 +85,18 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 
 def _firsts(profile: ModelProfile) -> list[ModelFigure]:
-    """The first figure of every part; one without groups, where there is one."""
+    """Return the first figure of every part, preferably one without groups."""
     parts = grouped((entry.part.name, entry) for entry in profile.taken)
     figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
     return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in figures if of]
 
 
 MOST_FIGURES = 6
-"""Rows of the first screen: the first figure of the parts that matter most."""
+"""The most rows of the first screen."""
 
 
 def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
-    """One row for each figure that matters, one column for each model, and differences to the first model."""
+    """Return a table: a row for each main figure, a column for each model, and differences to the first model."""
     rows, differences = [], []
     for entry in _firsts(profiles[0])[:MOST_FIGURES]:
         key = entry.estimates[0].key
@@ -115,7 +115,7 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
         ]
         group = f" ({key_words(key)})" if len(entry.estimates) > 1 else ""
         ends = [v for e in cells if e for v in (e.value, e.low, e.high) if v is not None]
-        shares = entry.figure.part.scale == "share" and not (entry.figure.contrast or entry.figure.over)
+        shares = entry.figure.measure_object.scale == "share" and not (entry.figure.contrast or entry.figure.over)
         scale = (0.0, 1.0) if shares else ticks_for([*ends, 0.0]).domain
         rows.append((entry.figure.name + group, cells, scale))
         differences += [
@@ -146,7 +146,7 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
 
 
 def _difference(first: Estimate | None, other: Estimate | None) -> Estimate | None:
-    """Another model minus the first; None where one of them lacks the figure, or its spread is not kept."""
+    """Return another model minus the first; None without either figure, or without stored spreads."""
     try:
         return None if first is None or other is None else minus(other, first)
     except UsageError:
@@ -154,7 +154,7 @@ def _difference(first: Estimate | None, other: Estimate | None) -> Estimate | No
 
 
 def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]], str]:
-    """Every figure of the other models minus that of the first, each called higher, lower or not decided.
+    """Return all differences to the first model, each with the word higher, lower or not decided.
 
     Gives plain rows, and the error control in words. A figure that one of two models lacks is left out.
     """
@@ -181,7 +181,7 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
 
 
 def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
-    """Value and interval, as text and as a small bar on the scale of the row."""
+    """Return a table cell: value and interval, as text and as a bar on the scale of the row."""
     if e is None:
         return Markup("<td>–</td>")
     low, high = scale
@@ -208,7 +208,7 @@ def _word(verdict: Verdict | None, model: str) -> Markup:
 
 
 def _warnings(profiles: Sequence[ModelProfile]) -> list[str]:
-    """What must be known, each thing once: what several models share names none of them."""
+    """Return the warnings without repetition; a warning shared by several models names none of them."""
     by_note: dict[str, list[str]] = {}
     for profile in profiles:
         for note in profile.notes:
@@ -248,7 +248,7 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
 
 
 def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], prefix: str) -> ShownFigure:
-    """Dots with whiskers: the models, then published models and people."""
+    """Return a chart of dots with whiskers: the models, then published models and people."""
     figure = entry.figure
     models = [model for model, _ in by_model]
     tones = colours(models) if len(models) > 1 else [MAIN]
@@ -265,10 +265,10 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
         label = " / ".join(other.group) if by_group and other.group else other.name
         series[kind] = "#009E73" if other.people else LINE
         rows.append(_dot(label, kind, other.value, None, None))
-    shares = figure.part.scale == "share" and not (figure.contrast or figure.over)
+    shares = figure.measure_object.scale == "share" and not (figure.contrast or figure.over)
     chart = dots(
         {"": rows},
-        axis=figure.words.replace(figure.part.name, figure.part.title.lower(), 1),
+        axis=figure.words.replace(figure.measure_object.name, figure.measure_object.title.lower(), 1),
         series=series,
         domain=(0, 1) if shares else None,
         zero=bool(figure.contrast or figure.over),

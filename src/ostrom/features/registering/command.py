@@ -198,7 +198,7 @@ def _write(registration: Registration, out: Path) -> Output:
 
 
 def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> Output:
-    """Check a registration, its study as it is here, and a run beside it."""
+    """Check a registration, the local version of its study and, if named, a run."""
     from ostrom.analysis.registered import checked_against
     from ostrom.analysis.registration import read_registration
     from ostrom.data.rundata import run_data
@@ -211,7 +211,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
     fine = not here
     one = None
     if run is not None:
-        # No result of an unfinished run is shown, so this is no look.
+        # No result of an unfinished run is shown, so this does not count as a look.
         with (
             open_run(run, runs) as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest, look=False) as data,
@@ -228,7 +228,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
 
 
 def study_here(registration: Registration, folder: Path, options: PlayOptions) -> list[str]:
-    """How the study beside the registration, or of that name here, differs from the registered one; empty if not."""
+    """Return how the local study differs from the registered one; empty if it does not."""
     from ostrom.analysis.registration import changed_prompts, without_model
     from ostrom.engine.folder import FREE_TO_CHANGE, differences
     from ostrom.features.registering.plan import PLACEHOLDER

@@ -17,7 +17,7 @@ CHECK = "ostrom register --check FILE [RUN]"
 
 
 def html(registration: Registration) -> str:
-    """The page; every value is escaped by the template."""
+    """Return the registration as an HTML page with all values escaped."""
     sections = []
     for number, (title, notes, table) in enumerate(_parts(registration)):
         section = Section(f"part{number}", title, notes=list(notes))
@@ -31,7 +31,7 @@ def html(registration: Registration) -> str:
 
 
 def markdown(registration: Registration) -> str:
-    """A registration as Markdown; text of others cannot become a heading, a link or a tag."""
+    """Return the registration as Markdown; foreign text cannot become a heading, a link or a tag."""
     lines = [
         f"# Registration ({registration.kind}): {_inline(_title(registration))}",
         "",
@@ -128,7 +128,7 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
 
 
 def _entries(registration: Registration) -> dict[str, str]:
-    """What is settled about each item of the checklist before play."""
+    """Return, for each item of the reporting checklist, what the registration says about it."""
     study, stated = registration.study, registration.stated
     params = (study.get("agent") or {}).get("params")
     later = "recorded when it is played"
@@ -151,7 +151,7 @@ def _entries(registration: Registration) -> dict[str, str]:
 
 
 def _power(one: dict[str, Any]) -> str:
-    """The power of one contrast with everything that it assumes."""
+    """Describe the power of one contrast with its assumptions."""
     assumptions = ", ".join(f"{key} {_number(value)}" for key, value in (one.get("assumed") or {}).items())
     low, high = (_number(one.get(name)) for name in ("power_low", "power_high"))
     return (
@@ -171,7 +171,7 @@ def _dumped(value: Any) -> str:
 
 
 def _inline(text: str) -> str:
-    r"""Text in which Markdown and HTML mean nothing.
+    r"""Escape text so that it has no Markdown or HTML markup.
 
     >>> _inline("<b>*x*</b> [a](b)")
     '&lt;b&gt;\\*x\\*&lt;/b&gt; \\[a\\](b)'

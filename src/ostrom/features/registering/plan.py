@@ -1,4 +1,4 @@
-"""From a study to its registration: what will be played, tested and concluded, with every choice written out."""
+"""Builds a registration from a study: what will be played, tested and concluded, with every choice explicit."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,20 +24,20 @@ from ostrom.studies.design import planned_contrast
 from ostrom.studies.plan import StudyPlan
 
 PLACEHOLDER = "http://eligible.invalid/v1#eligible"
-"""The model of a study that is registered with a rule, while its plan is made; no server has this name."""
+"""A placeholder model for a study registered with a rule for models; no server has this name."""
 SIMULATIONS = 1000
 
 
 @dataclass(frozen=True)
 class RegistrationTerms:
-    """What a registration adds to a study."""
+    """The choices that a registration adds to a study."""
 
     primary: tuple[RegisteredContrast, ...]
     secondary: tuple[RegisteredContrast, ...]
     level: float
     eligible: str | None = None
     pilot: str | None = None
-    """The run that power takes its assumptions from."""
+    """The run from which the power analysis takes its assumptions."""
     runs: Path = Path("runs")
 
 
@@ -49,7 +49,7 @@ def registration_for(plan: StudyPlan, stated: StudyStatement, terms: Registratio
 
 
 def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms) -> Registration:
-    """The registration of a run that was played; nothing in it can be confirmatory."""
+    """Return the registration of a run that was already played; no result of it is confirmatory."""
     for one in (*terms.primary, *terms.secondary):
         _check_contrast(plan, one)
     manifest = folder.manifest()
@@ -68,7 +68,7 @@ def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms
 
 
 def _check_contrast(plan: StudyPlan, one: RegisteredContrast) -> None:
-    """Refuse a contrast that the study cannot give, and one that a stopping rule leaves without an interval."""
+    """Refuse a contrast that the study cannot estimate, or that has no interval under its stopping rule."""
     try:
         sides, _ = planned_contrast(plan, one.query)
     except UsageError as error:
@@ -106,7 +106,7 @@ def _sample(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -
 def _power(
     plan: StudyPlan, statement: StudyStatement, terms: RegistrationTerms, one: RegisteredContrast
 ) -> dict[str, Any]:
-    """What `ostrom power` says of a contrast at its smallest effect and the registered number of seeds."""
+    """Return the result of `ostrom power` for a contrast at its smallest effect and the registered seeds."""
     from ostrom.api import commands
 
     effect = (one.smallest or 0.0) * (-1 if one.direction == "less" else 1)
@@ -168,12 +168,12 @@ def _written(
 
 
 def _plain(content: Any) -> Any:
-    """Content as JSON holds it, keys as texts: what is written, read back and hashed is the same."""
+    """Convert content to JSON types with text keys, so that the hash of written and read content agrees."""
     return orjson.loads(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
 
 
 def decisions(level: float, sample: SampleSize) -> dict[str, str]:
-    """What will count as which answer about a primary contrast."""
+    """Return the decision rules: which result of a primary contrast means which answer."""
     kind = "the interval of `ostrom estimate`" if sample.interval == "fixed" else (
         "bounds that hold for every distribution and however often is looked"
     )  # fmt: skip
@@ -188,7 +188,7 @@ def decisions(level: float, sample: SampleSize) -> dict[str, str]:
 
 
 def exclusions(study: dict[str, Any]) -> dict[str, str]:
-    """Which matches and answers enter, by the rules of the study."""
+    """Return which matches and answers are excluded, by the rules of the study."""
     rule = study.get("invalid") or {}
     return {
         "matches": "finished ones of the registered seeds; matches that failed or were skipped are counted as left out",
@@ -198,7 +198,7 @@ def exclusions(study: dict[str, Any]) -> dict[str, str]:
 
 
 def _earlier(plan: StudyPlan, runs: Path) -> list[str]:
-    """Runs of this study that lie in the folder of runs already: what was seen in them is known."""
+    """Return earlier runs of this study in the folder of runs: their results were already visible."""
     own = plan.resolved()
     earlier = []
     for path in sorted(runs.glob("*/run.json"))[:1000] if runs.is_dir() else ():

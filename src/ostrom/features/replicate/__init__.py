@@ -1,1 +1,1 @@
-"""A paper as one command: its arms are played, and every printed figure gets ours beside it with a verdict."""
+"""Replication of a paper in one command: its studies are played, and every printed figure gets a verdict."""

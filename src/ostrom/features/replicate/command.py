@@ -1,4 +1,4 @@
-"""`ostrom replicate`: a paper as one command."""
+"""`ostrom replicate`: replicate a paper in one command."""
 
 from contextlib import ExitStack
 from functools import partial
@@ -9,7 +9,7 @@ import typer
 
 from ostrom.cli.batteries import sizes_output
 from ostrom.cli.options import CALLS, DryRun, PlayOptions, standing, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,12 +140,12 @@ def _papers() -> Output:
 def _play(
     plan: "PaperPlan", models: list[str], options: PlayOptions, preset: str | None, folder: Path, *, dry_run: bool
 ) -> tuple[list[Path], bool] | Output:
-    """Play the parts of the paper within the budget; their folders, and whether all are complete.
+    """Play the parts of the paper within the budget; return their folders and whether all are complete.
 
     Of a dry run, and where it is interrupted, what the command returns.
     """
     from ostrom.cli.commands.run import play_resolved
-    from ostrom.costs.battery import BatteryRun, play_jobs, recorded_seeds, sized
+    from ostrom.costs.battery import BatteryRun, play_jobs, recorded_seeds, with_sizes
     from ostrom.costs.waves import check_batch
     from ostrom.ground.errors import UnknownName
 
@@ -155,7 +155,7 @@ def _play(
     presets = dict.fromkeys(("paper", *(name for part in plan.parts for name in part.presets)))
     if preset is not None and preset not in presets:
         raise UnknownName("preset", preset, presets)
-    sizes = sized(plan.parts, [models], Path(), preset, options, dry_run=dry_run)
+    sizes = with_sizes(plan.parts, [models], Path(), preset, options, dry_run=dry_run)
     if dry_run:
         return sizes_output(sizes, plan.title)
     for one in sizes if options.batch else ():
@@ -166,7 +166,7 @@ def _play(
     parts = [one.part for one in sizes if seeds[one.part.name]]
     for one in sizes:
         if not seeds[one.part.name]:
-            say(f"{one.part.title} is left out: the budget does not suffice for it")
+            print_stderr(f"{one.part.title} is left out: the budget does not suffice for it")
     jobs = [
         BatteryRun(
             f"{part.title} ({number} of {len(parts)} parts)",
@@ -176,7 +176,7 @@ def _play(
         )
         for number, part in enumerate(parts, 1)
     ]
-    results, interrupted = play_jobs(jobs, play_resolved, options, say)
+    results, interrupted = play_jobs(jobs, play_resolved, options, print_stderr)
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
     return [job.folder for job, _ in results], all(result.complete for _, result in results)

@@ -1,4 +1,4 @@
-"""The page of a replication: claims and one picture first, then every table and figure in the order of the paper."""
+"""The page of a replication: claims and one chart first, then every table and figure in the order of the paper."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,7 +90,7 @@ def write_page(
 
 
 def _first(files: ReportFiles, outcome: Replication, published: Sequence[Published]) -> Section:
-    """The claims with their verdicts, and the picture."""
+    """Return the first section: the claims with their verdicts, and the chart."""
     section = Section("claims", "What the paper claims")
     section.html.append(_claims(outcome.claims))
     table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in outcome.claims], "The claims")
@@ -108,7 +108,7 @@ def _margin(one: Margin) -> str:
 
 
 def first_notes(outcome: Replication) -> list[str]:
-    """What ends the first screen: what is guaranteed, not judged, not played, and how much could be decided."""
+    """Return the notes below the claims: guarantees, claims not judged or not played, and the decided share."""
     judged = [line for line in outcome.claims if line.verdict.answer in ("agrees", "differs")]
     sure = sum(line.verdict.guaranteed for line in judged)
     notes = [f"Guaranteed for every distribution: {sure} of {len(judged)} decided claims."]
@@ -137,7 +137,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def matches_needed(outcome: Replication) -> int:
-    """The fewest matches of a cell with which bounds for every distribution can place a share within its margin."""
+    """Return the fewest matches of a cell with which guaranteed bounds can place a share within its margin."""
     shares = [one.margin / 100 for one in outcome.plan.margins if one.percent]
     if not shares:
         return 0
@@ -208,7 +208,7 @@ def _paper_cell(line: ClaimLine) -> str:
 
 
 def _number(line: ClaimLine, value: float) -> str:
-    """A figure of a claim in its unit; a sign belongs to differences and slopes alone."""
+    """Format a claim's figure in its unit; only differences and slopes have a sign."""
     claim = line.claim
     sign = "+" if claim.contrast or claim.over or claim.order is not None else ""
     # Adding zero turns -0.0 into 0.0.
@@ -236,7 +236,7 @@ def _section(
     cells: Sequence[JudgedFigure],
     published: Sequence[Published],
 ) -> Section:
-    """One exhibit; whatever goes wrong in it stays in it."""
+    """Return the section of one exhibit; an error in it does not affect the others."""
     counts = verdict_counts(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
     section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
@@ -277,13 +277,13 @@ def _section(
 
 
 def _rests_on(outcome: Replication, cells: Sequence[JudgedFigure]) -> str:
-    """Which runs a table rests on; a table of printed figures alone names none."""
+    """Name the runs that a table uses; empty for a table of printed figures alone."""
     named = [run for run in outcome.runs if run.name in {cell.run for cell in cells}]
     return " ".join(f"Run {run.name}: {run.calls:,} calls. {in_captions(run.data)}".strip() for run in named)
 
 
 def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[JudgedFigure]) -> Table:
-    """One row per figure: printed, ours with its interval, run and verdict."""
+    """Return a table with a row for each figure: printed, estimated with interval, run and verdict."""
     used = [i for i in range(len(columns)) if any(cell.line.cell[i] for cell in cells)]
     rows = []
     for cell in cells:
@@ -304,7 +304,7 @@ def _span(low: float | None, high: float | None) -> str | None:
 
 
 def _picture(outcome: Replication, picture: Picture, published: Sequence[Published]) -> Drawn | None:
-    """The printed figures of an exhibit in grey, ours in colour, on the same axes."""
+    """Draw the printed figures of an exhibit in grey and the run's in colour, on the same axes."""
     one, cells = next((one, cells) for one, cells in outcome.exhibits if one.name == picture.exhibit)
     columns = outcome.paper.columns
     scale = 0.01 if picture.percent else 1.0

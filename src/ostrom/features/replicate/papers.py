@@ -1,4 +1,4 @@
-"""What is played and claimed to replicate a paper: ``replicate.yaml`` of a replication, checked.
+"""The declaration of a paper's replication (``replicate.yaml``): what is played and claimed.
 
 ::
 
@@ -43,7 +43,7 @@ from pydantic import Field, model_validator
 
 from ostrom.analysis.claims import PaperQuery
 from ostrom.analysis.estimate import MODEL
-from ostrom.analysis.published import PublishedPick
+from ostrom.analysis.published import PublishedCells
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
@@ -55,7 +55,7 @@ FILE = "replicate.yaml"
 
 
 class Order(Declared):
-    """Levels of a factor that come before others: every pair is a difference above zero."""
+    """An order of a factor's levels: the difference of every pair must be above zero."""
 
     factor: str
     first: tuple[str, ...] = ()
@@ -70,23 +70,23 @@ class Order(Declared):
 
     @property
     def pairs(self) -> list[str]:
-        """The contrasts that must hold."""
+        """Return the contrast of every pair of the order."""
         ordered = [*product(self.first, self.then), *pairwise(self.chain)]
         return [f"{self.factor}={one} - {other}" for one, other in ordered]
 
 
 class PrintedCount(Declared):
-    """How many of the paper's groups are as the claim says."""
+    """A printed count: how many of the paper's groups agree with the claim."""
 
     number: int = Field(ge=0)
     of: int = Field(ge=1)
 
 
 class PaperClaim(PaperQuery):
-    """A claim of the paper as a question to a run, and the answer that the paper gives."""
+    """A claim of the paper: a query to a run, and the paper's answer."""
 
     claim: str = Field(min_length=1, max_length=200)
-    mean_over_agents: bool = True  # its condition says which agents it is about
+    mean_over_agents: bool = True  # the condition names the agents
     run: str
     expect: Literal["below", "above", "equal", "not above", "not below"]
     threshold: float = Field(default=0.0, allow_inf_nan=False)
@@ -95,7 +95,7 @@ class PaperClaim(PaperQuery):
     order: Order | None = None
     count: PrintedCount | None = None
     pools: tuple[str, ...] = Field(default=(), description="factors of the study that it averages over")
-    published: PublishedPick | None = None
+    published: PublishedCells | None = None
     size: float | None = Field(
         default=None,
         allow_inf_nan=False,
@@ -119,7 +119,7 @@ class PaperClaim(PaperQuery):
 
     @property
     def questions(self) -> list["PaperClaim"]:
-        """The single directions that must all hold: every pair of an order, otherwise the claim itself."""
+        """Return the queries that must all hold: one for each pair of an order, otherwise the claim itself."""
         if self.order is None:
             return [self]
         return [self.model_copy(update={"order": None, "contrast": pair}) for pair in self.order.pairs]
@@ -135,25 +135,25 @@ class PaperClaim(PaperQuery):
 
     @property
     def names_model(self) -> bool:
-        """Whether it is asked of every model."""
+        """Return whether the claim is judged for each model."""
         return any(MODEL in text for text in (self.contrast, str(self.where)))
 
     @property
     def shown(self) -> list[str]:
-        """The columns whose levels it keeps apart, or weighs the same."""
+        """Return the columns that the claim separates or balances."""
         compared = [self.pair[0]] if self.contrast else [] if self.order is None else [self.order.factor]
         return [*self.by, *compared, *([self.over] if self.over else ()), *self.balance]
 
 
 class NotJudged(Declared):
-    """A claim that no run of a model decides."""
+    """A claim that a run of a model cannot decide."""
 
     claim: str
     why: str
 
 
 class Margin(Declared):
-    """How far figures may lie from the printed ones and still agree."""
+    """How far a figure may differ from the printed one and still agree."""
 
     margin: float = Field(gt=0, allow_inf_nan=False)
     measures: tuple[str, ...] = Field(min_length=1)
@@ -162,14 +162,14 @@ class Margin(Declared):
     percent: bool = Field(default=False, description="whether the figures are shares in per cent")
 
     def covers(self, cell: Mapping[str, str], measure: str) -> bool:
-        """Whether it is the margin of a printed cell."""
+        """Return whether this margin applies to a printed cell."""
         return measure in self.measures and all(
             cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in self.where.items()
         )
 
 
 class PrintedSpread(Declared):
-    """What stands after the ± of the paper."""
+    """The meaning of the number after ± in the paper."""
 
     kind: Literal["sd", "se"]
     n: int = Field(ge=1)
@@ -180,7 +180,7 @@ class PrintedSpread(Declared):
 
 
 class Picture(Declared):
-    """The figure of the first screen: the printed figures of an exhibit in grey, ours in colour."""
+    """The chart of the first screen: an exhibit's printed figures in grey, the run's in colour."""
 
     exhibit: str
     x: str
@@ -191,7 +191,7 @@ class Picture(Declared):
 
 
 class Released(Declared):
-    """What an import of released data is: a run of which study, by which of the paper's models."""
+    """How imported released data correspond to a study and models of the paper."""
 
     study: str
     agents: dict[str, str] = Field(default_factory=dict)
@@ -206,7 +206,7 @@ class Released(Declared):
 
 
 class PaperPlan(Declared):
-    """A whole ``replicate.yaml``."""
+    """The content of a ``replicate.yaml``."""
 
     title: str
     about: str = ""
@@ -238,7 +238,7 @@ class PaperPlan(Declared):
         return {part.name: part.study for part in self.parts} | self.further
 
     def with_seeds(self, seeds: int) -> "PaperPlan":
-        """The plan with so many seeds of every part, whatever the preset."""
+        """Return the plan with this number of seeds in every part, whatever the preset."""
         many = {"least": seeds, "most": seeds}
         parts = tuple(
             part.model_copy(
@@ -251,13 +251,13 @@ class PaperPlan(Declared):
         return self.model_copy(update={"parts": parts})
 
     def margin(self, columns: Sequence[str], cell: Sequence[str]) -> float | None:
-        """The margin of a printed cell; None where none is declared."""
+        """Return the margin of a printed cell; None if none is declared."""
         named = dict(zip(columns, cell, strict=True))
         return next((one.margin for one in self.margins if one.covers(named, cell[-1])), None)
 
 
 def papers() -> dict[str, str]:
-    """The replications that can be played as a whole: the name of the command line and that of the folder.
+    """Return the replications that `ostrom replicate` can play: command-line name to folder name.
 
     >>> papers()["memory-curse"]
     'memory_curse'

@@ -1,4 +1,4 @@
-"""The claims and figures of a paper with ours beside them: each from the runs of its own arm, each with a verdict."""
+"""A paper's claims and figures next to the estimates of runs, each with a verdict."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import POOLED, Other, published_beside
-from ostrom.analysis.references import AGAINST, Own, Reference
+from ostrom.analysis.references import AGAINST, Reference, RunFigure
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
@@ -30,26 +30,26 @@ from ostrom.features.replicate.verdicts import (
 )
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
-from ostrom.ground.words import listed
+from ostrom.ground.words import join_words
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.reports.exhibits.shape import meets
 
 ORDER = ("agrees", "differs", "undecided", "not comparable")
 NEAR = "near"
-"""The status of a printed figure that the released data are known to miss by a little."""
+"""The status of a printed figure that the released data are known to miss narrowly."""
 
 
 @dataclass(frozen=True)
 class PaperRun:
-    """A run that gives figures of the paper."""
+    """A run that provides figures of the paper."""
 
     data: RunData
     calls: int
     usd: float
     released: Released | None = None
-    """What the run is where it holds released data."""
+    """How the run corresponds to the paper, if it holds released data."""
     name: str = ""
-    """What tells it apart from the other runs; the last part of its folder by default."""
+    """A unique name of the run; the last part of its folder by default."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.data.folder.name)
@@ -67,7 +67,7 @@ class PaperRun:
 
     @cached_property
     def agents(self) -> list[str]:
-        """The agents that are models; scripts among the players of released data have no printed figure."""
+        """Return the agents that are models; scripts in released data have no printed figure."""
         models = "" if self.released else "WHERE model IS NOT NULL"
         rows = self.data.records(f"SELECT DISTINCT agent FROM matches {models} ORDER BY agent")
         named = self.released.agents if self.released else {}
@@ -75,12 +75,12 @@ class PaperRun:
 
     @property
     def models(self) -> list[str]:
-        """The agents without their variants, which are named after them: ``gpt-4`` but not ``gpt-4 SCoT``."""
+        """Return the agents without variants, whose names extend theirs: ``gpt-4`` but not ``gpt-4 SCoT``."""
         return [one for one in self.agents if not any(one.startswith(f"{other} ") for other in self.agents)]
 
     @property
     def wording(self) -> str:
-        """Whose words the prompts have."""
+        """Return whose wording the prompts use."""
         if self.data.manifest.get("imported"):
             return "that of the imported data"
         folder = self.data.manifest.get("prompts_folder")
@@ -89,27 +89,27 @@ class PaperRun:
 
 @dataclass(frozen=True)
 class ClaimLine:
-    """A claim of the first screen, for one model of one run."""
+    """A claim and its verdict for one model of one run."""
 
     claim: PaperClaim
     verdict: PaperVerdict
     run: str | None = None
     agent: str | None = None
     estimate: Estimate | None = None
-    """Of an order, the pair that is nearest to breaking it."""
+    """The estimate; for an order, the pair closest to violating it."""
     published: tuple[Other, ...] = ()
-    """What the paper has: the model's own figure, or one for each of its models."""
+    """The published figures: the model's own, or one for each of the paper's models."""
     tally: tuple[int, int, float, float] | None = None
-    """Of a count: how many groups are as claimed, of how many, and the interval of that share."""
+    """For a count: the number of groups that agree, the number of groups, and the interval of the share."""
 
     @property
     def printed(self) -> tuple[float, float] | None:
-        """The range of the printed figures."""
+        """Return the smallest and the largest printed figure; None without one."""
         return (min(values), max(values)) if (values := [one.value for one in self.published]) else None
 
     @property
     def direction_alone(self) -> bool:
-        """Whether the paper has no size that stands beside ours: it prints none, or none on the side of its claim."""
+        """Return whether the paper prints no size that supports the claim, so that only the direction is compared."""
         claim = self.claim
         if claim.count is not None or claim.expect not in ("below", "above"):
             return False
@@ -118,7 +118,7 @@ class ClaimLine:
 
     @property
     def group(self) -> dict[str, Any]:
-        """Of a claim that is judged for each of several groups, which of them."""
+        """Return the group of a claim that is judged by group; empty for other claims."""
         return {} if self.estimate is None or self.tally else {n: self.estimate.key[n] for n in self.claim.by}
 
     def as_dict(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class ClaimLine:
 
 @dataclass(frozen=True)
 class JudgedFigure:
-    """A printed figure, or the range of several, with an own one beside it."""
+    """A printed figure, or a range of them, next to the run's figure."""
 
     line: Line
     run: str
@@ -166,7 +166,7 @@ class JudgedFigure:
 
 @dataclass(frozen=True)
 class Replication:
-    """All that several runs say about a paper."""
+    """The verdicts of all runs about a paper."""
 
     name: str
     plan: PaperPlan
@@ -178,7 +178,7 @@ class Replication:
 
     @property
     def not_played(self) -> dict[str, list[str]]:
-        """The exhibits of which no run was played, by the studies that would give them."""
+        """Return the exhibits without a run, by the studies that would provide them."""
         played = {run.study for run in self.runs}
         missing = [
             (" or ".join(one.study), one.name) for one, _ in self.exhibits if one.study and not played & {*one.study}
@@ -187,13 +187,13 @@ class Replication:
 
     @property
     def decided(self) -> tuple[int, int]:
-        """How many figures could be decided, and how many there are."""
+        """Return how many figures were decided, and how many there are."""
         counts = self.counts
         return sum(counts.get(answer, 0) for answer in ("agrees", "differs")), sum(counts.values())
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many figures have each verdict."""
+        """Return the number of figures by verdict."""
         return verdict_counts(cell for _, cells in self.exhibits for cell in cells)
 
     def as_dict(self) -> dict[str, Any]:
@@ -223,13 +223,13 @@ class Replication:
 
 
 def verdict_counts(cells: Iterable[JudgedFigure]) -> dict[str, int]:
-    """How many figures have each verdict; verdicts that none has are left out."""
+    """Return the number of figures by verdict, without verdicts that do not occur."""
     answers = [cell.verdict.answer for cell in cells]
     return {answer: answers.count(answer) for answer in ORDER if answer in answers}
 
 
 def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()) -> Replication:
-    """Judge every claim and figure of a paper by the runs of its arms; ``chosen`` sets agents beside models."""
+    """Judge every claim and figure of a paper by its runs; ``chosen`` maps agents to the paper's models."""
     name, plan = paper_plan(paper)
     reference = references.build(name)
     exhibits = exhibits_of(name)
@@ -245,7 +245,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
         for remark in comparison.remarks:
             remarks.setdefault(remark, []).append(run.name)
         for one in exhibits:
-            # A run of another study of the paper has exhibits of its own.
+            # A run of another study of the paper has its own exhibits.
             if run.study in one.study or run.study not in study_names:
                 lines[one.name] += [
                     (line, run)
@@ -267,21 +267,21 @@ def printed_values(claim: PaperClaim, others: Sequence[Other]) -> list[float]:
 
 
 def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
-    """The paper's models of released data, and the choices about agents of this run: another may have others."""
+    """Return the mapping of agents to the paper's models that applies to this run."""
     named = run.released.agents if run.released else {}
     own = [f"{agent}={model}" for agent, model in named.items() if agent in run.agents]
     return [*own, *(text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents)]
 
 
-def _of_models(own: Own, run: PaperRun) -> bool:
-    """Whether a figure is of a model, of two that are compared, or of all together."""
+def _of_models(own: RunFigure, run: PaperRun) -> bool:
+    """Return whether a figure is of a model, of two compared models, or of all agents together."""
     return own.agent is None or {*own.agent.split(AGAINST)} <= {*run.agents}
 
 
 def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
-    """Whether an exhibit prints one of the figures of a line."""
+    """Return whether an exhibit prints one of the figures of a line."""
     cell = dict(zip(columns, line.cell, strict=True))
-    # A figure that several tables print names them all, with commas; names have commas, too.
+    # A figure printed in several tables names them all, separated by commas; names may contain commas too.
     printed = any(f", {source}, " in f", {p.source}, " for p in line.figures for source in one.sources)
     return printed and meets(cell, one.where)
 
@@ -289,7 +289,7 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
 def _judged(
     plan: PaperPlan, lines: Sequence[tuple[Line, PaperRun]], columns: Sequence[str]
 ) -> tuple[JudgedFigure, ...]:
-    """The figures of one table; those of one measure borrow their variances from each other."""
+    """Judge the figures of one table; figures of one measure share a prior of the variance."""
     priors = {}
     for measure, of in grouped((line.cell[-1], line.own) for line, _ in lines).items():
         noisy = [own for own in of if own.se]
@@ -301,7 +301,7 @@ def _judged(
 
 
 def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperVerdict:
-    """What a line says; a figure of another model is not judged."""
+    """Return the verdict on a line; a figure of another model is not judged."""
     own, printed = line.own, line.value
     if printed is None:
         span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
@@ -330,27 +330,27 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
 
 
 def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
-    """The verdict on a printed figure that is in doubt, which can differ as well as agree."""
+    """Return the verdict on a doubtful printed figure, which may differ as well as agree."""
     doubt = f"The printed figure is in doubt ({line.doubts[0]})."
     return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
 
 
 @dataclass(frozen=True)
 class _ClaimCase:
-    """A claim put to one model of one run: the estimates of each of its questions, or why there are none."""
+    """A claim applied to one model of one run: the estimates of its queries, or the reason for none."""
 
     claim: PaperClaim
     run: PaperRun
     agent: str
     estimates: tuple[tuple[Estimate, ...], ...]
     published: tuple[tuple[Other, ...], ...] = ()
-    """What the paper has for each question."""
+    """The published figures for each query."""
     why: str = ""
 
     @property
     def table(self) -> tuple[str, str]:
-        """The figures from which it borrows its variance."""
-        return self.run.name, self.claim.part.name
+        """Return the table of figures that share a prior of the variance with this one."""
+        return self.run.name, self.claim.measure_with_unit.name
 
 
 def judged_claims(
@@ -371,7 +371,7 @@ def judged_claims(
             own = any(run.study == study for run in runs)
             why = "No model played in the run." if own else f"There is no run of the study {study}."
             lines = [ClaimLine(claim, PaperVerdict("not comparable", why))]
-        # Agents that the question is not about (scripts' partners, variants) give no figure.
+        # Agents outside the claim (partners of scripts, variants) provide no figure.
         yield from [line for line in lines if line.estimate is not None] or lines[:1]
 
 
@@ -386,13 +386,13 @@ def _claim_cases(
         for agent in _about(claim, run):
             model = models.get(agent)
             if claim.about and model is not None and model not in claim.about:
-                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {listed(claim.about)}.")
+                yield _ClaimCase(claim, run, agent, (), why=f"The paper says it of {join_words(claim.about)}.")
                 continue
             question: Query = claim
             try:
                 estimates = []
                 for one in claim.questions:
-                    question = _within(_in_data(one.of(agent), run), data)
+                    question = _within(_in_data(one.for_model(agent), run), data)
                     estimates.append(tuple(question.ask(data)))
             except OstromError:
                 yield _ClaimCase(claim, run, agent, (), why=_reason(question, data))
@@ -409,7 +409,7 @@ def _claim_cases(
 
 
 def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[str, str]:
-    """The paper's model beside which each agent of a run stands."""
+    """Map each agent of a run to the paper's model that it is compared with."""
     models = list(dict.fromkeys(p.model for p in reference.published() if p.model is not None))
     own = {agent: agent for agent in run.agents if run.data.manifest.get("imported") and agent in models}
     beside = [text for text in _beside(chosen, run) if text.rpartition("=")[2] in models]
@@ -417,8 +417,8 @@ def _models(chosen: Sequence[str], run: PaperRun, reference: Reference) -> dict[
 
 
 def _reason(question: Query, data: RunData) -> str:
-    """Why a run does not answer a question, in a sentence."""
-    part = question.part
+    """Explain in a sentence why a run does not answer a query."""
+    part = question.measure_object
     try:
         rows = observations(data, part).rows
     except OstromError:
@@ -441,14 +441,14 @@ def _reason(question: Query, data: RunData) -> str:
         if missing and (len(missing) == len(levels) or (question.contrast and column == question.pair[0])):
             name = column.replace("_", " ")
             if column in data.columns("matches"):
-                return f"Only {name} {listed(met)} was played, not {listed(missing)}."
-            return f"No match has {name} {listed(missing)}, only {listed(met)}."
+                return f"Only {name} {join_words(met)} was played, not {join_words(missing)}."
+            return f"No match has {name} {join_words(missing)}, only {join_words(met)}."
         rows = tuple(row for row in rows if str(row.columns.get(column)) in map(str, levels))
     return "No match was played that the claim is about."
 
 
 def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
-    """What the estimates of a claim say."""
+    """Return the claim's verdict from its estimates."""
     claim, run = question.claim, question.run
     if not question.estimates:
         return ClaimLine(claim, PaperVerdict("not comparable", question.why), run.name, question.agent or None)
@@ -462,18 +462,18 @@ def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
         number, of = claim.count.number, claim.count.of
         verdict, sure, n, ends = count_verdict((v.answer for v, *_ in judged), number, of)
         return replace(line, verdict=verdict, estimate=judged[0][1], tally=(sure, n, *ends))
-    # An order differs where one pair does, and agrees where all do.
+    # An order differs if one pair does, and agrees if all pairs do.
     rank = {"differs": 0, "undecided": 1, "agrees": 2, "not comparable": 3}
     verdict, one, others = min(judged, key=lambda pair: (rank[pair[0].answer], round(pair[1].value, 9)))
     line = replace(line, published=others)
     if claim.kind == "order":
         verdict = replace(verdict, guaranteed=all(v.guaranteed for v, *_ in judged))
-    # The interval that decides is shown; the data of the paper itself have no other error than that of the paper.
+    # The interval behind the verdict is shown; the paper's own data have no further error.
     inference = None if run.released else one.inference
     reach = None if inference is None else moderated(inference, prior, 0.95)
     if inference is None or reach is None:
         return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
-    low, high = max(reach[0], inference.least), min(reach[1], inference.most)  # no end beyond what can be
+    low, high = max(reach[0], inference.least), min(reach[1], inference.most)  # within the bounds of the measure
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
 
 
@@ -482,7 +482,7 @@ def _several_alike(inference: Inference) -> bool:
 
 
 def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: Sequence[float]) -> PaperVerdict:
-    """What an estimate says about a claim, and whether its bounds say the same."""
+    """Return the verdict of an estimate on a claim, and whether guaranteed bounds agree."""
     inference = one.inference
 
     def of(low: float | None, high: float | None) -> PaperVerdict:
@@ -493,7 +493,7 @@ def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, prin
 
     if run.released is not None:
         return of(one.value, one.value)
-    # Two one-sided tests of a claim that nothing differs take the 90 % interval.
+    # A claim of no difference is judged by two one-sided tests, that is by the 90 % interval.
     ends = None if inference is None else moderated(inference, prior, 0.9 if claim.expect == "equal" else 0.95)
     if inference is None or ends is None:
         why = ALL_ALIKE if inference is None or inference.exact or _several_alike(inference) else ONE_MATCH
@@ -506,7 +506,7 @@ def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, prin
 
 
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
-    """The claim by the measure that released data have in place of its own, in the unit of that measure."""
+    """Return the claim with the measure that the released data have instead of its own, in that unit."""
     instead = run.released.measures.get(str(claim.measure)) if run.released is not None else None
     if run.released is None or instead is None:
         return claim
@@ -518,7 +518,7 @@ def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
-    """The agents that a claim is judged for; of released data only the models that it speaks of.
+    """Return the agents for which a claim is judged; in released data only the models that it names.
 
     A claim that names no model is one about all players, or about people, and is judged once.
     """
@@ -531,7 +531,7 @@ def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
 
 
 def _in_data(question: Query, run: PaperRun) -> Query:
-    """The question with the names that released data have for its levels, without what they do not record."""
+    """Return the query with the level names of the released data, without columns that they lack."""
     if run.released is None or isinstance(question.where, str):
         return question
     names, unknown = run.released.levels, run.released.unknown
@@ -546,7 +546,7 @@ def _in_data(question: Query, run: PaperRun) -> Query:
 
 
 def _within(question: Query, data: RunData) -> Query:
-    """The question about those of its levels that the run has: a smaller preset plays fewer.
+    """Return the query restricted to the levels that the run has: a smaller preset plays fewer.
 
     A wording that the whole run has is no column of it and needs no condition.
     """
@@ -568,7 +568,7 @@ def _within(question: Query, data: RunData) -> Query:
 def _published(
     claim: PaperClaim, levels: Collection[float] | None, model: str | None, groups: Sequence[Mapping[str, str]] = ()
 ) -> tuple[tuple[Other, ...], ...]:
-    """What the paper's models have for each question, in doubt or not; a slope is taken over the levels of the run.
+    """Return the published figures for each query; a slope is computed over the levels of the run.
 
     The model's own figure where there is one, otherwise those of the models that the claim is about. A figure of all
     models together is that of the only model in question.
@@ -593,7 +593,7 @@ def _published(
 
 
 def released_as(plan: PaperPlan, data: RunData) -> Released | None:
-    """What a run is where it was imported from the released data of the paper."""
+    """Return how a run corresponds to the paper, if it was imported from the released data; None otherwise."""
     return plan.released.get(str((data.manifest.get("imported") or {}).get("mapping_file")))
 
 
@@ -610,7 +610,7 @@ def check_comparable(result: Replication) -> None:
 
 
 def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:
-    """Refuse runs that have nothing to do with the paper."""
+    """Refuse runs that do not belong to the paper."""
     studies = {*plan.studies.values(), *(study for one in exhibits_of(name) for study in one.study)}
     for run in runs:
         reference = (run.data.study.get("report") or {}).get("reference")

@@ -1,4 +1,4 @@
-"""Agrees, differs, undecided or not comparable: what an own figure says about a printed one or about a claim.
+"""Verdicts (agrees, differs, undecided, not comparable) on a printed figure or a claim.
 
 As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
 within a margin that was stated beforehand, and differs where the 95 % interval lies outside it. A direction agrees
@@ -17,7 +17,7 @@ from typing import Literal
 
 from ostrom.analysis.intervals.kinds import share_of
 from ostrom.analysis.intervals.moderated import Prior
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
 
@@ -45,9 +45,9 @@ class PaperVerdict:
     seeds: int | None = None
     usd: float | None = None
     approximate: bool = False
-    """Whether it rests on the interval alone: no bound that holds for every distribution says the same."""
+    """Whether the verdict rests on the interval alone, without guaranteed bounds."""
     guaranteed: bool = False
-    """Whether such bounds say the same."""
+    """Whether guaranteed bounds give the same verdict."""
     kind: Literal["", "small", "too few", "cannot"] = ""
     """Of an undecided one: an effect that matters is nearly ruled out, more seeds decide, or this design cannot."""
 
@@ -74,7 +74,7 @@ class PaperVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with the ends of its interval, and the seeds and the price behind it."""
+    """A value with its interval, and the seeds and the price behind it."""
 
     value: float
     low: float | None
@@ -82,15 +82,15 @@ class Interval:
     seeds: int
     usd: float = 0.0
     scenarios: int | None = None
-    """How many scenarios it rests on, where these are what is independent: more seeds add none."""
+    """The number of scenarios, if these are the independent units: more seeds add none."""
     scale: float = 1.0
-    """To the unit in which it is written."""
+    """The factor to the unit in which the value is printed."""
 
 
 def claim_verdict(
     one: Interval, expect: Expected, threshold: float, smallest: float, printed: Sequence[float] = ()
 ) -> PaperVerdict:
-    """What an interval says about a claim; an effect smaller than ``smallest`` counts as none.
+    """Judge a claim by an interval; an effect smaller than ``smallest`` counts as none.
 
     ``printed`` is what the paper's models have, and their mean is the paper's effect. An effect in the direction of the
     claim that is smaller than it by more than ``smallest`` does not agree, nor, beside several models, one that is
@@ -108,7 +108,7 @@ def claim_verdict(
     """
     if one.low is None or one.high is None:
         return PaperVerdict("undecided", "There are too few matches for an interval.", kind="cannot")
-    # Ends at a border lie on the same side of it on every machine.
+    # Rounded, so that an end at the border lies on the same side on every machine.
     slack = ROUNDING * max(1.0, abs(threshold), smallest)
     if expect == "equal":
         distance = abs(one.value - threshold)
@@ -117,7 +117,7 @@ def claim_verdict(
         if one.low > threshold + smallest + slack or one.high < threshold - smallest - slack:
             return PaperVerdict("differs")
         return _undecided(one, threshold, smallest, smallest - distance, distance - smallest)
-    # What is "above" is "below" in the mirror.
+    # "above" is judged as "below" with signs flipped.
     sign = 1.0 if expect in ("below", "not above") else -1.0
     value = sign * (one.value - threshold)
     low, high = sorted((sign * (one.low - threshold), sign * (one.high - threshold)))
@@ -127,7 +127,7 @@ def claim_verdict(
         return PaperVerdict("differs") if low > slack else _undecided(one, threshold, smallest, smallest - value, value)
     effects = [sign * (figure - threshold) for figure in printed]
     mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
-    # A sure effect that is too small to matter is none, unless that is what the paper has.
+    # A certain effect that is too small to matter counts as none, unless the paper has it as well.
     if high < -slack and (low <= slack - smallest or -smallest < mean < 0):
         least = mean + (smallest if len(effects) < 2 else max(smallest, -mean / 4)) + slack
         if mean >= 0 or low <= mean + slack or value <= least:
@@ -148,7 +148,7 @@ def claim_verdict(
 def by_value(
     one: Interval, expect: Expected, threshold: float, smallest: float, printed: Sequence[float], why: str
 ) -> PaperVerdict:
-    """A claim by its value and the margin alone, where nothing is known of the spread."""
+    """Judge a claim by its value and margin alone, if the spread is unknown."""
     verdict = claim_verdict(replace(one, low=one.value, high=one.value), expect, threshold, smallest, printed)
     if verdict.answer == "undecided" and verdict.why != BELOW_MEAN:
         verdict = PaperVerdict("differs")
@@ -194,8 +194,8 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
     return verdict, sure, n, (_share_ends(sure, n)[0], _share_ends(most, n)[1])
 
 
-def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
-    """What a figure of matches says about a printed one with a standard error; ``prior`` is that of its table."""
+def cell_verdict(own: RunFigure, prior: Prior, printed: float, error: float, margin: float, seeds: int) -> PaperVerdict:
+    """Judge a figure against a printed one with a standard error; ``prior`` is that of its table."""
     gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
     if own.alike or (own.se is None and own.matches <= 1):
         answer: Answer = "agrees" if abs(gap) <= margin + slack else "differs"
@@ -233,12 +233,12 @@ def cell_verdict(own: Own, prior: Prior, printed: float, error: float, margin: f
 
 
 def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdict:
-    """A figure from the data of the paper: it agrees within one unit of the last printed digit.
+    """Judge a figure recomputed from the paper's data: it agrees within one unit of the last printed digit.
 
     >>> recomputed_verdict(0.4867, 0.486, 3).answer, recomputed_verdict(0.4871, 0.486, 3).answer
     ('agrees', 'differs')
     """
-    # Printed figures are rounded or cut.
+    # Printed figures are rounded or truncated.
     within = abs(value - printed) <= 10.0**-digits * (1 + 1e-6) + 1e-12
     return PaperVerdict("agrees" if within else "differs", "It is computed from the data of the paper.")
 
@@ -248,7 +248,7 @@ def _scenarios(many: int) -> str:
 
 
 def _undecided(one: Interval, threshold: float, smallest: float, *room: float) -> PaperVerdict:
-    """Half the width of an interval shrinks with the root of the seeds; the widest that would decide is taken."""
+    """Return an undecided verdict with the seeds needed: half the width shrinks with the root of the seeds."""
     assert one.low is not None and one.high is not None
     if one.scenarios is not None:
         return PaperVerdict("undecided", _scenarios(one.scenarios), kind="cannot")

@@ -1,1 +1,1 @@
-"""The report of a run: a page, or the tables and figures of its paper with ours beside them."""
+"""The report of a run: one page, or the paper's tables and figures with the run's beside them."""

@@ -1,14 +1,14 @@
-"""`ostrom report --as-paper`: every table and figure of a paper under its name, with ours beside it."""
+"""`ostrom report --as-paper`: every table and figure of a paper under its name, with the run's values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
-from ostrom.analysis.references import Own, Published, Reference
+from ostrom.analysis.references import Published, Reference, RunFigure
 from ostrom.analysis.registered import standing
 from ostrom.data.rundata import RunData, names_of
 from ostrom.ground.errors import UsageError
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
-from ostrom.reports.card import card, made_of, reproduce, warnings
+from ostrom.reports.card import card, provenance, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
 from ostrom.reports.exhibits.panels import draw_panels
 from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
@@ -41,11 +41,11 @@ def write_as_paper(
     names = names_of([of.folder for of in (data, *more)])
     runs = {names[of.folder]: of for of in (data, *more)}
     published: list[Published] = list(paper.published())
-    own: dict[str, list[Own]] = {}
+    own: dict[str, list[RunFigure]] = {}
     remarks: dict[str, list[str]] = {}
     for name, of in runs.items():
         games, of_arms = games_of(of), paper.of_arms(of)
-        own[name] = list(paper.own(of_arms, games))
+        own[name] = list(paper.run_figures(of_arms, games))
         for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
             remarks.setdefault(remark, []).append(name)
     careful = [remark if len(who) == len(runs) else f"{', '.join(who)}: {remark}" for remark, who in remarks.items()]
@@ -71,21 +71,21 @@ def _section(
     one: Exhibit,
     paper: Reference,
     published: Sequence[Published],
-    own: Mapping[str, Sequence[Own]],
+    own: Mapping[str, Sequence[RunFigure]],
     mapping: dict[str, str],
     runs: Mapping[str, RunData],
     others: set[str],
 ) -> Section:
-    """One exhibit; whatever goes wrong in it stays in it."""
+    """Return the section of one exhibit; an error in it does not affect the others."""
     section = context.begin(one.name, f"{one.name}: {one.title}")
     try:
         if one.rows:
-            # A run of another study of the paper has exhibits of its own.
+            # A run of another study of the paper has its own exhibits.
             study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
             figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
             sample_sizes_text = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
-                f"Run {name}: {made_of(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
+                f"Run {name}: {provenance(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
                 for name in sample_sizes_text
             )
             if figures:

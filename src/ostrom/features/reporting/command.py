@@ -1,4 +1,4 @@
-"""`ostrom report`: a run as a page, or in the shape of its paper."""
+"""`ostrom report`: a run as a page, or in the layout of its paper."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _checklist(run: str, runs: Path) -> Output:
 
 
 def _answers(page: Report) -> dict[str, Any]:
-    """The first screen as plain data; nothing where a page has none."""
+    """Return the first screen of a page as plain data; empty if the page has none."""
     if (answers := page.answers) is None:
         return {}
     return {
@@ -187,7 +187,7 @@ def write_charts(
 
 
 def parse_panels(texts: Sequence[str]) -> list[Spec]:
-    """Charts and panels as they stand on the command line, checked before any work is done."""
+    """Parse the charts and panels of the command line, before any work is done."""
     from ostrom.ground.yaml import read_yaml
     from ostrom.reports.declared import panel_of
 

@@ -1,1 +1,1 @@
-"""What an outcome owes to the wording of prompts."""
+"""Robustness: how much an outcome depends on the wording of prompts."""

@@ -1,4 +1,4 @@
-"""`ostrom more robustness`: what an outcome owes to the wording, and what survives every wording."""
+"""`ostrom more robustness`: how much an outcome depends on the wording, and which conclusions hold in all wordings."""
 
 from pathlib import Path
 from typing import Annotated

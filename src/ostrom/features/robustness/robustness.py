@@ -26,7 +26,7 @@ from ostrom.ground.streams import Streams
 from ostrom.ground.values import grouped
 
 MOST_COLUMNS = 400
-"""Interactions with more columns than this are left out: they would fit noise and take for ever."""
+"""Interactions with more columns than this are left out: they would fit noise and take too long."""
 ROUNDING = 1e-12
 """Differences below this are zero."""
 
@@ -36,24 +36,24 @@ class Conclusion:
     """The difference between two levels of a column, over all framings and in each of them."""
 
     within: Mapping[str, Any]
-    """Where it is drawn: a level of every factor that is no framing."""
+    """The levels of the factors that are no framings, under which the difference is taken."""
     contrast: str
     first: str
     second: str
     difference: Estimate
-    """The mean over framings, which weigh the same."""
+    """The mean difference over framings with equal weights."""
     framings: int
-    """How many framings both levels were observed in."""
+    """The number of framings in which both levels were observed."""
     agreeing: int
-    """In how many of them the observed sign is the same."""
+    """The number of framings with the same observed sign as the mean."""
     survives: Answer | None
-    """None where there are not two framings to survive."""
+    """Whether the sign holds in every framing; None with fewer than two framings."""
     exceptions: tuple[str, ...]
-    """Framings in which the observed sign is another one, or zero."""
+    """Framings in which the observed sign is opposite, or zero."""
 
     @property
     def size(self) -> float:
-        """How large the difference is, whatever its sign."""
+        """Return the absolute difference."""
         return abs(self.difference.value)
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """What an outcome depends on, and which conclusions survive."""
+    """The sources of variance of an outcome, and its conclusions."""
 
     outcome: str
     unit: str
@@ -87,7 +87,7 @@ class Robustness:
     shares: VarianceShares | None
     conclusions: tuple[Conclusion, ...]
     control: str
-    """The number of comparisons and their error control, to be printed beside what survives."""
+    """The number of comparisons and their error control, in words."""
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def robustness(
     contrast: str = "agent",
     agents: Sequence[str] = (),
 ) -> Robustness:
-    """The robustness of a measure in a run.
+    """Compute the robustness of a measure in a run.
 
     ``framings`` are the factors that only change the wording, by default ``wordings_of(data)``; labels that were
     drawn per match count as one more. Scripts do not read: where there are others, scripts are left out unless
@@ -151,7 +151,7 @@ def wordings_of(data: RunData) -> list[str]:
 
 
 def wordings(study: Mapping[str, Any]) -> list[str]:
-    """The factors of a study that set nothing but framings of agents.
+    """Return the factors of a study that change framings alone.
 
     >>> wordings({"vary": {"game": ["a", "b"], "story": {"set": "agent.framing.story", "to": ["x", "y"]}}})
     ['story']
@@ -165,7 +165,7 @@ def wordings(study: Mapping[str, Any]) -> list[str]:
 
 
 def _paths(name: str, spec: Any) -> Iterator[str]:
-    """What a factor sets: a path that it names, those of its levels, or the path that is its own name."""
+    """Yield the settings that a factor changes: the paths it names, those of its levels, or its own name."""
     if not isinstance(spec, Mapping) or "from" in spec:
         yield name
     elif "set" in spec:
@@ -205,7 +205,7 @@ def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
 
 
 def _readers(rows: Sequence[Observation], agents: Sequence[str], notes: list[str]) -> tuple[Observation, ...]:
-    """The values of agents that read prompts: those named, or all but scripts."""
+    """Return the values of agents that read prompts: the named ones, or all but scripts."""
     agent_names = list(dict.fromkeys(row["agent"] for row in rows))
     for name in agents:
         if name not in agent_names:
@@ -243,7 +243,7 @@ def _shares(rows: Sequence[Observation], names: Sequence[str], notes: list[str])
             unit="player in a match",
             interactions=sum(widths) + pairs <= MOST_COLUMNS,
             clusters=[(row["run"], row["match"]) for row in rows],
-            rng=Streams(0, len(rows)).at(0, 0, "robustness"),
+            rng=Streams(0, len(rows)).generator(0, 0, "robustness"),
         )
     except StatisticsError as error:
         notes.append(str(error))
@@ -273,7 +273,7 @@ def _conclusions(
     parts = grouped(
         (tuple(one.key.values())[:-1], one) for one in estimate(data, gaps, [*fixed, "first", "second", "framing"])
     )
-    # Every comparison asks whether the sign that was observed over all framings is the true one.
+    # Every comparison tests whether the sign of the mean over all framings is the true one.
     verdicts = above([one for part in parts.values() if len(part) > 1 for one in part])
     conclusions, at = [], 0
     for overall in estimate(data, gaps, [*fixed, "first", "second"], balance=["framing"]):
@@ -300,7 +300,7 @@ def _negated(one: Estimate) -> Estimate:
 
 
 def _survives(verdicts: Verdicts) -> Answer:
-    """Whether a difference has its sign in every framing; one that is exactly zero somewhere has not."""
+    """Return whether a difference has the same sign in every framing; an exact zero is no sign."""
     exact = any(v.estimate.method == "exact" and v.estimate.value < ROUNDING for v in verdicts)
     return "no" if exact else all_of(verdicts)
 
@@ -309,7 +309,7 @@ def _gaps(
     measure: Measure, rows: Sequence[Observation], contrast: str, levels: Sequence[Any], fixed: Sequence[str],
     wording: Sequence[str],
 ) -> Measure:  # fmt: skip
-    """What every match adds to the difference of each pair of levels in its framing, the higher level first.
+    """Return a measure of each match's contribution to the difference of each pair of levels in its framing.
 
     Both levels may meet in one match (two agents), so that a match adds to both means. Its value is its part of
     the difference times the number of matches: the mean over matches is the difference of the means over players.
@@ -347,7 +347,7 @@ def _mean(rows: Sequence[Observation]) -> float:
 
 
 def _widest(earlier: Bounds | None, pulls: Sequence[tuple[float, Observation]]) -> Bounds:
-    """The bounds of a weighted sum of values, widened to hold the bounds ``earlier`` before."""
+    """Return the bounds of a weighted sum of values, widened to contain the bounds ``earlier``."""
     if any(None in row.bounds for _, row in pulls) or (earlier is not None and None in earlier):
         return None, None
     ends = [[pull * (end or 0.0) for end in row.bounds] for pull, row in pulls]

@@ -44,7 +44,7 @@ ORDERS = 24
 
 
 def shapley_shares(value: Callable[[Terms], Floats], count: int, rng: np.random.Generator | None) -> list[Floats]:
-    """The gain of each term, averaged over all orders in which the terms can enter; no order is preferred.
+    """Return the Shapley share of each term: its gain averaged over all orders in which the terms can enter.
 
     `value` may answer with an array (one entry per resample). The shares add up to value(all) - value(none).
 
@@ -157,7 +157,7 @@ def variance_shares(
     if clusters is not None and rng is None:
         raise BadSample("intervals need a random generator: give rng together with clusters")
     layout = _Layout(factors, y.size, interactions)
-    # Deviations from the grand mean keep the digits of the sums of squares.
+    # Deviations from the grand mean keep the precision of sums of squares.
     y = y - y.mean()
     moments = np.column_stack([np.ones(y.size), y, y * y])
     full_sums = np.concatenate(_cell_totals(np.zeros(y.size, dtype=np.int64), layout.cell, moments, 1, layout.n_cells))
@@ -192,7 +192,7 @@ def variance_shares(
 
 
 class _Layout:
-    """Cells of the crossed factors, coded columns per term, and the models built from them."""
+    """Cells of the crossed factors, coded columns by term, and the models built from them."""
 
     def __init__(self, factors: Mapping[str, Labels], size: int, interactions: bool) -> None:
         self.names = list(factors)
@@ -243,7 +243,7 @@ class _Layout:
             df.append(grown - rank)
             rank = grown
         left = size - rank
-        # Shares come from solved equations: a billionth of the variance is rounding error there.
+        # Shares are solutions of linear equations: a billionth of the variance is rounding error.
         shares = [without_rounding(float(share[0]), 1e3) for share in point]
         rest = without_rounding(residual, 1e3)
         noise = rest / left if left > 0 else 0.0
@@ -258,7 +258,7 @@ class _Layout:
 
 
 class _Fits:
-    """Explained share of variance of any choice of columns, for many weightings of the cells at once."""
+    """Explained share of variance for any set of columns, for many weightings of the cells at once."""
 
     def __init__(self, weight: Floats, first: Floats, second: Floats, columns: Floats, *, exact: bool) -> None:
         n, squares = weight.sum(axis=1), second.sum(axis=1)
@@ -281,7 +281,7 @@ class _Fits:
         if self.exact:
             solution = np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ cross[:, :, None]
         else:
-            # Levels can vanish from a resample; a ridge far below the noise keeps those solvable.
+            # A level can be missing in a resample; a tiny ridge keeps the equations solvable.
             ridge = (1e-9 * self.n)[:, None, None] * np.eye(len(picked))
             solution = np.linalg.solve(inner + ridge, cross[:, :, None])
         share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total

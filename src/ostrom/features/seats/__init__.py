@@ -1,1 +1,1 @@
-"""Seats for agents outside of Ostrom: an MCP server through which they play."""
+"""Seats for external agents, which play through an MCP server."""

@@ -1,4 +1,4 @@
-"""One seat as an agent outside sees it: what it is asked, how its answers are taken, when its time is over.
+"""One seat as an external agent sees it: its questions, how answers are read, and its time limit.
 
 It knows nothing of MCP: the server's tools, the bridge and the tests talk to the same few methods.
 """
@@ -20,19 +20,19 @@ from ostrom.ground.values import value
 from ostrom.models.base import Message, Reply, Request, Usage
 
 LONGEST_ANSWER = 20_000
-"""Characters of one answer."""
+"""The longest answer, in characters."""
 LONGEST_WAIT = 50.0
-"""Seconds that a call of ``look`` may wait: clients give a call about a minute."""
+"""The longest wait of a call to ``look``, in seconds: clients allow a call about a minute."""
 USUAL_WAIT = 20.0
 VERDICT = 10.0
-"""Seconds in which an answer is read and written down."""
+"""Seconds to wait until an answer is read and stored."""
 _AGAIN = re.compile(r"try[1-9][0-9]*$")
 NOTHING = "There is nothing to decide now: call look, which waits until there is."
 
 
 @value
 class ToolReply:
-    """What the agent is told by one call."""
+    """The reply to one tool call of the agent."""
 
     state: str
     """decide, wait, taken, again, match_over, run_over, left, rules or refused."""
@@ -41,7 +41,7 @@ class ToolReply:
 
     @property
     def wrong(self) -> bool:
-        """Whether the call did not do what the agent wanted."""
+        """Return whether the call failed from the agent's view."""
         return self.state in ("again", "refused")
 
 
@@ -56,14 +56,14 @@ class OpenQuestion:
 
     @property
     def text(self) -> str:
-        """All that a model would be sent, as one text."""
+        """Return the messages that a model would get, as one text."""
         parts = (f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
         return "\n\n".join(parts)
 
 
 @dataclass(slots=True, eq=False)
 class OpenDecision:
-    """One decision: its questions come one after another and share its time."""
+    """One decision: its questions come one after another and share one time limit."""
 
     seconds: float
     rules: str
@@ -71,29 +71,29 @@ class OpenDecision:
     clock: asyncio.TimerHandle | None = None
     deadline: float | None = None
     late: str | None = None
-    """Why no answer is taken any more."""
+    """The reason why answers are no longer accepted."""
     end: Answer | None = None
 
     def miss(self, why: str) -> None:
-        """Take no answer any more."""
+        """Stop accepting answers."""
         self.late = self.late or why
         if self.question is not None and not self.question.answer.done():
             self.question.answer.set_exception(Missed(why))
 
 
 class SeatSession:
-    """One seat of a run, in all its matches one after another; or, for an agent with a process, in one match."""
+    """One seat of a run in all its matches or, for an agent with its own process, in one match."""
 
     def __init__(self, seat: int, *, own_match: bool = False) -> None:
         self.seat, self.token, self.own_match = seat, secrets.token_urlsafe(32), own_match
         self.heard = own_match
-        """Whether an agent is there: an empty seat waits, and its clock with it."""
+        """Whether an agent is connected: an empty seat waits, and its time limit does not run."""
         self.over: str | None = None
-        """Set when there will be no more decisions."""
+        """The reason why there are no more decisions; None while there are."""
         self.closed = asyncio.Event()
         self.told_over = False
         self._turns: dict[int, OpenDecision | None] = {}
-        """By match, in the order in which they began; None between two decisions."""
+        """The open decision by match, in the order of their start; None between two decisions."""
         self._begun: set[int] = set()
         """Matches in which the agent has been asked."""
         self._left: dict[int, str] = {}
@@ -103,14 +103,14 @@ class SeatSession:
     # -- what the engine calls -----------------------------------------------------------------------
 
     def begin(self, unit: int, seconds: float, rules: str) -> None:
-        """A decision of a match begins."""
+        """Start a decision of a match."""
         turn = self._turns[unit] = OpenDecision(seconds, rules)
         if unit in self._left:
             turn.miss(self._left[unit])
         self._start_clock()
 
     async def ask(self, unit: int, part: str, request: Request) -> Reply:
-        """Ask one question of the decision that has begun, until it is answered or missed."""
+        """Ask one question of the current decision and wait until it is answered or missed."""
         turn = self._turns[unit]
         assert turn is not None
         if self.over is not None:
@@ -126,18 +126,18 @@ class SeatSession:
             turn.question = None
 
     def decided(self, unit: int, answer: Answer | None) -> None:
-        """A decision of a match has its answer, or the match ends without one."""
+        """Close a decision: it has its answer, or the match ends without one."""
         turn = self._turns[unit]
         assert turn is not None
         turn.end, self._turns[unit] = answer or Answer(None, "policy"), None
         if turn.clock is not None:
             turn.clock.cancel()
         if turn.end.reading == "missed" and not self.own_match:
-            self.heard = False  # the next match waits for somebody
+            self.heard = False  # the next match waits for an agent
         self._changed()
 
-    def ended(self, unit: int, score: float | None, *, tell: bool = True, finished: bool = True) -> None:
-        """A match is over; an agent that played in it hears of it before anything else."""
+    def end_match(self, unit: int, score: float | None, *, tell: bool = True, finished: bool = True) -> None:
+        """End a match; an agent that played in it gets this as its next event."""
         if unit not in self._turns:
             return
         turn = self._turns.pop(unit)
@@ -153,7 +153,7 @@ class SeatSession:
         self._changed()
 
     def close(self, why: str) -> None:
-        """There will be no more decisions."""
+        """End the session: there are no more decisions."""
         if self.over is not None:
             return
         self.over = why
@@ -167,8 +167,8 @@ class SeatSession:
 
     # -- what the agent calls ------------------------------------------------------------------------
 
-    async def look(self, wait: float = USUAL_WAIT) -> ToolReply:
-        """What there is to decide, or what has ended; waits for it so many seconds."""
+    async def next_event(self, wait: float = USUAL_WAIT) -> ToolReply:
+        """Return the next question or end of a match; wait at most this many seconds."""
         self._take()
         await self._wait(
             min(max(wait, 0.0), LONGEST_WAIT),
@@ -187,13 +187,13 @@ class SeatSession:
         return ToolReply("wait", "There is nothing to decide yet: call look again.")
 
     def rules(self) -> ToolReply:
-        """The rules of the match, as the prompts tell them."""
+        """Return the rules of the match, as prompts state them."""
         self._take()
         turn = self._current()
         return ToolReply("refused", NOTHING) if turn is None else ToolReply("rules", turn.rules or NOTHING)
 
     async def act(self, answer: str) -> ToolReply:
-        """Answer the question that was looked at; says what is wrong with an answer that cannot be read."""
+        """Answer the current question; the reply says what is wrong with an unreadable answer."""
         self._take()
         turn = self._current()
         question = None if turn is None else turn.question
@@ -208,7 +208,7 @@ class SeatSession:
         return self._verdict(turn)
 
     def leave(self, why: str = "the agent left") -> ToolReply:
-        """Give the match up: what is still to be decided in it is missed. The seat is free for the next match."""
+        """Leave the match: its remaining decisions count as missed, and the seat is free for the next match."""
         unit = next(iter(self._turns), None)
         if unit is not None:
             self._left[unit] = why
@@ -237,7 +237,7 @@ class SeatSession:
         return ToolReply("taken", "Taken. Call look for what comes next.")
 
     def _current(self) -> OpenDecision | None:
-        """The decision of the match that is being played here; other matches wait for their turn."""
+        """Return the decision of the current match; later matches wait."""
         return next(iter(self._turns.values()), None)
 
     def _take(self) -> None:
@@ -259,12 +259,12 @@ class SeatSession:
         self._news = asyncio.Event()
 
     async def _wait(self, seconds: float, ready: Callable[[], bool]) -> None:
-        """Wait until something holds, at most so many seconds."""
+        """Wait until ``ready()`` is true, at most this many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not ready():
                     await self._news.wait()
 
     async def told(self, seconds: float) -> None:
-        """Wait until an agent that is there has heard that all is over."""
+        """Wait until a connected agent has been told that the session is over."""
         await self._wait(seconds, lambda: self.told_over or not self.heard)

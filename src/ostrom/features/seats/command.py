@@ -1,4 +1,4 @@
-"""`ostrom seat`: play a study and let an agent outside play one of its seats, through MCP."""
+"""`ostrom seat`: play a study with an external agent in one of its seats, through MCP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ostrom.studies.resolve import Resolved
 
 MOST_BYTES = 65_536
-"""Of the file with the tokens."""
+"""The largest file of tokens, in bytes."""
 ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}/mcp")
 
 
@@ -63,7 +63,7 @@ def seat(
 
 
 def _run_of(text: str, runs: Path) -> Folder | None:
-    """The run of that name or folder, where there is one."""
+    """Return the run with this name or folder; None if there is none."""
     from ostrom.engine.folder import Folder
 
     for path in (Path(text), runs / text):
@@ -136,11 +136,11 @@ async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: boo
         if not playing.done():
             serving.result()
             for number in seats:
-                host.chair(number).heard = False  # nobody is there any more to be told
+                host.chair(number).heard = False  # no agent is left to be told
             for runner in running:
                 runner.stop("the agent closed its connection", interrupted=True)
         result = await playing
-        # The agent may still want to hear how it ended; a signal ends the wait.
+        # The agent may still ask how the run ended; a signal ends the wait.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().remove_signal_handler(number)
         await serving
@@ -153,7 +153,7 @@ async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: boo
 
 
 def _places(url: str, tokens: dict[int, str]) -> Output:
-    """Where the agent of each seat connects."""
+    """Return the address and token of each seat."""
     rows = [{"seat": number, "url": url, "token": token} for number, token in tokens.items()]
     return Output(
         {"seats": rows},
@@ -162,7 +162,7 @@ def _places(url: str, tokens: dict[int, str]) -> Output:
 
 
 def _join(home: Folder, seats: list[int], *, http: bool) -> Output:
-    """Take seats of a run that another process of this user plays."""
+    """Connect to seats of a run that another process of this user plays."""
     from ostrom.features.seats.host import FILE
     from ostrom.ground import loop
     from ostrom.ground.files import read_plain

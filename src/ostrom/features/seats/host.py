@@ -1,4 +1,4 @@
-"""The seats of a run: which agent outside sits where, and the processes of those that a study starts itself."""
+"""The seats of a run: which external agent has which seat, and the processes that a study starts for agents."""
 
 import asyncio
 import json
@@ -16,25 +16,25 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.features.seats.chair import SeatSession
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_atomically
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models.base import Abilities, Reply, Request
 
 FILE = "seats.json"
-"""Where the address and the tokens of a run that is being played lie, for this user alone."""
+"""The file with the address and the tokens of a run in play, readable by this user alone."""
 URL, TOKEN = "OSTROM_SEAT_URL", "OSTROM_SEAT_TOKEN"
-"""What the process of an agent finds in its environment."""
+"""Environment variables of an agent's process."""
 FEW_UNITS = 1000
-"""So many units are looked at for seats that wait for an agent; others are found when they are played."""
+"""The number of units searched for seats that wait for an agent; later ones appear when they are played."""
 FAREWELL = 5.0
-"""Seconds for agents to hear that the run is over."""
+"""Seconds to wait until agents know that the run is over."""
 AT_ONCE = 4
-"""Matches in play at a time, where each has processes of its own."""
+"""The most matches in play at a time, if each has its own processes."""
 ONE_MATCH = "This seat was for one match, which is over."
 FINISHED = "The run is over: there are no more matches."
 
 
 class SeatHost:
-    """Asks agents at their seats through MCP, and tells them how their matches end."""
+    """Asks external agents for decisions through MCP, and tells them how their matches end."""
 
     name = "mcp"
     abilities = Abilities()
@@ -51,22 +51,22 @@ class SeatHost:
         commands = any(config.mcp is not None and config.mcp.command for config in plan.agents)
         self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
         if len(waiting_seats(plan)) > 1:
-            self.at_once = 1  # each agent plays one match at a time: in two, two of them could wait for each other
+            self.at_once = 1  # one match at a time: in two matches, two agents could wait for each other
         self._waiting: dict[int, SeatSession] = {}
         """Seats that wait for an agent, by number."""
         self._own: dict[tuple[int, int], SeatSession] = {}
-        """Chairs of agents with processes, by match and player."""
+        """Sessions of agents with their own process, by match and player."""
         self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._folder: Path | None = None
         self._announced = False
-        """Whether the end of a process was said: once is enough for a study of a thousand matches."""
+        """Whether the end of a process was already reported: once is enough for a thousand matches."""
         self._server = SeatServer(self._chairs, port)
         self._stack = AsyncExitStack()
 
     # -- what the engine and `studies.run` call ------------------------------------------------------
 
     async def open(self, folder: Path) -> None:
-        """Serve, and leave the address and the tokens in the run folder."""
+        """Start the server and write the address and the tokens to the run folder."""
         if self._folder is not None:
             return
         self._folder = folder
@@ -76,10 +76,10 @@ class SeatHost:
         self._write()
         if self._waiting and not self._quiet:
             seats = ", ".join(map(str, sorted(self._waiting)))
-            say(f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}")
+            print_stderr(f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}")
 
     async def close(self) -> None:
-        """End the seats once all agents that are there have heard of it."""
+        """Close the seats after all connected agents know that the run is over."""
         self.stop(FINISHED)
         await asyncio.gather(*(chair.told(FAREWELL) for chair in self._chairs()))
         for process in self._processes.values():
@@ -92,7 +92,7 @@ class SeatHost:
                 (self._folder / FILE).unlink()
 
     def begin(self, unit: int, player: int, config: AgentConfig, rules: str) -> None:
-        """A decision begins."""
+        """Start a decision."""
         assert config.mcp is not None
         if config.mcp.command is not None and (unit, player) not in self._own:
             self._start(unit, player, config.mcp.command)
@@ -107,23 +107,23 @@ class SeatHost:
         self._chair_at(unit, player).decided(unit, answer)
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:
-        """A match ends: every agent in it hears its own score. The end of a preparation is told to nobody."""
+        """End a match: tell every agent its score. The end of a preparation is not reported."""
         tell, finished = self.plan.unit(unit).kind == "match", scores is not None
         own = dict(enumerate(scores or ()))  # observers have no score
         for seat, chair in self._waiting.items():
-            chair.ended(unit, own.get(seat - 1), tell=tell, finished=finished)
+            chair.end_match(unit, own.get(seat - 1), tell=tell, finished=finished)
         for (match, player), chair in self._own.items():
             if match == unit:
-                chair.ended(unit, own.get(player), tell=tell, finished=finished)
+                chair.end_match(unit, own.get(player), tell=tell, finished=finished)
                 chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
-        """Ask nothing more."""
+        """Stop asking questions."""
         for chair in self._chairs():
             chair.close(why)
 
     async def complete(self, request: Request) -> Reply:
-        """Not available: a seat is asked for a decision."""
+        """Not supported: a seat is asked through ``ask``."""
         raise NotImplementedError("a seat is asked with ask()")
 
     def describe(self) -> Mapping[str, Any]:
@@ -134,11 +134,11 @@ class SeatHost:
 
     @property
     def url(self) -> str:
-        """Where agents connect to."""
+        """Return the address of the server."""
         return self._server.url
 
     def chair(self, seat: int) -> SeatSession:
-        """The chair that waits for an agent at a seat."""
+        """Return the session that waits for an agent at a seat."""
         if seat not in self._waiting:
             self._waiting[seat] = SeatSession(seat)
             self._write()
@@ -167,7 +167,7 @@ class SeatHost:
         task.add_done_callback(forget)
 
     async def _run(self, chair: SeatSession, command: Sequence[str]) -> None:
-        """Run a process until its match is over; if it ends before, the agent has left."""
+        """Run an agent's process until its match is over; if it exits earlier, the agent has left."""
         try:
             program = await start(command, {URL: self.url, TOKEN: chair.token})
         except (OSError, UsageError) as error:
@@ -181,9 +181,9 @@ class SeatHost:
             if not over.done():
                 why = f"{written(command)}: ended with status {exit_.result()} before the match was over"
                 chair.leave(why)
-                if not self._announced and not self._quiet:  # the tables keep no words of the program
+                if not self._announced and not self._quiet:  # the tables keep no output of the program
                     self._announced = True
-                    say(why + await program.last_words())
+                    print_stderr(why + await program.last_words())
                 await over
             await asyncio.wait({exit_}, timeout=FAREWELL)
         finally:
@@ -198,19 +198,19 @@ class SeatHost:
 
 
 async def _exit(program: Program) -> int:
-    """Wait for the end of a process; what it prints is read and dropped, so that it can go on."""
+    """Wait until a process ends; its output is read and dropped, so that it does not block."""
     while await program.stdout.read(65_536):
         pass
     return await program.process.wait()
 
 
 def seat_number(unit: Unit, player: int) -> int:
-    """The number of a player's seat; a preparation is made by one player for its seat."""
+    """Return the seat number of a player; a preparation belongs to the seat it is made for."""
     return (unit.seat if unit.kind == "preparation" else player) + 1
 
 
 def waiting_seats(plan: Plan) -> list[int]:
-    """The numbers of the seats of a plan that wait for an agent, as far as its first units show them."""
+    """Return the numbers of the seats that wait for an agent, among the first units of a plan."""
     return sorted({
         seat_number(unit, player)
         for unit in islice(plan.units(), FEW_UNITS)

@@ -29,7 +29,7 @@ PATH = "/mcp"
 MOST_BYTES = 128 * 1024
 """The largest body of a request."""
 MOST_LINE = 32 * 1024 * 1024
-"""Characters of one message on stdio, bytes of a refused body that are read: what is longer is dropped."""
+"""The longest message on stdio in characters, and the most bytes read of a refused body."""
 CHAIR = "ostrom.chair"
 INSTRUCTIONS = (
     "You play one seat of a game. Call `look`: it waits until there is something to decide and returns what a player "
@@ -39,7 +39,7 @@ INSTRUCTIONS = (
 GONE = "The run is no longer played: its process has ended."
 SEAT = {"seat": {"type": "integer", "minimum": 1, "description": "which of your seats, if you have several"}}
 Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, ToolReply]]
-"""Makes one call of a tool with its arguments."""
+"""Calls a tool with its arguments."""
 
 
 def _tool(name: str, about: str, properties: Mapping[str, Any], required: Iterable[str] = ()) -> types.Tool:
@@ -66,7 +66,7 @@ TOOLS = [
 
 
 async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]) -> ToolReply:
-    """Make a call of a tool at one seat; whatever is wrong with it is one line."""
+    """Call a tool at one seat; an error is one line."""
     arg_names = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
     if unknown := [str(key)[:40] for key in arguments if key not in arg_names]:
         return ToolReply("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(arg_names)}).")
@@ -74,7 +74,7 @@ async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]
         wait = arguments.get("wait", USUAL_WAIT)
         if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
             return ToolReply("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
-        return await chair.look(wait)
+        return await chair.next_event(wait)
     if name == "rules":
         return chair.rules()
     if name == "leave":
@@ -86,7 +86,7 @@ async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]
 
 
 def at_seats(calls: Mapping[int, Call]) -> Call:
-    """A call at one of several seats: the argument ``seat`` says which; a seat of somebody else is refused."""
+    """Return a call that selects one of several seats by the argument ``seat``; other seats are refused."""
 
     async def call(name: str, arguments: Mapping[str, Any]) -> ToolReply:
         seat = arguments.get("seat", next(iter(calls)) if len(calls) == 1 else None)
@@ -101,12 +101,12 @@ def at_seats(calls: Mapping[int, Call]) -> Call:
 
 
 def own_seats(*chairs: SeatSession) -> Call:
-    """Calls at seats that this process serves."""
+    """Return calls to seats that this process serves."""
     return at_seats({chair.seat: partial(call_chair, chair) for chair in chairs})
 
 
 def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
-    """An MCP server; ``call_of`` gives the seat of a request (None on stdio)."""
+    """Build the MCP server; ``call_of`` returns the seat of a request (None on stdio)."""
 
     async def listed(_: ServerRequestContext[Any, Any], __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=TOOLS)
@@ -131,7 +131,7 @@ def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
 
 
 class SeatServer:
-    """Seats over HTTP on this machine: each request shows the token of one seat."""
+    """HTTP server of seats on this machine; each request has the token of one seat."""
 
     def __init__(self, chairs: Callable[[], Iterable[SeatSession]], port: int = 0) -> None:
         self._chairs = chairs
@@ -161,7 +161,7 @@ class SeatServer:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request that names this machine and shows the token of a seat."""
+        """Serve a request that addresses this machine and has the token of a seat."""
         try:
             request = Request(scope, receive)
             self._gatekeeper.check(request)
@@ -187,7 +187,7 @@ class SeatServer:
 
 
 async def _bounded(request: Request) -> None:
-    """Refuse a body that is too large; it is read first, within bounds, or its sender would not hear why."""
+    """Refuse a body that is too large; it is read first (within limits), so that the sender gets the refusal."""
     length = request.headers.get("content-length", "0")
     if length.isascii() and length.isdigit() and len(length) < 12 and int(length) <= MOST_BYTES:
         return
@@ -202,7 +202,7 @@ async def _bounded(request: Request) -> None:
 
 
 class _Lines:
-    """The lines of a text stream, each of bounded length; a wait for one can be given up at any time."""
+    """Lines of a text stream with bounded length; waiting for a line can be cancelled."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -224,13 +224,13 @@ async def serve_stdio(call: Call) -> None:
 
 
 def remote_seats(url: str, tokens: Mapping[int, str]) -> Call:
-    """Calls at seats that another process of this machine serves."""
+    """Return calls to seats that another process of this machine serves."""
     return at_seats({seat: partial(_forward, url, token) for seat, token in tokens.items()})
 
 
 @asynccontextmanager
 async def connected(url: str, token: str) -> AsyncIterator[Client]:
-    """A client of a seat."""
+    """Connect a client to a seat."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=2 * LONGEST_WAIT) as http,
@@ -243,7 +243,7 @@ async def _forward(url: str, token: str, name: str, arguments: Mapping[str, Any]
     try:
         async with connected(url, token) as client:
             result = await client.call_tool(name, dict(arguments))
-    except Exception:  # whatever the client raises: nobody serves the seat any more
+    except Exception:  # whatever the client raises, the seat is no longer served
         return ToolReply("run_over", GONE)
     text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
     more = dict(result.structured_content or {})

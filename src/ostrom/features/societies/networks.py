@@ -1,4 +1,4 @@
-"""Societies as analysis reads them: who was linked to whom, who did what, round by round."""
+"""Societies for analysis: links and actions of members, round by round."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Pairs = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A society in one round: links between players (from 1), and for everybody who acted what it did and as whom."""
+    """A society in one round: links between players (from 1), and each acting player's action and type."""
 
     match: int
     round: int
@@ -24,7 +24,7 @@ class Seen:
     agent: Mapping[int, str]
 
     def around(self) -> dict[int, set[int]]:
-        """The neighbours of everybody who acted, among those who did."""
+        """Return the acting neighbours of every acting player."""
         neighbours: dict[int, set[int]] = {player: set() for player in self.action}
         for one, other in self.links:
             if one in neighbours and other in neighbours:
@@ -41,7 +41,7 @@ def facts_of(data: RunData) -> dict[int, dict[str, Any]]:
 
 
 def links_over_time(facts: Mapping[str, Any]) -> Callable[[int], Pairs]:
-    """The links that a round was played with, by its number; rounds must be asked for in order."""
+    """Return a function from a round number to its links; rounds must be requested in increasing order."""
     now = {(one + 1, other + 1) for one, other in facts["links"]}
     changes = [*facts["changes"]]
 
@@ -91,7 +91,7 @@ def clusters(seen: Seen) -> list[int]:
 
 
 def assortment(seen: Seen) -> float | None:
-    """How much more often cooperators than others meet cooperators; None where one of both is missing."""
+    """Return how much more often cooperators than others meet cooperators; None if either group is empty."""
     around = seen.around()
     shares: dict[bool, list[float]] = {True: [], False: []}
     for player, did in seen.cooperates.items():

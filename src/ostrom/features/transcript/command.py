@@ -1,4 +1,4 @@
-"""`ostrom transcript`: what was asked and answered in a match."""
+"""`ostrom transcript`: the prompts and replies of a match."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -38,7 +38,7 @@ def transcript(
         if not decisions:
             raise UsageError(f"match {match} of {opened.name}{f': round {round}' if round else ''} has no decisions")
         unit = opened.plan.unit(match)
-        state, reason, _, facts = opened.journal.ended(match) or ("open", None, None, {})
+        state, reason, _, facts = opened.journal.outcome_of(match) or ("open", None, None, {})
         head = {
             "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
             "seed": unit.seed, **unit.cell, "state": state, "reason": reason or ended_early(facts),
@@ -55,7 +55,7 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
     )
     prior: list[dict[str, str]] = []
     for call in decision["calls"]:
-        # A second try repeats what the first one said: only what is new is shown.
+        # A retry repeats the earlier messages: only new ones are shown.
         fresh = call["messages"][len(prior) :] if call["messages"][: len(prior)] == prior else call["messages"]
         prior = call["messages"]
         yield from (f"\n--- {message['role']}\n{message['content']}" for message in fresh)

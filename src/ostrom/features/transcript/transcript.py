@@ -1,4 +1,4 @@
-"""A match as it was said: what every player was asked, what came back, how it was read, and what it led to."""
+"""The transcript of a match: every question, reply, parsed answer and outcome."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,18 +24,18 @@ ANSWER_COLUMNS = (
     "note",
     "rationale",
 )
-"""What a transcript tells of a decision, besides who took it and when."""
+"""The columns of a decision that a transcript shows, besides player and step."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
     "tokens_out", "usd", "latency",
 )  # fmt: skip
-"""What it tells of a try at a call, besides the messages."""
+"""The columns of a try at a call that a transcript shows, besides the messages."""
 
 
 def transcript(
     run: Run, match: int, *, number: int | None = None, player: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The decisions of a match in order, each with all tries at calls that it took; one round, one player.
+    """Yield the decisions of a match in order, each with all its calls; optionally one round or one player.
 
     Questions within a decision (a note, a prediction) come before it. A decision without an answer is one
     that the match did not get over: its tries say why.
@@ -50,14 +50,14 @@ def transcript(
     happened = (row for table in tables for row in run.rows.round_rows(table))
     settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
     bound = _bound(decided, settled)
-    if not decided and not calls and run.journal.ended(match) is None:
+    if not decided and not calls and run.journal.outcome_of(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
     every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
     for step, who in sorted(every.keys() | calls.keys()):
         rows, tries = every.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
-        # What tools gave is quoted by the next call.
+        # The results of tools are quoted by the next call.
         for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
@@ -78,7 +78,7 @@ def transcript(
 def _bound(
     decided: Mapping[tuple[int, int], list[dict[str, Any]]], settled: Mapping[tuple[int, int], dict[str, Any]]
 ) -> dict[tuple[float, int], list[dict[str, Any]]]:
-    """What players did who were bound and so not asked, each after the last decision up to its round."""
+    """Return actions of players who were bound and not asked, placed after the last decision up to their round."""
     last: dict[int, int] = {}
     for (step, _), rows in decided.items():
         for row in rows:
@@ -88,7 +88,7 @@ def _bound(
     for (number, who), row in settled.items():
         if row["what"] == "bound" and (number, who) not in acted:
             step = max((at for of, at in last.items() if of <= number), default=-1)
-            # Between two steps: rounds in which nobody is asked come one after the other.
+            # A place between two steps: rounds without a question follow one another.
             at = step + number / (2 * len(settled) + 2)
             by_move.setdefault((at, who), []).append(
                 {**row, "kind": "bound", "answer": row["action"], "reading": "bound"}
@@ -100,7 +100,7 @@ Seats = tuple[int, ...]
 
 
 def channels_of(unit: Unit) -> Mapping[str, tuple[Seats, str]]:
-    """The seats that read each channel of a match, and whether it is overseen; none where talk has no channels."""
+    """Return the seats that read each channel of a match, and its oversight; empty for talk without channels."""
     talk = getattr(unit.mechanism, "talk", None)
     return {} if talk is None else talk.open_channels(unit.game)
 
@@ -108,7 +108,7 @@ def channels_of(unit: Unit) -> Mapping[str, tuple[Seats, str]]:
 def words_of(
     kind: str | None, answer: str | None, player: int = 0, channels: Mapping[str, tuple[Seats, str]] = {}
 ) -> str | None:
-    """An answer as people read it: of a message its text and who reads it, of a tool the call and its result.
+    """Return an answer for people: a message with its readers, or a tool call with its result.
 
     >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
     ('to player 2: Take 5.', '40')
@@ -145,7 +145,7 @@ def words_of(
 
 
 def tried(call: Mapping[str, Any]) -> str:
-    """Which try at a call it was, and what the call was for, where it was not the decision itself.
+    """Return the number and the purpose of a try; empty for the first try at the decision itself.
 
     A reply that cannot be read is asked for again; a call that fails is tried again. Both are counted.
 
@@ -171,7 +171,7 @@ def tried(call: Mapping[str, Any]) -> str:
 
 
 def ended_early(facts: Mapping[str, Any] | None) -> str | None:
-    """Why and when a match ended before its last round, by the facts of the match; None where it did not.
+    """Return why and when a match ended early, from its facts; None if it did not.
 
     >>> ended_early({"over": "collapse", "over_round": 5})
     'ended in round 5: collapse'
@@ -204,5 +204,5 @@ def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:
 
 
 def _part_of(part: str, parts: list[str]) -> str | None:
-    """The question within a decision that a call was about; None: the decision itself."""
+    """Return the sub-question of a decision that a call was about; None for the decision itself."""
     return next((name for name in parts if part.startswith(f"{name}.")), None)

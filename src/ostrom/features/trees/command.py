@@ -1,4 +1,4 @@
-"""`ostrom more tree`: ask all answers of a precomputed player before anybody plays."""
+"""`ostrom more tree`: compute all answers of a player before a study is played."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from ostrom.cli.ending import ask_models, exit_code, forecast_text, spending_text, spent_data, trouble
 from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Runs, Sets, with_play_options
-from ostrom.cli.output import Output, Remark, TextTable, ask, json_wanted, say, show
+from ostrom.cli.output import Output, Remark, TextTable, ask, json_wanted, print_stderr, show
 from ostrom.engine.runner import Result
 from ostrom.features.trees.plan import TreePlan, tree_names
 from ostrom.ground.errors import StudyError
@@ -61,7 +61,7 @@ def tree(
             ),
         )
         if not (yes or _agreed()):
-            say(f"nothing was asked; --yes goes on ({plan.nodes - answer_count:,} answers are missing)")
+            print_stderr(f"nothing was asked; --yes goes on ({plan.nodes - answer_count:,} answers are missing)")
             entry["asked"] = False
             continue
         result = ask_models(plan, options)
@@ -102,7 +102,7 @@ def _table(plan: TreePlan) -> TextTable:
 
 
 def _agreed() -> bool:
-    """Ask at a terminal; elsewhere nobody can agree."""
+    """Ask for confirmation at a terminal; without a terminal return False."""
     if json_wanted() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""Trees of a study: all answers of its precomputed types, asked before anybody plays.
+"""Trees of a study: all answers of its precomputed agent types, computed before play.
 
 A tree is a run of its own in ``runs/trees/NAME``: calls are journaled, limited, paid for and resumed as in every
 other run. A study whose game, rules, agent or prompts differ from those of its tree is refused with the difference.
@@ -29,7 +29,7 @@ from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
+from ostrom.studies.prompts import prompts_of, refuse_other_prompts, with_answer_form
 from ostrom.studies.run import changed
 
 FOLDER = "trees"
@@ -45,21 +45,21 @@ class TreeSeat:
     rules: Mechanism
     walk: Walk
     players: tuple[Seated, ...]
-    """Who else plays, for the words of the prompts."""
+    """The other players, which prompts mention."""
 
     @property
-    def asked(self) -> AgentConfig:
-        """The model itself, as it is asked."""
+    def model_config_asked(self) -> AgentConfig:
+        """Return the configuration of the model that is asked for the answers."""
         return self.config.model_copy(update={"tree": None})
 
     @property
     def key(self) -> str:
-        """What it is looked up by."""
+        """Return the lookup key of the tree."""
         return tree_key(self.config, self.game, self.walk.seat, self.rules.name, self.walk.told)
 
 
 class TreePlan(DerivedPlan):
-    """All trees of a study that bear one name."""
+    """All trees of a study with one name."""
 
     kind: ClassVar[str] = "tree"
     command: ClassVar[str] = "ostrom more tree"
@@ -80,18 +80,18 @@ class TreePlan(DerivedPlan):
         self.file = plan.file
 
     @classmethod
-    def provide(cls, plan: Plan, runs: Path) -> None:
-        """Load what the precomputed types of a study answer."""
+    def load_answers_for(cls, plan: Plan, runs: Path) -> None:
+        """Load the answers of the precomputed types of a study."""
         assert isinstance(plan, StudyPlan), "only a study has types with trees"
         plan.trees = load_trees(plan, runs)
 
     @property
     def nodes(self) -> int:
-        """How many answers there are in all."""
+        """Return the number of answers in all trees."""
         return sum(seat.walk.nodes for seat in self.seats)
 
-    def about(self) -> dict[str, Any]:
-        """What is asked of whom, as plain data."""
+    def description(self) -> dict[str, Any]:
+        """Return which model is asked for which tree, as plain data."""
         return {
             "trees": {
                 str(number): {
@@ -101,7 +101,7 @@ class TreePlan(DerivedPlan):
                     "mechanism": seat.rules.name,
                     "told": dict(seat.walk.told),
                     "game": game_to_mapping(seat.game),
-                    "agent": seat.asked.model_dump(mode="json", exclude={"called"}),
+                    "agent": seat.model_config_asked.model_dump(mode="json", exclude={"called"}),
                 }
                 for number, seat in enumerate(self.seats, 1)
             }
@@ -116,10 +116,10 @@ class TreePlan(DerivedPlan):
         """The prompt files that are used, with a hash of each."""
         return prompts_of(self)
 
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """The matches that the trees are for, with the agents that answer."""
+    def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Yield the matches that the trees are for, with the agents that answer."""
         for seat in self.seats:
-            yield Unit(-1, seat.key, 0, {}, seat.game, seat.rules, seat.players), [seat.asked]
+            yield Unit(-1, seat.key, 0, {}, seat.game, seat.rules, seat.players), [seat.model_config_asked]
 
     def __len__(self) -> int:
         return len(self.seats)
@@ -127,24 +127,24 @@ class TreePlan(DerivedPlan):
     def unit(self, index: int) -> Unit:
         """One tree."""
         seat = self.seats[index]
-        players = (Seated(seat.name, seat.asked),) * seat.walk.players
+        players = (Seated(seat.name, seat.model_config_asked),) * seat.walk.players
         return Unit(index, seat.key, 0, {}, seat.game, seat.walk, players, kind="tree", seat=seat.walk.seat)
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:  # noqa: ARG002
-        """What all trees take: one prompt of every level is written and counted once for each history of the level."""
+        """Return the cost of all trees: one prompt of each level is counted for every history of the level."""
         total = CostSum(
             Forecast(cells=len(self), matches=len(self), decisions=self.nodes, retries_per_decision=self.retries),
             prices,
         )
         for seat in self.seats:
-            config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
+            config, walk, calls = seat.model_config_asked, seat.walk, styles.build(seat.config.style).calls
             renderer, memory = renderer_of(config, self.library), memories.build(config.memory)
             form = choice_of(seat.game.actions[walk.seat])
             payoffs, rounds, tokens_in = seat.game.payoff((0,) * seat.game.seats), list[Round](), 0.0
             for level in range(walk.rounds):
                 view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
-                decision = formed(Decision(0, "act", view, form), config)
-                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
+                decision = with_answer_form(Decision(0, "act", view, form), config)
+                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text
                 tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
                 rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
             n_calls = calls * walk.nodes
@@ -155,7 +155,7 @@ class TreePlan(DerivedPlan):
         return bound
 
     def known(self) -> int:
-        """How many answers there are by now; refused where the folder holds the trees of another study."""
+        """Return the number of stored answers; a folder with trees of another study is refused."""
         if not self.folder.exists:
             return 0
         _check_same_study(self.folder, self)
@@ -169,7 +169,7 @@ def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
 
 
 def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
-    """Every different tree of a study, in the order in which its cells name them."""
+    """Return every distinct tree of a study, in the order of its cells."""
     seats: dict[str, TreeSeat] = {}
     for cell in plan.tables():
         for players in cell.seatings:
@@ -195,7 +195,7 @@ def tree_names(plan: StudyPlan) -> list[str]:
 
 
 def _check(seated: Seated, game: Game, file: str | None) -> None:
-    """A tree stands for a player who always does the same after the same past."""
+    """Refuse a player whose answer to the same history can vary: a tree has one answer for each history."""
     config, key = seated.config, f"types.{seated.key}"
     if config.framing.draws_labels or config.framing.order == "shuffled":
         raise StudyError(
@@ -218,7 +218,7 @@ def _check(seated: Seated, game: Game, file: str | None) -> None:
 
 
 class _Chance(Exception):
-    """A memory that draws."""
+    """Raised when a memory draws random numbers."""
 
 
 def _no_chance(number: int, purpose: str) -> np.random.Generator:
@@ -256,7 +256,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
 
 
 def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
-    """Refuse answers that were there before the run was registered, as those of a cache are."""
+    """Refuse answers that are older than the registration of the run."""
     if plan.registered is None:
         return
     begun, registered = (datetime.fromisoformat(str(of["created"])) for of in (folder.manifest(), plan.registered))

@@ -1,1 +1,1 @@
-"""Words in reasoning: lexicons, counted traces, and what reports show of them."""
+"""Words in reasoning: lexicons, counts per reply, and panels of the report."""

@@ -1,4 +1,4 @@
-"""`ostrom more traces`: the words of the reasoning in a run."""
+"""`ostrom more traces`: word counts of the reasoning in a run."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import Runs, opened_runs, standing
-from ostrom.cli.output import Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
 from ostrom.features.words.traces.table import default_groups, trace_lexicons, trace_summary, trace_table, unfinished
 from ostrom.features.words.traces.table import sensitivity as under_all_rules
@@ -46,7 +46,7 @@ def traces(
         warnings.simplefilter("always")
         lists = _matched(trace_lexicons(lexicons), match or ())
     for warning in caught:
-        say(str(warning.message))
+        print_stderr(str(warning.message))
     with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
         groups = [name.strip() for name in by.split(",") if name.strip()] if by is not None else default_groups(data)
@@ -90,7 +90,7 @@ def traces(
 
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:
-    """The lists under the rules of ``--match``: MODE for all, LIST=MODE for one."""
+    """Return the lists with the matching rules of ``--match``: MODE for all, LIST=MODE for one."""
     for one in given:
         name, equals, mode = one.rpartition("=")
         if mode not in MODES:
@@ -100,7 +100,7 @@ def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon,
 
 
 def _counts(rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]) -> TextTable:
-    # The last ratio is the complement of the one before it, so a terminal does without.
+    # The last ratio is the complement of the one before it, so the terminal omits it.
     ratio_names = [name for name in ratios if name != "cooperation_ratio"]
     mentioned = "defection" in lists
     lines = [

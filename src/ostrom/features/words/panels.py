@@ -1,4 +1,4 @@
-"""Traces on the page: why there are none, what is counted in them, and texts with the words of the lexicons marked."""
+"""Panels about reasoning: why traces are missing, word counts, and texts with highlighted words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ TONES = {
 
 
 def why_no_traces(data: RunData) -> str:
-    """Why no trace of a finished match was counted; empty where one was."""
+    """Return why no trace of a finished match was counted; empty if one was."""
     if not data.rows["calls"]:
         return "No model was called in this run, so there are no traces to read."
     table = trace_table(data)
@@ -48,14 +48,14 @@ def traces_by(data: RunData, by: Sequence[str]) -> dict[tuple[Any, ...], int]:
 
 
 class SampledTrace(NamedTuple):
-    """A trace with where it comes from."""
+    """A trace with its match, round and player."""
 
     where: list[str]
     text: str
 
 
 def sampled(data: RunData, most: int) -> list[SampledTrace]:
-    """One trace of every cell by a scrambled number, cells thinned out evenly."""
+    """Return one pseudo-randomly chosen trace from each cell, at most ``most`` cells evenly spread."""
     keys = ", ".join(quoted(name) for name in ["agent", *data.factors])
     rows = data.records(
         "SELECT arg_min(id, (id * 2654435761) % 4294967296) AS id, min(match) AS first "
@@ -71,10 +71,10 @@ def sampled(data: RunData, most: int) -> list[SampledTrace]:
     return [samples[number] for number in chosen if number in samples]
 
 
-def marked(text: str, spans: Sequence[Span] | None = None) -> Markup:
-    """The text, escaped, with matches marked; of overlapping lists the first keeps the words.
+def highlighted(text: str, spans: Sequence[Span] | None = None) -> Markup:
+    """Return the text escaped and with matches highlighted; the first of overlapping lists wins.
 
-    >>> marked("a <b>risk</b>", [Span(5, 9, "paranoia", "risk")])
+    >>> highlighted("a <b>risk</b>", [Span(5, 9, "paranoia", "risk")])
     Markup('a &lt;b&gt;<mark style="background:#f8d3c0" title="paranoia">risk</mark>&lt;/b&gt;')
     """
     mark = Markup('{}<mark style="background:{}" title="{}">{}</mark>')
@@ -96,13 +96,13 @@ class TracePair(NamedTuple):
 
 
 class PairedTraces(NamedTuple):
-    """All pairs, and the levels that they are of."""
+    """All pairs of traces, and the two levels of the factor."""
 
     levels: Sequence[Any]
     pairs: list[TracePair]
 
 
-def beside(
+def paired_traces(
     data: RunData, factor: str, levels: Sequence[Any] | None, number: int, seat: int, cooperation: float = 0.0
 ) -> PairedTraces:
     """The first traces of every cell in one round and seat that were played at both levels of a factor.

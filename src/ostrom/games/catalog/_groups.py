@@ -1,4 +1,4 @@
-"""Games of a group, whose members all decide at the same time: public goods, pools, coordination, guesses.
+"""Group games with simultaneous decisions: public goods, pools, coordination, guesses.
 
 Each function builds the game of its name; the table in ``ostrom.games`` names them all.
 """
@@ -237,7 +237,7 @@ def coordination(left: Number = 1, right: Number = 1, miss: Number = 0, n: Seats
 
 
 NEAR = 1e-9
-"""Distances from the target that differ by less, relative to the highest guess, are the same."""
+"""The relative difference below which distances from the target are equal."""
 
 
 @checked

@@ -1,4 +1,4 @@
-"""Games of two by a rule: one gives or offers, the other answers, or both take turns.
+"""Sequential games of two by a rule: one gives or offers and the other answers, or both alternate.
 
 Each function builds the game of its name; the table in ``ostrom.games`` names them all.
 """
@@ -138,7 +138,7 @@ def alternating_offers(
 
 
 def _left_to_the_other(parts: Amounts, pie: float, discount: float, times: int) -> list[Value]:
-    """The smallest offer that is accepted at each turn, by backward induction; the responder accepts when indifferent.
+    """Return the smallest accepted offer of each turn by backward induction; indifferent responders accept.
 
     Waiting is worth the discounted share of whoever offers next, in units of now.
     """
@@ -193,7 +193,7 @@ def trust_amounts(
 
 
 COSTS = (0, 1, 2, 4, 6, 8, 10, 12, 15, 18)
-"""What an effort of 0.1, 0.2, ... 1.0 costs the worker."""
+"""The worker's cost of an effort of 0.1, 0.2, ... 1.0."""
 EFFORTS = Amounts(0.1, 1, 0.1)
 
 
@@ -253,7 +253,7 @@ def centipede(
     piles grow once more and go to the player whose turn would come next. Theory (subgame perfect): take at once.
     """
     last, high, low, grows = int(moves), float(large), float(small), float(factor)
-    # The factor is above 1, so that the small pile is the smaller one, too.
+    # The factor is above 1, so the small pile stays the smaller one.
     rule = "factor x small must be below large, or passing pays"
     require("centipede", grows * low < high, rule, f"{grows * low}", lifted=False)
 

@@ -11,7 +11,7 @@ from ostrom.ground.parameters import Ge, Le, NoFraction, checked
 
 NAME = "colonel_blotto"
 MOST_DIVISIONS = 500
-"""More ways to divide the troops than this are no list that a player can be shown."""
+"""The most divisions of the troops that a player can be shown."""
 
 
 @checked

@@ -1,4 +1,4 @@
-"""A scenario that comes with Ostrom, as a game that carries its story."""
+"""A shipped scenario as a game with a story."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ostrom.ground.errors import GameError
 
 
 def build(scenario: Any = "commons/water_crisis") -> Game:
-    """A story coupled to a payoff table, with roles, personas and what every action means.
+    """Return a story with its payoff table, roles, personas and meanings of actions.
 
     ``scenario`` is FAMILY/NAME of a shipped one; an own one is a game file like any other.
 

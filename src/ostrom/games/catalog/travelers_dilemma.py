@@ -1,10 +1,10 @@
-"""Traveler's Dilemma: two claims for the same loss, and the lower one is believed and rewarded."""
+"""Traveler's Dilemma: two claims for the same loss; the lower one is paid and rewarded."""
 
 from typing import Annotated
 
 from ostrom.games.formula import ClaimFormula
 from ostrom.games.game import Game
-from ostrom.games.parameters import require, shown, whole
+from ostrom.games.parameters import require, shown, whole_number
 from ostrom.games.tensor import bimatrix
 from ostrom.ground.parameters import Ge, Le, NoFraction, Number, checked
 
@@ -32,7 +32,7 @@ def build(
     """
     name = "travelers_dilemma"
     first, extra = int(low), float(bonus)
-    last = whole(name, "high", high, least=first + 1, most=first + MAX_CLAIMS - 1)
+    last = whole_number(name, "high", high, least=first + 1, most=first + MAX_CLAIMS - 1)
     if strict:
         require(name, extra > 1, "bonus must be above 1", f"bonus={shown(extra)}")
     claims = range(first, last + 1)

@@ -19,7 +19,7 @@ Advice = Generator[list[Decision], Sequence[Answer], list[int]]
 
 
 class Advised(Mechanism):
-    """Before every round each client hears what its adviser recommends, alone; then all clients act.
+    """Before every round each client privately hears its adviser's recommendation; then all clients act.
 
     ``advisers`` share the clients in turn: with 1 all clients have the same adviser, with 2 the seats alternate.
     Advisers are players without a seat (``observers`` of the study names their types) and have no payoffs. What is told
@@ -43,7 +43,7 @@ class Advised(Mechanism):
             self.told |= {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
 
     def check(self, game: Game) -> None:
-        """Every adviser needs a client."""
+        """Refuse a game in which an adviser would have no client."""
         super().check(game)
         if self.observers > game.seats:
             raise GameError(
@@ -66,7 +66,7 @@ class Advised(Mechanism):
         return Outcome(rounds, scores, {"advice": [list(r.facts["advice"]) for r in rounds]})
 
     def _advice(self, views: Sequence[View]) -> Advice:
-        """What every seat is recommended; an adviser is asked about one client after the other."""
+        """Return the recommendation for every seat; an adviser is asked about one client after the other."""
         game, advice = views[0].game, [0] * len(views)
         for first in range(0, len(views), self.observers):
             seats = range(first, min(first + self.observers, len(views)))
@@ -88,7 +88,7 @@ class Advised(Mechanism):
         return 2 * game.seats * self.rounds
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
-        """A client acts once a round, an adviser has its share of the clients."""
+        """Return one act per round for a client, and its share of the clients for an adviser."""
         if player < game.seats:
             return self.rounds
         return self.rounds * len(range(player - game.seats, game.seats, self.observers))

@@ -15,7 +15,7 @@ from ostrom.mechanisms.talk import Speaker, Talk, conversation
 
 
 class CheapTalk(Mechanism):
-    """Everybody sends a message at the same time, reads all of them, then acts: ``Talk`` before plain repetition.
+    """All players send a message at the same time, read all of them, then act.
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
     number, talk before every round, and the score is the mean payoff; messages are read in their own round.
@@ -33,7 +33,7 @@ class CheapTalk(Mechanism):
             self.told |= {"repeated": True, "rounds": rounds}
 
     def fit(self, game: Game) -> None:
-        """Where there is no table, say how the same messages are declared around rules that hold any game."""
+        """Refuse a game without a payoff table, and say how to declare the same messages for it."""
         try:
             super().fit(game)
         except GameError as error:
@@ -44,7 +44,7 @@ class CheapTalk(Mechanism):
             raise GameError(f"{error}; the same there: mechanism: {{name: {rules}, {talk}}}") from None
 
     def induced_game(self, game: Game) -> Game | None:
-        """The game itself: messages bind nobody."""
+        """Return the game itself: messages are not binding."""
         return game
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
@@ -70,7 +70,7 @@ class CheapTalk(Mechanism):
                 expected = expected_payoffs(game, answers) if self.rounds == 1 else None
                 facts = {"messages": messages}
                 rounds.append(Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late))
-            if missing is not None and (ended := missing.ends(times, late)):
+            if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
         scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
         return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds], **ended})

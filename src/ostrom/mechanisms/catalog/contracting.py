@@ -32,7 +32,7 @@ def default_bound(game: Game) -> int:
 
 
 def transfers(contract: Sequence[int], profile: Sequence[int]) -> tuple[float, ...]:
-    """What every seat receives (or pays, if negative) on top of its payoff; the sum is exactly zero.
+    """Return each seat's transfer on top of its payoff; the sum is exactly zero.
 
     >>> transfers([2, -1], (0, 1)), sum(transfers([1, 0], (0, 1, 1, 1)))
     ((3.0, -3.0), 0.0)
@@ -40,7 +40,7 @@ def transfers(contract: Sequence[int], profile: Sequence[int]) -> tuple[float, .
     amounts = [contract[action] for action in profile]
     total, others = sum(amounts), len(amounts) - 1
     exact = [Fraction(a) - Fraction(total - a, others) if others else Fraction(0) for a in amounts]
-    # Coarse enough that every partial sum of transfers is a double without rounding.
+    # Coarse enough that every partial sum of transfers is exact in floating point.
     bits = 53 - (2 * len(amounts) * max(1, *map(abs, amounts))).bit_length()
     unit = Fraction(1, 2**bits) if bits >= 0 else Fraction(2**-bits)
     units = [floor(t / unit) for t in exact]
@@ -52,7 +52,7 @@ def transfers(contract: Sequence[int], profile: Sequence[int]) -> tuple[float, .
 
 
 def contracted_payoffs(game: Game, contract: Sequence[int], profile: Sequence[int]) -> tuple[float, ...]:
-    """Payoffs with transfers. Their exact sum is that of the game's payoffs wherever doubles can hold it.
+    """Return payoffs with transfers; their sum is exactly that of the game's payoffs where doubles allow it.
 
     Adding a transfer to a payoff such as 0.1 may round. What rounding takes or gives in all is handed to the
     seat with the finest double, so that contracts create and destroy nothing.
@@ -67,7 +67,7 @@ def contracted_payoffs(game: Game, contract: Sequence[int], profile: Sequence[in
 
 
 def contracted_game(game: Game, contract: Sequence[int]) -> Game:
-    """The game as it pays while a contract is in force.
+    """Return the game with the payoffs under a contract.
 
     >>> from ostrom.games import build_game
     >>> contracted_game(build_game("prisoners_dilemma:coopeval"), [1, -1]).payoff((0, 1))
@@ -93,7 +93,7 @@ SIGNATURE = Record("signature", closed_object({"sign": {"type": "boolean"}}))
 
 
 class Contracting(Designed):
-    """Vote on contracts, sign the one that was chosen or refuse, then act.
+    """Players vote on contracts, sign the winner or refuse, then act.
 
     A contract sets a whole amount for every action, by its place in each seat's list: whoever plays the
     action receives the amount from the others in equal parts, or pays it to them if it is negative.
@@ -116,11 +116,11 @@ class Contracting(Designed):
         return default_bound(game) if self.bound is None else self.bound
 
     def told(self, game: Game) -> dict[str, Any]:
-        """The bound of the amounts."""
+        """Return the bound of the amounts, for prompts."""
         return {"bound": self.bound_in(game), **super().told(game)}
 
     def check(self, game: Game) -> None:
-        """Payments need somebody who pays."""
+        """Refuse a game with one seat: payments need a payer."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could pay")

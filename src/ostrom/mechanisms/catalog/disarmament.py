@@ -15,7 +15,7 @@ Caps = list[list[int]]
 
 
 class Disarmament(Mechanism):
-    """Lower the caps on your own actions in turns until nobody moves any more; then play within the caps.
+    """Players lower the caps on their actions in turns until nobody does any more, then play within the caps.
 
     One question concerns one action of one player, so that every answer within its bounds leaves the player
     something to play: caps of a player always sum to at least 100. All caps are public and never rise. A
@@ -31,14 +31,14 @@ class Disarmament(Mechanism):
         self.sweeps = sweeps
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Bind in turns, then act at the same time."""
+        """Ask for caps in turns, then for simultaneous acts."""
         caps: Caps = [[100] * len(names) for names in game.actions]
         moves: list[dict[str, int]] = []
         for sweep in range(1, self.sweeps + 1):
             before = len(moves)
             for seat in range(game.seats):
                 for action in range(len(game.actions[seat])):
-                    low, high = least(caps[seat], action), caps[seat][action]
+                    low, high = lowest_cap(caps[seat], action), caps[seat][action]
                     if low == high:
                         continue
                     facts = self._facts(caps, moves) | {"action": action, "least": low, "sweep": sweep}
@@ -57,7 +57,7 @@ class Disarmament(Mechanism):
         ]
         odds = [_odds(game, seat, answer) for seat, answer in enumerate(answers)]
         played = tuple(
-            int(streams.about(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
+            int(streams.for_round(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
         )
         payoffs = game.payoff(played)
         round_ = Round(1, played, payoffs, expected=game.expected(odds))
@@ -71,17 +71,17 @@ class Disarmament(Mechanism):
         return self.sweeps * sum(len(names) for names in game.actions) + game.seats
 
 
-def least(caps: Sequence[int], action: int) -> int:
-    """The lowest cap on an action that leaves 100 per cent to play.
+def lowest_cap(caps: Sequence[int], action: int) -> int:
+    """Return the lowest cap on an action that leaves 100 per cent in total.
 
-    >>> least([100, 100], 0), least([30, 100], 1)
+    >>> lowest_cap([100, 100], 0), lowest_cap([30, 100], 1)
     (0, 70)
     """
     return max(0, 100 - sum(cap for other, cap in enumerate(caps) if other != action))
 
 
 def cap_form(low: int, high: int) -> Record:
-    """The form of a proposed cap, a whole number from ``low`` to ``high``; ``high`` is the cap that holds now."""
+    """Return the answer form of a cap from ``low`` to ``high``, the present cap."""
     return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 

@@ -31,7 +31,7 @@ Genome = list[str]
 """The sentences of an instruction."""
 
 LONGEST = 400
-"""Characters of a sentence at most; a longer one is cut."""
+"""The longest sentence in characters; longer ones are cut."""
 MOST_SENTENCES = 60
 _END = re.compile(r"(?<=[.!?])\s+")
 
@@ -46,13 +46,13 @@ def sentences(text: str) -> Genome:
 
 
 def tidy(sentence: str) -> str:
-    """One line of bounded length without control characters."""
+    """Return a sentence as one line of bounded length without control characters."""
     plain = "".join(c if c.isprintable() else " " for c in sentence)
     return " ".join(plain.split())[:LONGEST].strip()
 
 
 def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> list[int]:
-    """The places of the sentences that are said in other words: a share of them, at least one if the share is not 0.
+    """Return the indices of the sentences to be reworded: a share of them, at least one if it is not 0.
 
     >>> import numpy as np
     >>> len(chosen(["a", "b", "c", "d", "e"], 0.4, np.random.default_rng(0)))
@@ -62,7 +62,7 @@ def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> lis
 
 
 def crossed(one: Sequence[str], other: Sequence[str], rng: np.random.Generator) -> Genome:
-    """The beginning of one genome and the rest of another, cut at a place that both have.
+    """Return the beginning of one genome and the rest of another, cut at a common place.
 
     >>> import numpy as np
     >>> crossed(["a", "b"], ["c", "d"], np.random.default_rng(3)) in (["c", "d"], ["a", "d"], ["a", "b"])
@@ -74,14 +74,14 @@ def crossed(one: Sequence[str], other: Sequence[str], rng: np.random.Generator) 
 
 Steps = Generator[list[Decision], Sequence[Answer], list[Genome]]
 Design = Any
-"""What a preparation leaves of a member: a mediator or a contract as a list of whole numbers."""
+"""The design of a member from a preparation: a mediator or contract as a list of integers."""
 Designs = Generator[list[Decision], Sequence[Answer], list[Design] | None]
 Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[float]]]
 
 
 @value
 class ParentSelection:
-    """Who has offspring (``next_parents``): rule, strength, size of a tournament, births of a Moran process."""
+    """The rule for parents (``next_parents``): rule, strength, tournament size, births of a Moran process."""
 
     rule: Annotated[str, OneOf(POPULATION_RULES)] = "proportional"
     strength: Amount = 1.0
@@ -103,7 +103,7 @@ class Mutation:
 
 
 class Evolution(DelegatingMechanism):
-    """``population`` members play ``under`` another mechanism, ``meetings`` times per generation, for ``generations``.
+    """``population`` members play ``under`` another mechanism, ``meetings`` times in each of ``generations``.
 
     Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
     turn. ``selection`` says who has offspring, ``mutation`` how the offspring differ. ``arm`` is ``selected`` or one of
@@ -162,13 +162,13 @@ class Evolution(DelegatingMechanism):
             raise GameError(f"mechanism evolution: {members} members do not fill tables of {game.seats} seats")
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:  # noqa: ARG002
-        """Members shared among the types."""
+        """Return the members' types, shared equally."""
         bounds = [self.size * place // len(names) for place in range(len(names) + 1)]
         return [name for place, name in enumerate(names) for _ in range(bounds[place + 1] - bounds[place])]
 
     @property
     def members(self) -> int:
-        """How many play; whoever paraphrases for them does not."""
+        """Return the number of playing members; an observer who paraphrases does not play."""
         return self.size if self.players is None else self.players - self.observers
 
     def for_players(self, players: int) -> Evolution:
@@ -184,7 +184,7 @@ class Evolution(DelegatingMechanism):
         return later
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
-        """With the genomes that the generation before has left."""
+        """Return these rules with the genomes of the previous generation."""
         ready = copy(self)
         left = outcomes[0]["next"]
         ready.genomes = [list(genome) for genome in left["genomes"]]
@@ -192,7 +192,7 @@ class Evolution(DelegatingMechanism):
         return ready
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play the matches of a generation, then make the next one."""
+        """Play the matches of a generation, then create the next one."""
         self.check(game)
         count = self.members
         genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(count)]
@@ -204,7 +204,9 @@ class Evolution(DelegatingMechanism):
         if self.number + 1 < self.generations:
             parents, mates, newborn = self._parents(game, scores, streams)
             bred = [
-                list(genomes[p]) if mate is None else crossed(genomes[p], genomes[mate], streams.at(0, i, "crossover"))
+                list(genomes[p])
+                if mate is None
+                else crossed(genomes[p], genomes[mate], streams.generator(0, i, "crossover"))
                 for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
             ]
             offspring = yield from self._mutated(game, bred, newborn, streams)
@@ -212,14 +214,14 @@ class Evolution(DelegatingMechanism):
             if designs is not None:
                 facts["next"]["designs"] = [
                     None
-                    if born and streams.about(self.number, i, "design").random() < self.mutation.design
+                    if born and streams.for_round(self.number, i, "design").random() < self.mutation.design
                     else designs[p]
                     for i, (p, born) in enumerate(zip(parents, newborn, strict=True))
                 ]
         return Outcome(rounds, tuple(scores), facts)
 
     def _designed(self, game: Game, streams: Streams, genomes: list[Genome]) -> Designs:
-        """The design of every member: inherited, or made now by those who have none."""
+        """Return each member's design: inherited, or made now."""
         preparation = self.rules.preparation(game, 0)
         if preparation is None:
             return None
@@ -241,11 +243,11 @@ class Evolution(DelegatingMechanism):
         return designs
 
     def _matches(self, game: Game, streams: Streams, genomes: list[Genome], designs: list[Design] | None) -> Matches:
-        """All matches of a meeting side by side, meeting after meeting."""
+        """Play the matches of each meeting side by side, meeting after meeting."""
         count, rounds, scores = self.members, list[Round](), [list[float]() for _ in genomes]
         instructions = [" ".join(genome) for genome in genomes]
         for meeting in range(self.meetings):
-            order = [int(i) for i in streams.about(meeting, 0, "tables").permutation(count)]
+            order = [int(i) for i in streams.for_round(meeting, 0, "tables").permutation(count)]
             seats = count if self.rules.society else game.seats
             tables = [order[i : i + seats] for i in range(0, count, seats)]
             rules = self.rules.for_players(count) if self.rules.society else self.rules
@@ -277,19 +279,19 @@ class Evolution(DelegatingMechanism):
         return rounds, [sum(earned) / len(earned) for earned in scores]
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """The weights of the inner rules, divided by the meetings: a generation's score is the mean over them."""
+        """Return the inner weights divided by the meetings: a generation's score is the mean over them."""
         return [weight / self.meetings for weight in self.rules.weights(rounds)]
 
     def _with_genomes(
         self, decision: Decision, table: Sequence[int], instructions: Sequence[str], meeting: int,
         told: dict[tuple[int, int], tuple[Any, dict[str, Any]]],
     ) -> Decision:  # fmt: skip
-        """A question of the match to the member at the table, with its instruction."""
+        """Return a question to the member at the table, with its instruction."""
         member, view = table[decision.player], decision.view
         cached = told.get((member, id(view.facts)))
         if cached is None or cached[0] is not view.facts:
             facts = {**view.facts, "instruction": instructions[member], "bout": meeting}
-            # The same facts stay the same object, so that what need not be said anew is not.
+            # Equal facts stay the same object, so that cached texts are reused.
             cached = told[member, id(view.facts)] = (view.facts, facts)
         seen = View(view.game, view.seat, view.mechanism, view.round, view.history, cached[1], view.names)
         agent = None if decision.agent is None else table[decision.agent]
@@ -302,7 +304,7 @@ class Evolution(DelegatingMechanism):
         if self.arm == "frozen":
             return list(range(count)), [None] * count, [False] * count
         earned = [0.0] * count if self.arm == "drift" else scores
-        rng = streams.about(self.number, 0, "selection")
+        rng = streams.for_round(self.number, 0, "selection")
         how = {"strength": rule.strength, "size": rule.size, "births": rule.births}
         least = float(game.payoffs.min())
         parents, newborn = next_parents(rule.rule, earned, rng, **how, least=least)  # type: ignore[arg-type]
@@ -316,10 +318,10 @@ class Evolution(DelegatingMechanism):
         return parents, mates, newborn
 
     def _mutated(self, game: Game, bred: list[Genome], newborn: Sequence[bool], streams: Streams) -> Steps:
-        """Have sentences of newborns said in other words, one of each at a time."""
+        """Ask for new wordings of newborns' sentences, one of each at a time."""
         places: dict[int, list[int]] = {}
         for member, genome in enumerate(bred):
-            rng = streams.at(0, member, "mutation")
+            rng = streams.generator(0, member, "mutation")
             if newborn[member] and self.mutation.share and rng.random() < self.mutation.rate:
                 places[member] = chosen(genome, self.mutation.share, rng)
         while places:
@@ -339,7 +341,7 @@ class Evolution(DelegatingMechanism):
         return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
 
     def _most_paraphrases(self) -> int:
-        """The most sentences that are reworded for one member in one generation."""
+        """Return the most sentences reworded for one member in one generation."""
         if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
             return 0
         return ceil(self.mutation.share * max(map(len, self.founders)))
@@ -355,14 +357,14 @@ class Evolution(DelegatingMechanism):
         return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
 
     def _playing(self, game: Game) -> int:
-        """Decisions of one member in the matches of a generation, and before them."""
+        """Return the decisions of one member in a generation's matches, and before them."""
         society = self.rules.society
         rules, players = (self.rules.for_players(self.members), self.members) if society else (self.rules, game.seats)
         meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
         return self.meetings * meeting + self._most_designs(game)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
-        """What a member is asked, or whoever paraphrases for all of them."""
+        """Return the decisions of a member, or of the observer who paraphrases for all."""
         if player >= self.members:
             return self.members * self._most_paraphrases()
         return self._playing(game) + (0 if self.observers else self._most_paraphrases())

@@ -1,4 +1,4 @@
-"""In turn: players decide one after another, in the order of the seats, and may read what came before."""
+"""In turn: players decide in the order of the seats and may see earlier decisions."""
 
 from typing import Any, ClassVar, Literal
 
@@ -9,7 +9,7 @@ from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
 MOST_CHARACTERS = 2000
-"""Of each player's reasons so much is shown to the others."""
+"""The number of characters of each player's reasons shown to others."""
 
 
 class InTurn(Mechanism):
@@ -40,7 +40,7 @@ class InTurn(Mechanism):
                 earlier.append(entry)
         profile = profile_of(game, answers)
         payoffs = game.payoff(profile)
-        # Odds that answer to what was drawn before give no expectation.
+        # Odds that depend on earlier draws give no expectation.
         expected = expected_payoffs(game, answers) if self.shown == "nothing" else None
         return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
 

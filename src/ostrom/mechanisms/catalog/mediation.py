@@ -18,7 +18,7 @@ DELEGATE = "delegate"
 
 
 def realised(game: Game, mediator: Sequence[int], profile: Sequence[int]) -> tuple[int, ...]:
-    """The actions that are played when the index after a seat's last action means delegating.
+    """Return the played actions; the index after a seat's last action means delegating.
 
     >>> from ostrom.games import build_game
     >>> pd = build_game("prisoners_dilemma")
@@ -31,7 +31,7 @@ def realised(game: Game, mediator: Sequence[int], profile: Sequence[int]) -> tup
 
 
 def mediated_game(game: Game, mediator: Sequence[int]) -> Game:
-    """The game with one more action for every seat, delegating, under a mediator.
+    """Return the game with the additional action "delegate" for every seat, under a mediator.
 
     >>> from ostrom.games import build_game
     >>> mediated = mediated_game(build_game("prisoners_dilemma:coopeval"), [1, 0])
@@ -55,7 +55,7 @@ def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
 
 
 class Mediation(Designed):
-    """Vote on mediators, then act or delegate to the one that was chosen.
+    """Players vote on mediators, then act or delegate to the winner.
 
     A mediator names one action for every number of delegators. It plays that action, by its place in each
     seat's list, for all who delegate. ``designs`` gives the mediators by seat (lists of action indices for
@@ -66,13 +66,13 @@ class Mediation(Designed):
     letter: ClassVar[str] = "M"
 
     def check(self, game: Game) -> None:
-        """Delegating must be distinguishable from the game's own actions."""
+        """Refuse a game with an action named like delegating."""
         super().check(game)
         if any(DELEGATE in names for names in game.actions):
             raise GameError(f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}")
 
     def form(self, game: Game, seat: int) -> Record:
-        """One action per number of delegators."""
+        """Return the form of a mediator: one action per number of delegators."""
         names = list(game.actions[seat])
         keys = [key_for(count) for count in range(1, game.seats + 1)]
         return Record("mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names))
@@ -94,7 +94,7 @@ class Mediation(Designed):
         return mediated_game(game, design)
 
     def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:
-        """All cooperate by themselves, or all delegate to a mediator that then cooperates for all."""
+        """Return the cooperative profiles: all cooperate, or all delegate to a mediator that cooperates."""
         direct = tuple(c for c in game.cooperative if c is not None)
         if len(direct) < game.seats:
             return []
@@ -135,7 +135,7 @@ class Mediation(Designed):
     def _act_oneself(
         self, game: Game, facts: Mapping[str, Any], named: tuple[int, ...], delegated: Sequence[bool]
     ) -> Generator[list[Decision], Sequence[Answer], tuple[int, ...]]:
-        """Without power: whoever delegated learns what the mediator names and acts by itself."""
+        """In the sham, players who delegated learn the mediator's action and act by themselves."""
         seats = [seat for seat, gone in enumerate(delegated) if gone]
         if not seats:
             return named
@@ -144,7 +144,7 @@ class Mediation(Designed):
         return tuple(own_actions.get(seat, action) for seat, action in enumerate(named))
 
     def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
-        """What the mediator that all propose does for those who delegate."""
+        """Return the actions under the common mediator."""
         return realised(game, self.common_design(), profile)
 
     def most_decisions(self, game: Game) -> int:

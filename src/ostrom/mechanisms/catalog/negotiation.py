@@ -1,4 +1,4 @@
-"""Negotiation: offers about actions and payments, which bind whom they concern once all of these accept."""
+"""Negotiation: offers about actions and payments, binding once all concerned players accept."""
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,44 +17,44 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.rounds import Rounds
 
 MOMENTS = ("now", "each_round", "end")
-"""When a payment is due: once all have accepted, after every round of the agreement, or after the last one."""
+"""When a payment is due: after acceptance, after every round of the agreement, or after the last."""
 Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 
 
 @dataclass(frozen=True)
 class OfferTerms:
-    """What an offer says: the actions of seats, and who pays whom how much when."""
+    """The terms of an offer: actions of seats, and payments (payer, receiver, amount, moment)."""
 
     actions: Mapping[int, Value]
     payments: Sequence[Mapping[str, Any]] = ()
 
     @property
     def concerned(self) -> list[int]:
-        """The seats that are bound or pay; who only receives is not asked."""
+        """Return the seats that are bound or pay; pure receivers are not asked."""
         return sorted({*self.actions, *(payment["from"] for payment in self.payments)})
 
 
 @dataclass
 class _Table:
-    """What a match has come to: what everybody has, what was said, what was signed, what is in force."""
+    """The state of a negotiation: balances, messages, agreements, and what is in force."""
 
     has: list[Fraction]
     log: list[dict[str, Any]] = field(default_factory=list)
     signed: list[dict[str, Any]] = field(default_factory=list)
     in_force: list[tuple[int, OfferTerms]] = field(default_factory=list)
     paid: list[dict[str, Any]] = field(default_factory=list)
-    """What was paid since the last round ended."""
+    """Payments since the end of the last round."""
     net: dict[int, Fraction] = field(default_factory=dict)
-    """By seat what these payments come to, exactly."""
+    """The exact net of these payments, by seat."""
     short: dict[tuple[int, int], Fraction] = field(default_factory=dict)
-    """By agreement and payment what was really paid the last time, where that was less than agreed."""
+    """By agreement and payment: the last amount actually paid, if it was less than agreed."""
 
     @property
     def bound(self) -> dict[int, Value]:
         return {seat: value for _, terms in self.in_force for seat, value in terms.actions.items()}
 
     def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, OfferTerms]]) -> None:
-        """Pay what is due in the order of signing; nobody pays more than it has."""
+        """Make the due payments in the order of signing; nobody pays more than it has."""
         for number, terms in agreements:
             for place, payment in enumerate(terms.payments):
                 if payment["when"] in moments:
@@ -70,7 +70,7 @@ class _Table:
 
 
 class Negotiation(Mechanism):
-    """Players make offers in turn, others accept or refuse, then the game is played as was agreed.
+    """Players make offers in turn, others accept or refuse, then the game is played as agreed.
 
     An offer says what players do and who pays whom. It binds once everybody accepts whom it binds or who pays by it;
     several may be signed, as long as none contradicts another. Who is bound to an action is not asked for it. There are
@@ -104,7 +104,7 @@ class Negotiation(Mechanism):
             self.told |= {"repeated": True, "rounds": rounds}
 
     def check(self, game: Game) -> None:
-        """An offer names actions by the reader's own words: all seats need as many, and payments a bound."""
+        """Refuse games whose seats have different numbers of actions, and payments without a bound."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could agree")
@@ -152,7 +152,7 @@ class Negotiation(Mechanism):
         return Outcome(rounds, scores, facts)
 
     def _negotiate(self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table) -> Steps:
-        """Offers and replies before a round."""
+        """Ask for offers and replies before a round."""
         passes = 0
         for turn in range(1, self.turns + 1):
             seat = (turn - 1) % game.seats
@@ -204,7 +204,7 @@ class Negotiation(Mechanism):
     def _play(
         self, playing: Rounds, number: int, history: History, table: _Table, bound: Mapping[int, Value]
     ) -> Generator[list[Decision], Sequence[Answer], Round]:
-        """One round; who is bound does what it is bound to wherever that is an option."""
+        """Play one round; bound players take their agreed action if it is an option."""
         stages = playing.play(number, history, None)
         due, bound_seats = next(stages), set[int]()
         while True:
@@ -226,7 +226,7 @@ class Negotiation(Mechanism):
         return _seeing(View(game, seat, self.name, number, history, facts), table)
 
     def observer_view(self, view: View, seat: int) -> View:
-        """All players know what was said, signed and left to pay from."""
+        """Return a view with the messages, agreements and balances, which all players know."""
         base_view = super().observer_view(view, seat)
         public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
         return replace(base_view, facts={**base_view.facts, **public})
@@ -260,7 +260,7 @@ class Negotiation(Mechanism):
         return Record("reply", closed_object(parts), _names(game, seat))
 
     def _terms(self, game: Game, seat: int, value: Mapping[str, Any], table: _Table) -> tuple[OfferTerms | None, str]:
-        """What an offer says, None where it says nothing; and why it cannot be put forward."""
+        """Return the terms of an offer (None if empty), and why it is invalid."""
         actions = {}
         for other in range(game.seats):
             for named in value["actions"][seat_key(other)]:
@@ -291,13 +291,13 @@ class Negotiation(Mechanism):
 
 
 def _payment(table: _Table, agreement: int, place: int, payment: Mapping[str, Any]) -> dict[str, Any]:
-    """A payment of an agreement, with what was really paid where that was less."""
+    """Return a payment of an agreement, with the amount actually paid if it was less."""
     paid = table.short.get((agreement, place))
     return dict(payment) if paid is None else {**payment, "paid": float(paid)}
 
 
 def _seeing(view: View, table: _Table) -> View:
-    """A view with what was said and signed, and what everybody has."""
+    """Return a view with messages, agreements and balances."""
     facts = {
         **view.facts,
         "log": _events(table.log),
@@ -312,7 +312,7 @@ def _seeing(view: View, table: _Table) -> View:
 
 
 def _events(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The log as a flat list in order of time: each offer, its replies, and its result once there is one."""
+    """Return the log as a list in order of time: each offer, its replies, and its result."""
     events = []
     for entry in log:
         same = {"round": entry["round"], "turn": entry["turn"]}
@@ -332,13 +332,13 @@ def _seat(key: str) -> int:
 
 
 def _names(game: Game, seat: int) -> tuple[str, ...]:
-    """The actions that a form mentions; amounts are numbers."""
+    """Return the actions that a form mentions; amounts are numbers."""
     options = game.actions[seat]
     return () if isinstance(options, Amounts) else tuple(options)
 
 
 def _action(game: Game, seat: int) -> dict[str, Any]:
-    """The schema of an action or none, in the words of the seat that names it."""
+    """Return the schema of an action or none, in the words of the seat that names it."""
     options = game.actions[seat]
     one: dict[str, Any] = {"type": "string", "enum": list(_names(game, seat))}
     if isinstance(options, Amounts):
@@ -352,18 +352,18 @@ def _is_action(game: Game, seat: int, named: Any) -> bool:
 
 
 def _as_done(game: Game, seat: int, other: int, named: Any) -> Value:
-    """What another seat does by an action at the same place of its list as this one has in the own list."""
+    """Return another seat's action at the same index as this seat's."""
     return game.value(other, game.index(seat, named))
 
 
 def _intent(game: Game, seat: int, value: Mapping[str, Any]) -> Value | None:
-    """What a player says that it will do, which binds nobody; None where it says nothing of the kind."""
+    """Return a player's non-binding announcement of its action; None if there is none."""
     named = value["intend"]
     return _as_done(game, seat, seat, named[0]) if named and _is_action(game, seat, named[0]) else None
 
 
 def _plain(game: Game, terms: OfferTerms) -> dict[str, Any]:
-    """OfferTerms as plain data: actions by their place, or as amounts."""
+    """Return the terms as plain data: actions by index, or as amounts."""
     actions = [
         {"seat": seat, "amount": value}
         if isinstance(game.actions[seat], Amounts)

@@ -22,7 +22,7 @@ class NoMechanism(Mechanism):
         """Ask as the game says."""
         rounds = Rounds(game, self.name, streams, missing=self.missing, exact=True)
         played = yield from rounds.play(1, EMPTY, None)
-        facts = self.missing.ends(Counter(), played.missed) if self.missing is not None else {}
+        facts = self.missing.ending_facts(Counter(), played.missed) if self.missing is not None else {}
         if rounds.over is not None:
             facts = {**facts, "over": rounds.over, "over_round": 1}
         return Outcome([played], played.payoffs, {**facts, **rounds.hidden_facts()})

@@ -15,7 +15,7 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 
 
 class Punishment(Mechanism):
-    """Play a round, learn what all did, then punish at the same time; repeat.
+    """Players act, learn all actions, then punish at the same time; repeated.
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
     the units per co-player and round. Who punished whom is public. The players are told the number of
@@ -48,7 +48,7 @@ class Punishment(Mechanism):
         }
 
     def check(self, game: Game) -> None:
-        """Punishing needs somebody else."""
+        """Refuse a game with one seat."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
@@ -91,19 +91,19 @@ class Punishment(Mechanism):
                     {"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n
                 ]
                 round_facts = {"before": list(base), "punishments": deductions}
-                payoffs = self.settled(base, units)
+                payoffs = self.payoffs_after(base, units)
                 fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
                 rounds.append(Round(number, played, payoffs, facts=round_facts, missed=late, paid=fines))
-            if missing is not None and (ended := missing.ends(times, late)):
+            if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
             facts = {**self.told, "last_punishments": deductions}
         scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
         return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds], **ended})
 
-    def settled(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
-        """Payoffs after punishment; ``units[i][j]`` is what seat i does to seat j.
+    def payoffs_after(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
+        """Return payoffs after punishment; ``units[i][j]`` are the units from seat i to seat j.
 
-        >>> Punishment(cost=1, fine=3).settled((2.0, 3.0), [[0, 1], [0, 0]])
+        >>> Punishment(cost=1, fine=3).payoffs_after((2.0, 3.0), [[0, 1], [0, 0]])
         (1.0, 0.0)
         """
         return tuple(

@@ -1,4 +1,4 @@
-"""The same players play the same game again and again."""
+"""Repetition: the same players play the same game repeatedly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
 
 
 class Repetition(Mechanism):
-    """Repeat the game for ``rounds`` rounds, or until chance ends it.
+    """The game for ``rounds`` rounds, or until a random end.
 
     What the players are *told* about the end is separate from how the end comes about:
     ``told_rounds`` tells the number of rounds, ``told_continuation`` a chance that another round follows.
@@ -62,7 +62,7 @@ class Repetition(Mechanism):
         self.told = public_facts
 
     def check(self, game: Game) -> None:
-        """Rounds can be made up where no player knows better."""
+        """Refuse a sham in which a player could notice that shown rounds are made up."""
         super().check(game)
         if self.sham and (game.stateful or not decides_at_once(game)):
             raise GameError(
@@ -71,22 +71,22 @@ class Repetition(Mechanism):
             )
 
     sham: bool = False
-    """Whether players are shown rounds that chance drew, so that nobody ever learns what they did (a control)."""
+    """Whether players are shown random rounds, so that nobody learns what was played (a control)."""
 
     def induced_game(self, game: Game) -> Game | None:
-        """The game between those who cooperate as long as all do, and all others; see ``lasting_game``."""
+        """Return the game between conditional cooperators and others; see ``lasting_game``."""
         if not game.has_table:
             return None
         return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
 
-    def powerless(self) -> Repetition:
-        """The sham of these rules: players are shown rounds drawn by chance, not those that were played."""
+    def as_sham(self) -> Repetition:
+        """Return the sham of these rules: players are shown random rounds instead of those played."""
         sham = copy(self)
         sham.sham, sham.told = True, {**self.told, "sham": True}
         return sham
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play round after round; each begins with what the one before left behind.
+        """Play round after round; each begins with the state that the previous one left.
 
         Where nothing is left to play for (``End.over``) rounds that would follow are not played and pay nothing. They
         count in the score, so that an early end is never worth more than a late one.
@@ -108,14 +108,14 @@ class Repetition(Mechanism):
                     played = yield from playing.play(number, past, shows)
                 rounds.append(played)
                 gaps = gaps or not played.actions
-                if missing is not None and (facts := missing.ends(times, played.missed)):
+                if missing is not None and (facts := missing.ending_facts(times, played.missed)):
                     break
                 if playing.over is not None:
                     facts = {"over": playing.over, "over_round": number}
             if by_chance and self._ends(number, streams):
                 break
         if "over" in facts and by_chance:
-            facts["unplayed"] = unplayed  # only chance knows when the match would have ended
+            facts["unplayed"] = unplayed  # only chance determines when the match would have ended
         settled = [*rounds, *unplayed_rounds(game, len(rounds), unplayed)]
         scores = tuple(match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats))
         return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
@@ -128,7 +128,7 @@ class Repetition(Mechanism):
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation
 
     def with_rounds(self, rounds: int) -> Self:
-        """These rules for exactly so many rounds: chance does not end the match earlier."""
+        """Return these rules with exactly this many rounds, without a random end."""
         changed = super().with_rounds(rounds)
         changed.stopping = "fixed"
         return changed
@@ -148,7 +148,7 @@ class Repetition(Mechanism):
         return self.rounds * -(-game.turns // players)
 
     def array_rules(self, game: Game) -> ArrayRules | None:
-        """Plain repetition as it is, where the moves of a round are a line of a table."""
+        """Return plain repetition, if the moves of a round are an entry of a payoff table."""
         if self.sham or not game.has_table:
             return None
         continuation = self.continuation if self.stopping == "geometric" else None

@@ -1,4 +1,4 @@
-"""Reputation: a society whose members meet at random and see each other's records (Tewolde et al. 2026)."""
+"""Reputation: a society whose members are matched at random and see each other's records (Tewolde et al. 2026)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
 from ostrom.mechanisms.rounds import act_now, drawn_round
-from ostrom.mechanisms.societies import ByPlayer, SocietyRules, SocietyState, Table, called, record_of
+from ostrom.mechanisms.societies import ByPlayer, SocietyRules, SocietyState, Table, display_name, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 
 class Reputation(SocietyRules):
-    """All agent types live in one society, one member per seat each; every round they are matched anew.
+    """All agent types form one society with a member per seat and type; every round they are rematched.
 
     ``order`` is ``first`` (a record shows a player's own matches: Reputation- in Tewolde et al. 2026) or
     ``higher`` (every match also shows the earlier records of the opponents in it, down to ``depth``: Reputation+).
@@ -39,7 +39,7 @@ class Reputation(SocietyRules):
         order: Literal["first", "higher"] = "first",
         rounds: Count = 15,
         window: Annotated[int, Ge(0)] = 3,
-        depth: Any = 3,  # first-order records have none
+        depth: Any = 3,  # first-order records have no depth
         discount: PositiveShare | None = 0.8,
         told_continuation: Share | None = 0.8,
         own: Literal["record", "memory"] = "record",
@@ -51,13 +51,13 @@ class Reputation(SocietyRules):
         self.told = {"order": order, **self.told}
 
     sham: bool = False
-    """Whether the records that are shown were drawn by chance (a control)."""
+    """Whether the shown records are random (a control)."""
 
     def induced_game(self, game: Game) -> Game | None:
-        """The game of many rounds (``lasting_game``): records let the next to meet a player react to what it did."""
+        """Return the game of many rounds (``lasting_game``): through records, later partners react to actions."""
         return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
-    def powerless(self) -> Reputation | None:
+    def as_sham(self) -> Reputation | None:
         """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
         if self.own == "memory":
             return None
@@ -66,7 +66,7 @@ class Reputation(SocietyRules):
         return sham
 
     def fit(self, game: Game) -> None:
-        """A record holds one action of every member per round, so all have to decide once, at the same time."""
+        """Refuse games in which members do not decide once and simultaneously: a record has one action per round."""
         if game.has_table or pays_by_profile(game):
             self.check(game)
             return
@@ -83,15 +83,15 @@ class Reputation(SocietyRules):
         return super().begin(game, streams)
 
     def seat(self, game: Game, player: int) -> int:
-        """Members keep their seats."""
+        """Return the seat of a member, which it keeps."""
         return player % game.seats
 
     def tables(self, life: SocietyState, number: int) -> list[Table]:
-        """A perfect matching across seats, drawn evenly."""
+        """Return a random perfect matching across seats."""
         return tables_of_round(life.count, life.game.seats, number, life.streams)
 
     def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
-        """Which action, given the records of those at the table."""
+        """Ask for an action, given the records of those at the table."""
         past, names, remembers = life.past, life.names, self.own == "memory"
         if self.sham:
             past = [_drawn(life, by_player, index) for index, by_player in enumerate(past, 1)]
@@ -106,13 +106,13 @@ class Reputation(SocietyRules):
             # By default the past is in the records alone.
             life.history(player) if remembers else EMPTY,
             facts={**self.told, "records": records},
-            names=tuple(called(who, names, player) for who in table),
+            names=tuple(display_name(who, names, player) for who in table),
         )
         return act_now(view, player)
 
 
 def _drawn(life: SocietyState, past: ByPlayer, number: int) -> ByPlayer:
-    """A round of the society in which chance acted for everybody; who met whom is as it was."""
+    """Return a round with random actions and the actual pairs."""
     tables = {played.players for played in past.values()}
     return {
         player: drawn_round(life.game, number, table[0], life.streams, table) for table in tables for player in table
@@ -132,7 +132,7 @@ def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> 
     size = players // seats
     columns = [[seat + seats * i for i in range(size)] for seat in range(seats)]
     for seat in range(1, seats):
-        columns[seat] = [columns[seat][int(i)] for i in streams.about(number, seat, "matching").permutation(size)]
+        columns[seat] = [columns[seat][int(i)] for i in streams.for_round(number, seat, "matching").permutation(size)]
     return list(zip(*columns, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Shared code: what a player decides may be what all seats play, as copies of one program do.
+"""Shared code: a player's decision may be executed by all seats, as copies of one program.
 
 Similarity in the extreme (Oesterheld et al. 2023), as decision making under imperfect recall has it (Tewolde et al.
 2023): whoever decides does not know whether it decides for one seat or for all.
@@ -17,7 +17,7 @@ from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
 
 class SharedCode(Mechanism):
-    """The game is played once; with ``chance`` all seats run the code of one player, drawn evenly.
+    """The game is played once; with ``chance`` all seats execute the decision of one random player.
 
     Then what that player chose is what every seat plays, by its place in the seat's list of actions. Nobody is told
     which case it is before the choice.
@@ -31,7 +31,7 @@ class SharedCode(Mechanism):
         self.chance = float(chance)
 
     def check(self, game: Game) -> None:
-        """A choice is carried over by its place, so all seats need the same number of actions."""
+        """Refuse games whose seats have different numbers of actions: a decision is copied by index."""
         super().check(game)
         if len({len(names) for names in game.actions}) > 1:
             raise GameError(
@@ -40,7 +40,7 @@ class SharedCode(Mechanism):
             )
 
     def induced_game(self, game: Game) -> Game:
-        """The game as it pays on average over whose code is run where."""
+        """Return the game of expected payoffs over whose decision is executed."""
         return shared_game(game, self.chance)
 
     def play(self, game: Game, streams: Streams) -> Play:
@@ -49,8 +49,8 @@ class SharedCode(Mechanism):
         facts = {"chance": self.chance}
         answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
         chosen = profile_of(game, answers)
-        shared = bool(streams.about(1, 0, "shared").random() < self.chance)
-        whose = int(streams.about(1, 0, "whose").integers(game.seats)) if shared else None
+        shared = bool(streams.for_round(1, 0, "shared").random() < self.chance)
+        whose = int(streams.for_round(1, 0, "whose").integers(game.seats)) if shared else None
         played = chosen if whose is None else (chosen[whose],) * game.seats
         payoffs = game.payoff(played)
         expected = expected_payoffs(shared_game(game, self.chance), answers)
@@ -64,7 +64,7 @@ class SharedCode(Mechanism):
 
 @lru_cache(maxsize=256)
 def shared_game(game: Game, chance: float) -> Game:
-    """The game between the choices: with the chance each seat's choice, evenly drawn, is played by all.
+    """Return the game between decisions: with ``chance`` a random seat's decision is played by all.
 
     Cooperating is an equilibrium of the Prisoner's Dilemma from a chance of two thirds on:
 

@@ -1,4 +1,4 @@
-"""Similarity: players may let their action depend on how alike they are (Oesterheld et al. 2023)."""
+"""Similarity: players may condition their action on how similar they are (Oesterheld et al. 2023)."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,11 +15,11 @@ from ostrom.mechanisms.base import Mechanism, odds_of
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 IF_ALIKE = "if_alike"
-"""The policy that cooperates with its like: one option more than the game has."""
+"""The additional option: cooperate with those that decide alike."""
 
 
 class Similarity(Mechanism):
-    """Act, or leave it to a comparison: cooperate if all others were found to decide as you do, else defect.
+    """Players act, or choose to cooperate if all others are found to decide alike, else defect.
 
     All decide at the same time. Then every player who chose ``if_alike`` gets one finding of its own: whether all
     players chose the same option. The finding is wrong with the chance ``error``. The game is played once.
@@ -33,7 +33,7 @@ class Similarity(Mechanism):
         self.error = float(error)
 
     def check(self, game: Game) -> None:
-        """Every seat needs a cooperative and a defective action, and none is called like the policy."""
+        """Refuse games without cooperative and defective actions, or with an action named like the policy."""
         if None in game.cooperative or None in game.defective:
             raise GameError(f"mechanism similarity needs a game with cooperative actions; {game.name} has none")
         if any(IF_ALIKE in names for names in game.actions):
@@ -53,7 +53,9 @@ class Similarity(Mechanism):
         full_game = compared_game(game, self.error)
         picked = tuple(full_game.index(seat, answer.value) for seat, answer in enumerate(answers))
         alike = all_alike(game, picked)
-        signals = [alike != bool(streams.about(1, seat, "finding").random() < self.error) for seat in range(game.seats)]
+        signals = [
+            alike != bool(streams.for_round(1, seat, "finding").random() < self.error) for seat in range(game.seats)
+        ]
         played = realised(game, picked, signals)
         payoffs = game.payoff(played)
         compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
@@ -68,13 +70,13 @@ class Similarity(Mechanism):
 
 
 def all_alike(game: Game, picked: Sequence[int]) -> bool:
-    """Whether all seats picked the option of the same place; the policy is like the policy alone."""
+    """Return whether all seats picked the option at the same index; the policy only equals itself."""
     policies = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
     return all(policies) or (not any(policies) and len(set(picked)) == 1)
 
 
 def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[int, ...]:
-    """The actions that the picks come to, given what each comparison found."""
+    """Return the actions that follow from the picks and the result of each comparison."""
     played = []
     for seat, option in enumerate(picked):
         if option == len(game.actions[seat]):
@@ -87,7 +89,7 @@ def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[
 
 @lru_cache(maxsize=256)
 def compared_game(game: Game, error: float) -> Game:
-    """The game with the policy as one more action of every seat: exact expectations over the findings.
+    """Return the game with the policy as an additional action, with exact expected payoffs.
 
     >>> from ostrom.games import build_game
     >>> from ostrom.mechanisms.incentives import is_equilibrium

@@ -1,4 +1,4 @@
-"""Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
+"""Society: agents on a network who meet, observe, imitate and choose their neighbours."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ from ostrom.ground.values import value
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.networks import Links, networks, pairs_of
-from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.parameters import whole_number
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.mechanisms.selection import Imitation
-from ostrom.mechanisms.societies import LazyFacts, Rewiring, SocietyRules, SocietyState, Steps, Table, called, record_of
+from ostrom.mechanisms.societies import (
+    LazyFacts,
+    Rewiring,
+    SocietyRules,
+    SocietyState,
+    Steps,
+    Table,
+    display_name,
+    record_of,
+)
 from ostrom.mechanisms.statements import StatementForm
 
 if TYPE_CHECKING:
@@ -73,14 +82,14 @@ class Society(SocietyRules):
         self.meeting, self.placing, self.pay, self.observe = meeting, placing, pay, observe
         self.settlers, self.records = _members(members), records
         self.plant = None if plant is None else options_of(Plant, plant, "plant")
-        self.imitation = Imitation.of(imitation)
+        self.imitation = Imitation.from_options(imitation)
         self.links = None if links is None else options_of(Rewiring, links, "links")
         self.spreads = self.imitation is not None
         self.between_every = 1 if self.links is None else self.links.every
         self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
 
     def check(self, game: Game) -> None:
-        """Neighbours can change places: the game has to be the same from every seat."""
+        """Refuse games that differ between seats: neighbours can change places."""
         import numpy as np
 
         super().check(game)
@@ -98,11 +107,11 @@ class Society(SocietyRules):
         return population(names, seats, self.settlers, self.plant)
 
     def begin(self, game: Game, streams: Streams) -> SocietyState:
-        """Settle the members on the network."""
+        """Place the members on the network."""
         life = super().begin(game, streams)
-        places = self._places(life.count, streams.about(0, 0, "network"))
-        lived = homes(places, self.plant, self.placing == "shuffled", streams.about(0, 0, "homes"))
-        life.links = settled(places, lived)
+        places = self._places(life.count, streams.for_round(0, 0, "network"))
+        lived = homes(places, self.plant, self.placing == "shuffled", streams.for_round(0, 0, "homes"))
+        life.links = neighbours_by_home(places, lived)
         life.facts |= {
             "homes": lived,
             "links": [list(pair) for pair in pairs_of(life.links)],
@@ -126,7 +135,7 @@ class Society(SocietyRules):
             return [(p,) for p in range(life.count) if len(life.links[p]) >= (1 if least == 1 else least)]
         pairs = pairs_of(life.links)
         free, tables = set(range(life.count)), []
-        for i in life.streams.about(number, 0, "matching").permutation(len(pairs)):
+        for i in life.streams.for_round(number, 0, "matching").permutation(len(pairs)):
             one, other = pairs[int(i)]
             if one in free and other in free:
                 free -= {one, other}
@@ -150,7 +159,7 @@ class Society(SocietyRules):
         if not with_all and (others := [p for p in observed if p not in met]):
             computed["observed"] = partial(records, others)
         facts = LazyFacts({**self.told, **({"neighbours": len(around)} if with_all else {})}, computed)
-        names = ("You", *(called(p, life.names, player) for p in met))
+        names = ("You", *(display_name(p, life.names, player) for p in met))
         if with_all:
             names = life.unnamed
         history = life.history(player) if remembers else EMPTY
@@ -159,13 +168,13 @@ class Society(SocietyRules):
         return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
 
     def _observed(self, life: SocietyState, player: int, around: list[int], met: list[int], number: int) -> list[int]:
-        """Whose records a member sees; of too many neighbours, chance picks."""
+        """Return whose records a member sees; a random sample of too many neighbours."""
         if self.observe == "nobody":
             return []
         who = met if self.observe == "partners" and self.meeting == "pair" else around
         if len(who) <= self.records:
             return list(who)
-        rng = life.streams.about(number, player, "observed")
+        rng = life.streams.for_round(number, player, "observed")
         first = [p for p in who if p in met]
         rest = [who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]
         return sorted([*first, *rest][: self.records])
@@ -195,19 +204,19 @@ class Society(SocietyRules):
         return rounds
 
     def _groups(self, life: SocietyState, did: Mapping[int, int], number: int) -> list[Table]:
-        """Who plays one game: the ends of every link, or each member with as many neighbours as there are seats."""
+        """Return the groups that play one game: the ends of every link, or a member with enough neighbours."""
         if life.game.seats == 2:
             return [pair for pair in pairs_of(life.links) if pair[0] in did and pair[1] in did]
         groups = []
         for player in did:
             around = [p for p in sorted(life.links[player]) if p in did]
             if len(around) >= life.game.seats - 1:
-                order = life.streams.about(number, player, "group").permutation(len(around))
+                order = life.streams.for_round(number, player, "group").permutation(len(around))
                 groups.append((player, *(around[int(i)] for i in order[: life.game.seats - 1])))
         return groups
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
-        """The round as the member sees it, with its own action first."""
+        """Return the round as the member sees it, with its own action first."""
         if played.players[0] != player:
             turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
             return super().seen(life, player, turned)
@@ -227,10 +236,10 @@ class Society(SocietyRules):
 
 
 def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
-    """How many members a society has, in all or by type."""
+    """Return the number of members, in all or by type."""
     if isinstance(stated, Mapping):
-        return {str(name): whole(f"members.{name}", count, 0) for name, count in stated.items()}
-    return None if stated is None else whole("members", stated, 2)
+        return {str(name): whole_number(f"members.{name}", count, 0) for name, count in stated.items()}
+    return None if stated is None else whole_number("members", stated, 2)
 
 
 @value
@@ -246,7 +255,7 @@ class Plant:
 def population(
     names: Sequence[str], seats: int, members: int | Mapping[str, int] | None, plant: Plant | None
 ) -> list[str]:
-    """The type of every member, those who are planted last.
+    """Return the type of every member, planted ones last.
 
     >>> population(["a", "b", "bad"], 2, 6, Plant("bad", 2))
     ['a', 'a', 'b', 'b', 'bad', 'bad']
@@ -268,7 +277,7 @@ def population(
 
 
 def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Generator) -> list[int]:
-    """The place of every member on the network: planted ones, who come last, as the plant says."""
+    """Return each member's place on the network; planted members, who come last, as the plant says."""
     count = len(links)
     planted = plant.count if plant else 0
     order = [int(place) for place in rng.permutation(count)]
@@ -282,7 +291,7 @@ def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Gene
 
 
 def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
-    """Places next to each other, from the first in the order on; where a component ends, the next one begins."""
+    """Return adjacent places, from the first in the order on; after a component, the next one."""
     cluster: dict[int, None] = {}
     for start in order:
         queue = [start]
@@ -294,10 +303,10 @@ def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
     return [*cluster][:wanted]
 
 
-def settled(links: Links, homes: Sequence[int]) -> Links:
-    """The neighbours of every member, given where each lives.
+def neighbours_by_home(links: Links, homes: Sequence[int]) -> Links:
+    """Return the neighbours of every member, by where each lives.
 
-    >>> settled([{1}, {0, 2}, {1}], [2, 0, 1])
+    >>> neighbours_by_home([{1}, {0, 2}, {1}], [2, 0, 1])
     [{2}, {2}, {0, 1}]
     """
     lives = {place: member for member, place in enumerate(homes)}

@@ -67,14 +67,14 @@ class Edited(Memory):
         """Whether the inner memory shows rounds that were never played; a flipped round does not count as one."""
         return self.inner.invents
 
-    def lacks(self, game: Game) -> str | None:
+    def unsupported(self, game: Game) -> str | None:
         """What the game lacks for this memory, in words: a seat, an action to flip to, a need of the inner memory."""
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
             if (lacking := no_flip(game, self.seat - 1)) is not None:
                 return lacking
-        return self.inner.lacks(game)
+        return self.inner.unsupported(game)
 
     def most_lines(self, rounds: int) -> int:
         """An upper bound of the rounds that the inner memory shows."""

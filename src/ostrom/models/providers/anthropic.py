@@ -32,11 +32,11 @@ STATUS = {
     "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
     "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
-"""The status that a type of error has outside of batches."""
+"""The HTTP status of each type of error in a batch."""
 
 
 class AnthropicBatches(BatchEndpoint):
-    """The batch endpoint below one address: requests are sent with the batch, results are read as one file.
+    """The batch endpoint at one address: requests are sent with the batch, results are one file.
 
     The rules are those of the published reference (Message Batches API): at most 100,000 requests and 256 MB a batch,
     24 hours, results in any order. Requests that failed, expired or were cancelled are not charged. A batch carries no
@@ -69,7 +69,7 @@ class AnthropicBatches(BatchEndpoint):
         return self._status(await self.json("POST", self.root, body))
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
-        """By its size, if it is not older than the newest that was there before."""
+        """Return whether a batch matches by size, and is not older than the newest one before."""
         since = wanted.since
         recent = since is None or batch.created is None or batch.created >= since
         return recent and batch.total in (None, wanted.requests)
@@ -114,7 +114,7 @@ def _line(entry: dict[str, Any]) -> ResultLine:
     if kind == "errored":
         error = result.get("error")
         if isinstance(error, dict) and isinstance(error.get("error"), dict):
-            error = error["error"]  # the error stands in a whole error response
+            error = error["error"]  # the error is nested in an error response
         code = error.get("type") if isinstance(error, dict) else None
         return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
     return ResultLine(name, "bad", None)
@@ -134,7 +134,7 @@ def _time(text: object) -> float | None:
 
 
 PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
-# The API requires max_tokens; this is the default where the study gives none. The manifest records it.
+# The API requires max_tokens; this is the default if the study gives none. The manifest records it.
 DEFAULT_MAX_TOKENS = 4096
 _FINISH: dict[str | None, Finish] = {
     "end_turn": "stop",
@@ -147,11 +147,11 @@ _EARLY = re.compile(r"claude-(?:[123](?:-|\.|$)|instant|(?:opus|sonnet|haiku)-4(
 _STRUCTURED = re.compile(r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])")
 _LONG_CACHED = re.compile(r"claude-(?:opus-4-[5-9]|haiku-4-[5-9]|(?:opus|haiku)-[5-9])")
 CHARACTERS_PER_TOKEN = 4
-"""Rather many, so that no prompt is marked that is too short to be cached."""
+"""A high estimate, so that no prompt is marked that is too short to be cached."""
 
 
 def abilities_of(model: str) -> Abilities:
-    """Prefill ended with the 4.6 generation; JSON schemas came with Opus 4.1 and the 4.5 generation.
+    """Return a model's abilities: prefill ended with the 4.6 generation; JSON schemas came with Opus 4.1 and 4.5.
 
     >>> abilities_of("claude-3-5-haiku-20241022").prefill, abilities_of("claude-opus-4-6").prefill
     (True, False)
@@ -193,7 +193,7 @@ def encode(request: Request, model: str) -> bytes:
             body["stop_sequences"] = [value] if isinstance(value, str) else list(value)
         elif name == "extra":
             body.update(value)
-        elif name != "seed":  # this wire has no seed; the reply's facts say that it was not used
+        elif name != "seed":  # this API has no seed; the reply's facts say that it was not used
             raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
     if request.constraint is not None and request.constraint.schema is not None:
         format_ = {"type": "json_schema", "schema": request.constraint.schema}
@@ -205,13 +205,13 @@ def encode(request: Request, model: str) -> bytes:
 
 
 def _pays(request: Request, model: str) -> bool:
-    """Whether what lasts of a prompt is long enough for the cache, which takes no shorter one."""
+    """Return whether the lasting part of a prompt is long enough for the cache."""
     characters = sum(len(message.content) for message in request.messages[: request.lasting])
     return characters >= CHARACTERS_PER_TOKEN * _least_cached(model)
 
 
 def _least_cached(model: str) -> int:
-    """The tokens that a prompt must have to be cached.
+    """Return the fewest tokens of a cacheable prompt.
 
     >>> [_least_cached(m) for m in ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "claude-opus-4-6")]
     [1024, 2048, 4096]
@@ -222,7 +222,7 @@ def _least_cached(model: str) -> int:
 
 
 def _marked(message: Message) -> dict[str, Any]:
-    """A message after which the prompt is kept in the cache."""
+    """Return a message with a cache mark, up to which the prompt is cached."""
     block = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
     return {"role": message.role, "content": [block]}
 
@@ -253,7 +253,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     thought = _joined(blocks, "thinking", who)
     kind: ReasoningKind = "none"
     if thought:
-        # Claude 3.7 showed its thinking as it was; every later model shows a summary.
+        # Claude 3.7 showed its thinking verbatim; later models show a summary.
         kind = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
     facts: dict[str, Any] = {}
     hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
@@ -281,7 +281,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
 
 
 def _with_tools(messages: Sequence[Message]) -> list[Any]:
-    """The messages with calls of tools and their results as blocks; results of one turn are one message."""
+    """Return the messages with tool calls and results as blocks; results of one turn are one message."""
     sent: list[Any] = []
     for message in messages:
         if message.role == "call":
@@ -323,7 +323,7 @@ def _usage(usage: object) -> Usage:
     cached = token_count(usage.get("cache_read_input_tokens"))
     written = token_count(usage.get("cache_creation_input_tokens"))
     return Usage(
-        # Here the wire leaves out what came from the cache or went into it; we count the whole prompt.
+        # The API excludes cached tokens from the prompt here; we count the whole prompt.
         input=None if fresh is None else fresh + (cached or 0) + (written or 0),
         output=output,
         cached=cached,
@@ -367,7 +367,7 @@ class AnthropicModel(HttpModel):
         if self._key:
             headers["x-api-key"] = self._key
         return Transport(
-            # People write the address with and without the version; the wire wants it once.
+            # Users write the URL with and without the version; the API needs it once.
             f"{self._base_url.removesuffix('/v1')}/v1/messages",
             headers,
             who=self.name,

@@ -28,7 +28,7 @@ from ostrom.models.embedded.runtime import (
     announce,
     enter,
     has_gpu,
-    leave,
+    release,
     runtime_version,
 )
 from ostrom.models.embedded.weights import WEIGHTS, Adapter, bar, dequantised, fetch, find_adapter
@@ -78,7 +78,7 @@ class EmbeddedModel:
         return f"<EmbeddedModel {self.name}>"
 
     async def complete(self, request: Request) -> Reply:
-        """Make one call in a thread; a call that is given up stops at its next token."""
+        """Make one call in a thread; an abandoned call stops at its next token."""
         refuse_beyond(self.abilities, request, self.name)
         body = self._body(request)
         loop = asyncio.get_running_loop()
@@ -128,10 +128,10 @@ class EmbeddedModel:
         self._closed = True
         for stop in list(self._running):
             stop.set()
-        await asyncio.to_thread(leave, self, self._load)
+        await asyncio.to_thread(release, self, self._load)
 
     def describe(self) -> Mapping[str, Any]:
-        """File, mode and sampling: what decides the replies."""
+        """Return what replies depend on: file, mode and sampling."""
         return {
             "name": self.name,
             "wire": "embedded",
@@ -179,18 +179,18 @@ class EmbeddedModel:
             if constraint.choices is not None:
                 body["grammar"] = choice_grammar(constraint.choices)
             if constraint.schema is not None:
-                # As a grammar: under a response format the runtime cannot go on from a beginning.
+                # As a grammar: with a response format the runtime cannot continue a prefill.
                 body["grammar"] = schema_grammar(constraint.schema)
         return body
 
     def _turn(
         self, shared: SharedRuntime, body: dict[str, Any], stop: threading.Event
     ) -> AbstractContextManager[int | None]:
-        """When a call may start: at once, unless one that begins alike is running."""
+        """Wait until a call may start: at once, unless one with a common prefix is running."""
         if not self._load.keep_prompts or self._load.slots == 1 or shared.adapters:
             return nullcontext()
         prompt = "\n".join(f"{m['role']}: {m['content']}" for m in body["messages"])
-        return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share())
+        return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share_idle_slots())
 
     def _call(self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
         runtime = shared.runtime()
@@ -205,7 +205,7 @@ class EmbeddedModel:
 
 
 def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """The streamed pieces as one reply of the OpenAI wire."""
+    """Join streamed pieces to one reply of the OpenAI protocol."""
     document: dict[str, Any] = {}
     texts: list[str] = []
     tokens: list[Any] = []
@@ -227,7 +227,7 @@ def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def schema_grammar(schema: Mapping[str, Any]) -> str:
-    """A grammar of the JSON texts that fit a schema, made by the runtime itself.
+    """Return a grammar for the JSON texts of a schema, made by the runtime.
 
     White space is fixed: a small model that may write as much of it as it likes spends its tokens on it.
     """
@@ -246,11 +246,11 @@ def _cores() -> int:
 Precision = Literal["file", "float32"]
 
 VARIANTS = ("adapter", "scale")
-"""Settings by which clients of one model may differ within a study: they share its weights."""
+"""Settings in which clients of one model may differ within a study: they share its weights."""
 
 
 def check(model: str) -> None:
-    """Refuse a name that has no weights, and a file that is not there."""
+    """Refuse a name without weights, and a missing file."""
     if model.endswith(".gguf"):
         if not Path(model).expanduser().is_file():
             raise UsageError(f"embedded/{model}: there is no such file")

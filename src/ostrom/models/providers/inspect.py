@@ -31,7 +31,7 @@ _FINISH: dict[str, Finish] = {
 
 
 def check(model: str) -> None:
-    """Refuse a name without its provider, and all names where Inspect AI is not installed."""
+    """Refuse a name without its provider, and all names if Inspect AI is not installed."""
     if find_spec("inspect_ai") is None:
         raise UsageError(f"inspect/{model} needs Inspect AI: pip install 'ostrom[inspect]'")
     if "/" not in model:
@@ -39,7 +39,7 @@ def check(model: str) -> None:
 
 
 class InspectModel:
-    """A model of Inspect AI behind our contract: one call and errors from our tree.
+    """A model of Inspect AI as a model client.
 
     Inspect is told not to retry; the provider's own package may still do so once or twice unseen.
     """
@@ -61,7 +61,7 @@ class InspectModel:
         self._base_url = base_url
         try:
             self._model: Any = get_model(model, base_url=base_url, memoize=False)
-        except Exception as error:  # Inspect's own, a provider's, or a missing package: all are one line here
+        except Exception as error:  # Inspect's, a provider's, or an import error: all become one line
             raise UsageError(f"inspect/{model}: {one_line(str(error), environment_secrets())}") from None
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class InspectModel:
             raise
         except TimeoutError:
             raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
-        except Exception as error:  # every provider package has a tree of errors of its own
+        except Exception as error:  # every provider package has its own exceptions
             raise _mapped(error, self.name) from None
         return redactor(environment_secrets()).clean_reply(self._reply(output, request))
 
@@ -161,8 +161,8 @@ class InspectModel:
 
 
 def _mapped(error: BaseException, name: str) -> ModelError:
-    """Our error for what a provider's package raised: by its status if it has one, else by its name."""
-    last = getattr(error, "last_attempt", None)  # the wrapper that Inspect's retrying puts around the cause
+    """Convert a provider's exception to a ModelError: by its status, else by its class name."""
+    last = getattr(error, "last_attempt", None)  # the wrapper of Inspect's retries
     if last is not None and last.exception() is not None:
         error = last.exception()
     message = f"{name}: {one_line(str(error), environment_secrets()) or type(error).__name__}"
@@ -178,7 +178,7 @@ def _mapped(error: BaseException, name: str) -> ModelError:
     if "Auth" in kind or "Prerequisite" in kind:
         return AccessRefused(message)
     if isinstance(error, TypeError | ValueError | LookupError | AttributeError):
-        # The package raised while it parsed a reply.
+        # The package failed while parsing a reply.
         return MalformedReply(message)
     return RequestRefused(message)
 

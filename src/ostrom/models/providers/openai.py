@@ -1,4 +1,4 @@
-"""A client for every server that speaks the OpenAI wire, with its batches, and the rules for its address and key.
+"""A client for servers with the OpenAI API, with batches, and the rules for its address and key.
 
 The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_URL names.
 
@@ -38,11 +38,11 @@ from ostrom.models.transport import HttpModel, Transport
 
 
 class ReplicatedModel:
-    """The clients of the servers, in the order in which they are named."""
+    """Several servers of one model, in the order in which they are named."""
 
     def __init__(self, replicas: Sequence[Model]) -> None:
         self.replicas = tuple(replicas)
-        """The engine makes the calls of a match at one of them, and after a failure at the next."""
+        """The clients; the engine sends the calls of a match to one of them, and to the next after a failure."""
         first = self.replicas[0]
         self.name, self.abilities = first.name, first.abilities
         self.connections = sum(replica.connections for replica in self.replicas)
@@ -52,7 +52,7 @@ class ReplicatedModel:
         return f"<ReplicatedModel {self.name}, {len(self.replicas)} servers>"
 
     async def complete(self, request: Request) -> Reply:
-        """Make one call that belongs to no match: the servers take turns."""
+        """Make one call outside of matches: the servers take turns."""
         return await next(self._turn).complete(request)
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ UNRUN = frozenset({"batch_expired", "batch_cancelled", "batch_canceled", "reques
 
 
 class OpenAIBatches(BatchEndpoint):
-    """The batch endpoint below one address: a file is uploaded, a batch made from it, and its output files are read.
+    """The batch endpoint at one address: a file is uploaded, a batch created from it, and output files are read.
 
     The rules are those of the published reference (platform.openai.com, Files and Batch): at most 50,000 requests and
     200 MB a file, one model a file, a window of 24 hours. Requests that were not run are not charged.
@@ -134,7 +134,7 @@ class OpenAIBatches(BatchEndpoint):
         return self._status(await self.json("POST", self.root, wanted))
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
-        """Compare the marker in its metadata, or the file it was made from, which no other batch has."""
+        """Return whether a batch has our marker in its metadata, or was made from our file."""
         return batch.marker == wanted.marker or (wanted.file is not None and batch.input == wanted.file)
 
     async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
@@ -145,7 +145,7 @@ class OpenAIBatches(BatchEndpoint):
         how = document.get("status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a status")
-        clean = self.transport.redactor.clean  # escapes within escapes show a key only now
+        clean = self.transport.redactor.clean  # nested escapes reveal a key only now
         how = clean(how.lower())
         counts = document.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
@@ -259,7 +259,7 @@ class OpenAIModel(HttpModel):
 
 
 def check(argument: str) -> None:
-    """Refuse an invalid URL and one that names no model; a service's models may have any name."""
+    """Refuse an invalid URL, and one without a model; a service's models may have any name."""
     if "://" in argument:
         address, _, model = argument.partition("#")
         checked_url(address, source="model name")
@@ -268,7 +268,7 @@ def check(argument: str) -> None:
 
 
 def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who: str) -> Abilities:
-    """What a model behind a dialect can be asked for."""
+    """Return the abilities of a model with a dialect."""
     if dialect not in DIALECTS:
         raise StudyError("unknown dialect", key="dialect", actual=dialect, allowed=sorted(DIALECTS))
     abilities = abilities_of(DIALECTS[dialect], wanted, who=who)
@@ -278,7 +278,7 @@ def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:
-    """What a model of a service or behind a URL can be asked for, known without its key."""
+    """Return the abilities of a model of a service or a URL, without its key."""
     service, _, model = name.partition("/")
     usual = SERVICES[service].dialect if service in SERVICES else "plain"
     if service not in SERVICES:
@@ -298,7 +298,7 @@ def open_service(
     connections: int = 16,
     abilities: Iterable[str] | None = None,
 ) -> OpenAIModel | ReplicatedModel:
-    """A model of a service in the table, at its own address or at those that the user names."""
+    """Open a model of a known service, at its own address or at those the user names."""
     entry = SERVICES[service]
     moved = first_set((entry.url_variable,)) if entry.url_variable else None
     first, *_ = replicas or (None,)
@@ -340,7 +340,7 @@ def open_url(
     connections: int = 16,
     abilities: Iterable[str] | None = None,
 ) -> OpenAIModel | ReplicatedModel:
-    """The model behind ``http://host:port/v1#model``, and behind further addresses where it has replicas."""
+    """Open the model at ``http://host:port/v1#model``, with further addresses if it has replicas."""
     check(name)
     address, _, model = name.partition("#")
     base_url = checked_url(address, source="model name")

@@ -1,4 +1,4 @@
-"""A policy that answers from outside, such as one in training: ``outside/NAME``.
+"""A policy that is answered by the caller, such as one in training: ``outside/NAME``.
 
 It takes a seat of a study like any model and is never called: ``ostrom.environment`` hands its questions out. It is
 asked for nothing but text: no constraint, no log-probabilities, no tools.
@@ -14,7 +14,7 @@ PREFIX = "outside/"
 
 
 class OutsideModel:
-    """The client of a policy whose questions are answered outside."""
+    """The client of a policy that is answered by the caller."""
 
     abilities = Abilities()
     connections = 1
@@ -23,19 +23,19 @@ class OutsideModel:
         self.name = name
 
     async def complete(self, request: Request) -> Reply:  # noqa: ARG002
-        """Refuse: there is nobody to call."""
+        """Refuse: there is no server to call."""
         raise ModelError(_refusal(self.name))
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
 
     def describe(self) -> Mapping[str, Any]:
-        """Its name; who answered is not known here."""
+        """Return its name; the answering policy is unknown here."""
         return {"name": self.name, "wire": "outside"}
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:  # noqa: ARG001
-    """What every such policy can be asked for: text."""
+    """Return the abilities of such a policy: text."""
     return OutsideModel.abilities
 
 

@@ -36,7 +36,7 @@ class PythonModel:
         self.connections = at_least_one(connections, "connections")
 
     async def complete(self, request: Request) -> Reply:
-        """Call the function once; whatever it raises is an error of the model."""
+        """Call the function once; its exceptions become ModelErrors."""
         refuse_beyond(self.abilities, request, self.name)
         try:
             answer: Any = self._function([{"role": m.role, "content": m.content} for m in request.messages])
@@ -64,12 +64,12 @@ class PythonModel:
 
 
 def register(name: str, function: Function) -> None:
-    """Make ``python/NAME`` a model of this process; a name can be given again."""
+    """Register ``python/NAME`` as a model of this process; a name can be replaced."""
     _FUNCTIONS[name] = function
 
 
 def check(model: str) -> None:
-    """Refuse a name that no function was registered under."""
+    """Refuse a name without a registered function."""
     if model not in _FUNCTIONS:
         raise UnknownName("function as a model in this process (give it to ostrom.study)", model, _FUNCTIONS)
 

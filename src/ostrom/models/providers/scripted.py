@@ -1,4 +1,4 @@
-"""Models for tests: replies that are written down or computed, registered by name in this process.
+"""Models for tests: fixed or computed replies, registered by name in this process.
 
 >>> import asyncio
 >>> from ostrom.models import open_model
@@ -44,7 +44,7 @@ class ScriptedModel:
         return f"<ScriptedModel {self.name}>"
 
     async def complete(self, request: Request) -> Reply:
-        """Give the next answer."""
+        """Return the next reply."""
         refuse_beyond(self.abilities, request, self.name)
         self.calls += 1
         if self._rest is not None:
@@ -74,7 +74,7 @@ class ScriptedModel:
 
 
 def register(name: str, source: Source) -> None:
-    """Make ``scripted/NAME`` a model of this process; a name can be given again."""
+    """Register ``scripted/NAME`` as a model of this process; a name can be replaced."""
     _SCRIPTS[name] = source
 
 
@@ -89,7 +89,7 @@ def registered() -> list[str]:
 
 
 def check(model: str) -> None:
-    """Refuse a name that nothing was registered under."""
+    """Refuse a name without a registered script."""
     if model not in _SCRIPTS:
         raise UnknownName("scripted model", model, _SCRIPTS)
 

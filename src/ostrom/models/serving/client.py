@@ -37,7 +37,7 @@ from ostrom.ground.errors import (
 )
 from ostrom.ground.files import cache_folder
 from ostrom.ground.process_groups import GroupGuard, signal_group
-from ostrom.ground.terminal import say
+from ostrom.ground.terminal import print_stderr
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Model, Reply, Request
 from ostrom.models.dialects import DIALECTS
@@ -59,29 +59,29 @@ from ostrom.models.serving.kinds import (
 
 logger = logging.getLogger("ostrom.servers")
 START = 900.0
-"""Seconds that a server has to answer for the first time: large weights are read from slow disks."""
+"""Seconds for the first answer of a server: large weights are read from slow disks."""
 LOSSES = 3
-"""So many servers in a row may be lost without a single reply."""
+"""The number of consecutive servers that may fail without a reply."""
 PORTS = 3
-"""So many ports are tried."""
+"""The number of ports that are tried."""
 HEALTH = 20.0
-"""Seconds in which a server that works says that it is well."""
+"""Seconds within which a working server answers a health check."""
 GRACE = 10.0
-"""Seconds that a server has to end by itself once it is asked to."""
+"""Seconds that a server has to end after being asked to."""
 PAUSE = 0.1
 NEWS = 5.0
-"""Seconds until a person is told that a server is starting; then whenever twice as many have passed."""
+"""Seconds until the user is told that a server is starting; then after each doubling."""
 LARGEST_LOG = 16 << 20
 _PORT_IN_USE = ("address already in use", "address in use", "couldn't bind", "errno 98", "errno 48")
 _CAUSES = (*_PORT_IN_USE, "error", "failed")
 _lock = threading.Lock()
-"""Held while a server starts or ends: two servers of one model would not fit into the memory of one device."""
+"""Held while a server starts or ends: two servers of one model would not fit on one device."""
 _running: dict[str, ServerProcess] = {}
 _guard = GroupGuard()
 
 
 class ServerProcess:
-    """A server that runs, in a process group of its own, and how many clients use it."""
+    """A running server in its own process group, and the number of its clients."""
 
     def __init__(self, plan: ServerPlan, log: Path, who: str) -> None:
         self.port, self.key, self.users = free_port(rests=plan.kind != "llama-server"), secrets.token_hex(24), 0
@@ -115,7 +115,7 @@ class ServerProcess:
         return None if code is None else f"signal {-code}" if code < 0 else f"status {code}"
 
     def end(self) -> None:
-        """Ask the server to end, then end its whole process group."""
+        """Ask the server to end, then kill its process group."""
         signal_group(self.process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE)
@@ -125,7 +125,7 @@ class ServerProcess:
 
 
 class LocalServer:
-    """The server of one plan, as one client uses it: started at the first call, left when the client closes."""
+    """A client's view of the server of one plan: started at the first call, released on close."""
 
     def __init__(self, plan: ServerPlan, *, who: str, start: float = START) -> None:
         self.plan, self.who, self.start = plan, who, start
@@ -140,12 +140,12 @@ class LocalServer:
 
     @property
     def key(self) -> str:
-        """The key that calls have to show."""
+        """Return the key that calls need."""
         assert self._process is not None
         return self._process.key
 
     async def address(self) -> str:
-        """The base URL of the server, once it answers; starts it where it does not run."""
+        """Return the base URL of the server once it answers; starts it if needed."""
         if self._refusal is not None:
             raise self._refusal
         if self._starting is None:
@@ -160,15 +160,15 @@ class LocalServer:
         """Note that a call got a reply."""
         self._losses = 0
 
-    async def look(self) -> None:
-        """After a failed call: raise ServerFailed if the server is dead or hangs; the next call starts another one."""
+    async def check_alive(self) -> None:
+        """After a failed call, raise ServerFailed if the server is dead or hangs; the next call restarts it."""
         process, starting = self._process, self._starting
         if process is None or starting is None or not starting.done():
             return
         if process.outcome() is None and await _healthy(process.port, HEALTH):
             return
         if self._process is not process:
-            return  # another call has seen it first
+            return  # another call noticed it first
         status = process.outcome()
         how = "hangs" if status is None else f"ended ({status})"
         await self._drop(end=True)
@@ -181,7 +181,7 @@ class LocalServer:
         raise ServerFailed(text)
 
     async def close(self) -> None:
-        """Leave the server; the last user waits until it has ended."""
+        """Release the server; the last client waits until it has ended."""
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
@@ -201,7 +201,7 @@ class LocalServer:
         raise AccessRefused(f"{self.who}: the server {status}: {tail or 'it wrote nothing'}; log: {self.log}")
 
     async def _try(self) -> tuple[ServerProcess, str | None]:
-        """Start or join a server and wait until it is well; returns it and how it failed."""
+        """Start or join a server and wait until it is healthy; return it and the failure, if any."""
         joining = asyncio.create_task(asyncio.to_thread(self._join))
         try:
             process = await asyncio.shield(joining)
@@ -213,7 +213,7 @@ class LocalServer:
         while (passed := time.monotonic() - begun) < self.start:
             if passed >= 2 * reported:
                 reported = passed
-                say(f"{self.who}: its server has been starting for {passed:.0f} s; log: {self.log}")
+                print_stderr(f"{self.who}: its server has been starting for {passed:.0f} s; log: {self.log}")
             if (status := process.outcome()) is not None:
                 return process, f"ended at its start ({status})"
             if await _healthy(process.port, PAUSE * 20) and process.outcome() is None:
@@ -223,11 +223,11 @@ class LocalServer:
         return process, f"gave no sign of life within {self.start:g} s"
 
     def _join(self) -> ServerProcess:
-        """Use the server of this plan; start one where none runs."""
+        """Use the server of this plan; start one if none runs."""
         with _lock:
             process = _running.get(self._name)
             if process is not None and process.outcome() is not None:
-                process.end()  # what it started may go on
+                process.end()  # its child processes may still run
             if process is None or process.outcome() is not None:
                 try:
                     process = _running[self._name] = ServerProcess(self.plan, self.log, self.who)
@@ -239,7 +239,7 @@ class LocalServer:
             return process
 
     async def _drop(self, *, end: bool = False) -> None:
-        """Leave the server; ``end``: it hangs, and is ended for all who use it."""
+        """Release the server; with ``end`` it hangs and is ended for all clients."""
         process, self._process, self._starting = self._process, None, None
         if process is not None:
             await asyncio.to_thread(self._leave, process, end)
@@ -252,7 +252,7 @@ class LocalServer:
 
 
 async def _healthy(port: int, seconds: float) -> bool:
-    """Whether the server at a port says that it is well."""
+    """Return whether the server at a port answers a health check."""
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(HOST, port)
@@ -266,7 +266,7 @@ async def _healthy(port: int, seconds: float) -> bool:
 
 
 def free_port(*, rests: bool = True) -> int:
-    """A port of loopback that nobody uses, and that the system gives to nobody else for a minute if it ``rests``.
+    """Return a free loopback port; if it ``rests`` the system gives it to nobody else for a minute.
 
     A port with a closed connection rests: a server that names it may listen there, but it is not drawn again.
     llama-server does not reuse addresses and cannot listen at a port that rests.
@@ -280,12 +280,12 @@ def free_port(*, rests: bool = True) -> int:
         caller.connect(listener.getsockname())
         accepted, _ = listener.accept()
         port = int(listener.getsockname()[1])
-        accepted.close()  # the side that closes first is the one that rests
+        accepted.close()  # the side that closes first holds the port
         return port
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that names a failure, else the last that says something, cut to fit into a message."""
+    """Return the last error line of a log, else its last line, shortened for a message."""
     with suppress(OSError):
         text = log.read_bytes()[-8192:].decode("utf-8", "replace")
         start = [line for line in text.rpartition("\n---")[2].splitlines()[1:] if line.strip()]
@@ -298,7 +298,7 @@ def last_line(log: Path) -> str:
 __all__ = ["PARAMS", "VARIANTS", "ServedModel", "abilities", "check", "is_started", "open_local"]
 
 VARIANTS = ("adapter", "scale")
-"""Settings by which clients of one model may differ within a study: they share its server."""
+"""Settings in which clients of one model may differ within a study: they share its server."""
 _SERVED: weakref.WeakSet[ServedModel] = weakref.WeakSet()
 """The open clients: a server is started with the adapters of all of them."""
 
@@ -350,13 +350,13 @@ class ServedModel:
         try:
             reply = await self._client.complete(self._addressed(request, server))
         except (ConnectionFailed, MalformedReply, ServerFailed, TimedOut):
-            await server.look()
+            await server.check_alive()
             raise
         server.answered()
         return reply
 
     async def close(self) -> None:
-        """Shut the connections and leave the server."""
+        """Close the connections and release the server."""
         _SERVED.discard(self)
         if self._client is not None:
             await self._client.close()
@@ -364,7 +364,7 @@ class ServedModel:
             await self._server.close()
 
     def describe(self) -> Mapping[str, Any]:
-        """Server, model and settings: what decides the replies. The port does not."""
+        """Return what replies depend on: server, model and settings, without the port."""
         longest = {"max_tokens": 1024} if self._kind == "transformers" else {}
         adapted = {} if self._adapter is None else {"adapter": self._adapter, "scale": self._scale}
         return {
@@ -394,7 +394,7 @@ class ServedModel:
         )  # fmt: skip
 
     def _addressed(self, request: Request, server: LocalServer) -> Request:
-        """The request with the scale of every adapter, where the server takes it call by call."""
+        """Return the request with the scale of every adapter, if the server accepts it per call."""
         adapters = server.plan.adapters
         if self._kind != "llama-server" or not adapters:
             return request
@@ -406,7 +406,7 @@ class ServedModel:
         return replace(request, params={**request.params, "extra": extra})
 
     def _check_sampling(self, request: Request) -> None:
-        """Refuse a second temperature where the server would apply the first one to all calls."""
+        """Refuse a second temperature if the server would apply the first one to all calls."""
         if not self._settings.get("continuous_batching"):
             return
         wanted = (request.params.get("temperature", 1.0), request.params.get("top_p", 1.0))
@@ -420,7 +420,7 @@ class ServedModel:
 
 
 def is_started(name: str, settings: Mapping[str, Any]) -> bool:
-    """Whether a model's server is started by Ostrom: no address is set for it.
+    """Return whether Ostrom starts a model's server: no address is set for it.
 
     >>> is_started("openai/gpt-4o", {}), is_started("llama-server/m.gguf", {"base_url": "http://localhost:1/v1"})
     (False, False)
@@ -431,11 +431,11 @@ def is_started(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def check(argument: str) -> None:
-    """Accept any name: whether a model can be served depends on its settings, which are read later."""
+    """Accept any name: settings, which are read later, decide whether a model can be served."""
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """Refuse a model that is not there and settings that its server does not take; nothing is started."""
+    """Refuse a missing model, and settings that its server does not accept; nothing is started."""
     if not is_started(name, settings):
         return
     kind, _, model = name.partition("/")
@@ -449,7 +449,7 @@ _CLIENT = frozenset({"base_url", "replicas", "key_variable", "dialect", "timeout
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:
-    """What a model can be asked for, known before its server runs."""
+    """Return a model's abilities before its server runs."""
     check_settings(name, settings)
     return service_abilities(name, settings)
 
@@ -479,7 +479,7 @@ def open_local(
     gpus: int | None = None,
     gpu_memory: float | None = None,
 ) -> Model:
-    """A model of a server of this machine, or at the address that the user names."""
+    """Open a model of a local server, or at the address that the user names."""
     own = {
         "environment": environment, "context": context, "slots": slots, "threads": threads, "precision": precision,
         "device": device, "continuous_batching": continuous_batching, "gpu": gpu, "gpus": gpus,

@@ -22,10 +22,10 @@ from ostrom.models.grants import environments, variables
 
 HOST = "127.0.0.1"
 SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
-"""How every server samples where a call does not say: from the whole distribution."""
+"""The sampling defaults of every server: from the whole distribution."""
 ENVIRONMENT_VARIABLE = "OSTROM_SERVER_ENV"
 WEIGHTS_KEY = "HF_TOKEN"
-"""The key with which servers fetch the weights of a model."""
+"""The environment variable with the key for downloading weights."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 PRECISIONS = ("auto", "bfloat16", "float16", "float32")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -33,13 +33,13 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A server program: what it is called, how it is installed, which settings it takes and what it answers to."""
+    """A server program: its name, installation, settings and dialect."""
 
     program: str
     install: str
     settings: frozenset[str]
     key_variable: str | None = None
-    """The environment variable from which it reads the key that callers must show."""
+    """The environment variable with the key that callers need."""
     adapters: bool = False
 
 
@@ -68,7 +68,7 @@ KINDS: dict[str, ServerKind] = {
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """A server as it is to be started: which model, how, and with which adapters."""
+    """The plan of a server: model, settings and adapters."""
 
     kind: str
     model: str
@@ -77,7 +77,7 @@ class ServerPlan:
 
     @property
     def served_name(self) -> str:
-        """What calls have to name as their model."""
+        """Return the model name that calls must use."""
         return str(view_of(Path(self.model))) if self.kind == "transformers" else self.model
 
     def arguments(self, port: int) -> list[str]:
@@ -89,11 +89,11 @@ class ServerPlan:
         return _ARGUMENTS[self.kind](self, ["--host", HOST, "--port", str(port)])
 
     def command(self, port: int) -> list[str]:
-        """The whole command; raises where the program is not installed."""
+        """Return the command; raises if the program is not installed."""
         return [find_program(self.kind, self.settings.get("environment")), *self.arguments(port)]
 
     def variables(self, key: str) -> dict[str, str]:
-        """The environment of the server: that of this process without the keys of other services."""
+        """Return the server's environment: that of this process without the keys of other services."""
         others = variables() - {WEIGHTS_KEY}
         base = {k: v for k, v in os.environ.items() if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))}
         variable = KINDS[self.kind].key_variable
@@ -113,7 +113,7 @@ def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
     if plan.adapters:
         modules = [json.dumps({"name": path, "path": path}) for path in plan.adapters]
         more += ["--enable-lora", "--max-loras", str(len(modules)), "--lora-modules", *modules]
-    # The model's own defaults would truncate what is sampled; the share of cached prompts is told on request only.
+    # The model's own defaults would truncate sampling; cached tokens are reported on request only.
     return ["serve", plan.model, *where, "--generation-config", "vllm", "--enable-prompt-tokens-details", *more]
 
 
@@ -148,7 +148,7 @@ def _options(settings: Mapping[str, Any], **flags: str) -> list[str]:
 
 
 def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Refuse a model or settings that no server of this kind takes; returns the model as the server gets it.
+    """Refuse a model or settings that no server of this kind accepts; return the model for the server.
 
     A name never begins with a dash, so that none can be taken for an option.
     """
@@ -167,7 +167,7 @@ def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
 
 
 def check_values(kind: str, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that a kind of server does not take; numbers were checked with those of all clients."""
+    """Refuse settings that a kind of server does not accept."""
     for name, value in settings.items():
         if value is None or name == "environment":
             continue
@@ -187,7 +187,7 @@ def check_values(kind: str, settings: Mapping[str, Any]) -> None:
 
 
 def find_program(kind: str, environment: str | None) -> str:
-    """The program of a server, in the environment that was named, beside this Python, or on the search path.
+    """Return the server program: in the named environment, beside this Python, or on the search path.
 
     A study names an environment; the folder that stands for it is in the person's own configuration file.
     """
@@ -211,7 +211,7 @@ def find_program(kind: str, environment: str | None) -> str:
 
 
 def url_variable(kind: str) -> str:
-    """The environment variable that names a server which runs already."""
+    """Return the environment variable that names a running server."""
     return f"{kind.upper().replace('-', '_')}_BASE_URL"
 
 
@@ -226,7 +226,7 @@ def _folder(environment: str) -> Path:
 
 
 def view_of(folder: Path) -> Path:
-    """The folder that `transformers serve` loads in place of a model's own: the same files, plain sampling.
+    """Return the folder that `transformers serve` loads: the model's files with plain sampling defaults.
 
     The server takes ``do_sample`` and ``top_k`` from the model's folder and knows no field of a call for them: a model
     that does not sample by default would answer greedily at any temperature.
@@ -235,7 +235,7 @@ def view_of(folder: Path) -> Path:
 
 
 def make_view(folder: Path) -> Path:
-    """Write that folder."""
+    """Create that folder."""
     view = view_of(folder)
     view.mkdir(parents=True, exist_ok=True)
     for old in view.iterdir():

@@ -1,1 +1,1 @@
-"""Blocks of a study file that this room reads."""
+"""Sections of a study file that this package reads."""

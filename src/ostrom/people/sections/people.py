@@ -1,4 +1,4 @@
-"""The block ``people`` of a study file."""
+"""The section ``people`` of a study file."""
 
 from ostrom.people.schema import People
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.references import Games, Own
+from ostrom.analysis.references import Games, RunFigure
 from ostrom.data.rundata import RunData
 from ostrom.mechanisms.talk import Talking
 
@@ -14,7 +14,7 @@ TALK = "talk"
 class Commons(DeclaredReference):
     """The share of models that sustain the stock, and the highest survival rate of any, where players talk."""
 
-    def more(self, data: RunData, games: Games) -> Iterator[Own]:  # noqa: ARG002
+    def more(self, data: RunData, games: Games) -> Iterator[RunFigure]:  # noqa: ARG002
         """Both figures of the matches with talk, all agents together."""
         if TALK not in data.factors:
             matches = data.records("SELECT DISTINCT match FROM matches")
@@ -24,5 +24,5 @@ class Commons(DeclaredReference):
         if rates:
             best = max(rates, key=lambda e: e.value)
             sustained = sum(e.value > 1 - 1e-9 for e in rates) / len(rates)
-            yield Own((TALK, "highest_survival"), None, best.value, best.low, best.high, None, best.n)
-            yield Own((TALK, "sustained"), None, sustained, None, None, None, sum(e.n for e in rates))
+            yield RunFigure((TALK, "highest_survival"), None, best.value, best.low, best.high, None, best.n)
+            yield RunFigure((TALK, "sustained"), None, sustained, None, None, None, sum(e.n for e in rates))

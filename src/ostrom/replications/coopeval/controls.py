@@ -12,7 +12,7 @@ from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import observations, per_match
 from ostrom.data.rundata import RunData
 from ostrom.ground.values import grouped
-from ostrom.reports.words import listed, written
+from ostrom.reports.words import join_labels, written
 
 EFFECTS: Mapping[str, Mapping[str, float]] = {
     "total": {"mechanism": 1, "none": -1},
@@ -47,10 +47,10 @@ def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
         parts = {name: e for name, e in effects.items() if name != "total"}
         sure = [name for name, e in parts.items() if e.low is not None and 0 not in e]
         open_ = [name for name, e in parts.items() if e.low is None]
-        parts_text = listed([f"{name} {fixed(e.value)}" for name, e in parts.items()])
+        parts_text = join_labels([f"{name} {fixed(e.value)}" for name, e in parts.items()])
         total = f"{fixed(effects['total'].value)} in all: " if "total" in effects else ""
-        end = f"surely not zero: {listed(sure)}" if sure else "no part is surely other than zero at this size"
-        more = f"; without an interval: {listed(open_)}" if open_ else ""
+        end = f"surely not zero: {join_labels(sure)}" if sure else "no part is surely other than zero at this size"
+        more = f"; without an interval: {join_labels(open_)}" if open_ else ""
         texts.append(f"{who}: {total}{parts_text}; {end}{more}.")
     return texts
 

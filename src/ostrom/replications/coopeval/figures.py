@@ -19,7 +19,7 @@ from ostrom.analysis.claims import own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import partly_exact_mean
 from ostrom.analysis.intervals import combined, share_of
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.features.evolution.evolution import Tournament, evolve, run_tournaments
@@ -55,7 +55,7 @@ FIXED_LEVELS: Mapping[str, tuple[str | None, ...]] = {
 
 
 @dataclass(frozen=True)
-class Placed:
+class PublishedMatches:
     """The finished matches of a run that have a published cell, and what must be said about the others.
 
     ``rows`` are rows of the matches table under the paper's names (``mechanism`` holds the setting too, see
@@ -70,7 +70,7 @@ class Placed:
     remarks: tuple[str, ...]
 
 
-def placed(data: RunData) -> Placed:
+def match_cells(data: RunData) -> PublishedMatches:
     """All matches by published cell, unfinished ones among the rows alone."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
@@ -101,7 +101,7 @@ def placed(data: RunData) -> Placed:
     points = score_points(rows, data.unit).points
     acted = [{**r, "score": None if r["cooperation"] is None else 100 * r["cooperation"]} for r in rows]
     acts = tuple(replace(p, value=p.score, bounds=(0.0, 100.0)) for p in score_points(acted, data.unit).points)
-    return Placed(
+    return PublishedMatches(
         tuple(rows), points, acts, frozenset(g for g, same in as_printed.items() if same),
         (*remarks, *_pooled(data, rows)),
     )  # fmt: skip
@@ -139,10 +139,10 @@ def setting_label(mechanism: str, setting: str) -> str:
     return f"{mechanism}|{setting}"
 
 
-def apart(text: str) -> tuple[str, str]:
+def split_label(text: str) -> tuple[str, str]:
     """Split a key made by ``setting_label`` into mechanism and setting.
 
-    >>> apart(setting_label("Repetition", "window 2"))
+    >>> split_label(setting_label("Repetition", "window 2"))
     ('Repetition', 'window 2')
     """
     mechanism, _, setting = text.partition("|")
@@ -192,7 +192,7 @@ PAYOFF, NORMALISED = "mean_payoff", "mean_payoff_normalised"
 COOPERATION = "cooperative_action_rate_pct"
 
 
-def means(found: Placed) -> Iterator[Own]:
+def means(found: PublishedMatches) -> Iterator[RunFigure]:
     """Payoffs where the game pays as printed; rates of cooperation everywhere."""
     paid = [p for p in found.points if p.game in found.payable]
     plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
@@ -212,7 +212,7 @@ def by_cell(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
     return grouped(((point.mechanism, point.game), point) for point in points)
 
 
-def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> Iterator[Own]:
+def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> Iterator[RunFigure]:
     """The figure of every type that has all games it needs, and of all types together."""
     types = dict.fromkeys(p.type for p in points)
     needed = FOUR if game == ALL_FOUR else {game}
@@ -224,10 +224,10 @@ def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> I
         yield _own(mechanism, game, measure, None, points)
 
 
-def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Sequence[Point]) -> Own:
-    name, setting = apart(mechanism)
+def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Sequence[Point]) -> RunFigure:
+    name, setting = split_label(mechanism)
     mean = normalised_mean(points)
-    return Own(
+    return RunFigure(
         (name, game, setting, measure), agent, mean.mean, mean.low, mean.high, None, mean.matches
     )  # fmt: skip
 
@@ -235,7 +235,7 @@ def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Seq
 DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
 
 
-def conduct(found: Placed) -> Iterator[Own]:
+def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
     """One figure per game, over all matches: the paper's release gives it for all models together."""
     united: dict[int, tuple[str, bool]] = {}
     for row in found.rows:
@@ -275,7 +275,7 @@ class _RunValue(NamedTuple):
     unfinished: int
 
 
-def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
+def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], list[str]]:
     """The figures, and why some tournaments have none."""
     certain = Determinism(data.unit)
     figures: dict[Key, list[_RunValue]] = {}
@@ -287,7 +287,7 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
         except UsageError as error:
             alone = len(one.types) > 1 and all(len(set(match.types)) == 1 for match in one.matches)
             why = "every type meets itself alone" if alone else str(error)
-            problems.append((why, f"{apart(mechanism)[0]} in {game}"))
+            problems.append((why, f"{split_label(mechanism)[0]} in {game}"))
             continue
         exact = all(map(certain, one.numbers))
         for measure, agent, value in evolved:
@@ -300,7 +300,7 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
     return [*_by_game(figures), *_over_games(figures)], remarks
 
 
-def _tournaments(found: Placed, data: RunData) -> Iterator[Tournament]:
+def _tournaments(found: PublishedMatches, data: RunData) -> Iterator[Tournament]:
     """The tournaments with the paper's payoffs in which types meet single opponents: one a mechanism, game and run."""
     by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
     rows = [row for row in found.rows if row["game"] in found.payable]
@@ -317,9 +317,9 @@ def _evolved(one: Tournament) -> Iterator[tuple[str, str | None, float]]:
             yield RANK, agent, rank
 
 
-def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
+def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
     for (mechanism, game, measure, agent), runs in figures.items():
-        name, setting = apart(mechanism)
+        name, setting = split_label(mechanism)
         yield _mean_of((name, game, setting, measure), agent, [run.value for run in runs], [runs], measure)
 
 
@@ -330,7 +330,7 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
     is what is independent. One type alone cannot evolve, and a society has no payoffs against single opponents.
     """
     certain = Determinism(data.unit)
-    for one in _tournaments(placed(data), data):
+    for one in _tournaments(match_cells(data), data):
         if len(one.types) > 1:
             try:
                 after = evolve(one, "replicator").facts["mean_fitness"]
@@ -344,21 +344,21 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 def _mean_of(
     cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
-) -> Own:
+) -> RunFigure:
     """The mean of some values with the runs that they rest on."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
     matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
     doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()
-    return Own(cell, agent, fmean(values), *_interval(games, measure), error, int(matches), doubts)
+    return RunFigure(cell, agent, fmean(values), *_interval(games, measure), error, int(matches), doubts)
 
 
-def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
+def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
     """The mean over the four games of what the runs of each give; fitness on the games' common scale."""
     for mechanism, measure, agent in dict.fromkeys((m, what, who) for m, _, what, who in figures):
         of = {g: figures[mechanism, g, measure, agent] for g in FOUR if (mechanism, g, measure, agent) in figures}
         if set(of) != FOUR:
             continue
-        name, setting = apart(mechanism)
+        name, setting = split_label(mechanism)
         if measure == FITNESS:
             of = {
                 g: [r._replace(value=(r.value - SCALES[g][0]) / (SCALES[g][1] - SCALES[g][0])) for r in runs]
@@ -386,7 +386,7 @@ def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | N
 NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 
 
-def designs(found: Placed, data: RunData) -> Iterator[Own]:
+def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
     """Shares over the designs of each game first, then over the four games, as the paper's table does."""
     verdicts: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
     for row in data.records(
@@ -409,13 +409,13 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
             shares = [share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()]
             of_share = combined([(100 / len(shares), one) for one in shares]).limits()
-            yield Own(
+            yield RunFigure(
                 (mechanism, ALL_FOUR, "", measure), agent, share,
                 of_share.low, of_share.high, None, count, doubts,
             )  # fmt: skip
 
 
-def motives(data: RunData) -> Iterator[Own]:
+def motives(data: RunData) -> Iterator[RunFigure]:
     """Shares of judged replies that show a motive, by mechanism and over all agents; nothing where nobody judged."""
     names = {"none": "NoMechanism", "reputation_first": "Reputation-", "reputation_higher": "Reputation+"}
     for corpus in judged_corpora(data.folder):

@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ostrom.analysis.claims import DeclaredReference
-from ostrom.analysis.references import Games, Own, Published
+from ostrom.analysis.references import Games, Published, RunFigure
 from ostrom.data.rundata import RunData
 from ostrom.replications.coopeval.figures import (
     FOUR,
     RANK,
     TYPES,
-    Placed,
-    apart,
+    PublishedMatches,
     conduct,
     designs,
     evolution,
+    match_cells,
     means,
     motives,
-    placed,
+    split_label,
 )
 
 ALL_MODELS = "llm_average"
@@ -68,7 +68,7 @@ class CoopEval(DeclaredReference):
     """Payoffs in points of the game, normalised ones between 0 (all defect) and 1 (all cooperate)."""
 
     def __init__(self) -> None:
-        self._of: tuple[RunData, Placed, tuple[list[Own], list[str]]] | None = None
+        self._of: tuple[RunData, PublishedMatches, tuple[list[RunFigure], list[str]]] | None = None
 
     def row(self, row: dict[str, str]) -> dict[str, str] | None:
         """All rows but the mean of all ranks, which is 3.5 whatever happens; the setting of an ablation is a column."""
@@ -82,7 +82,7 @@ class CoopEval(DeclaredReference):
         """What is known about the solver of the ratings and about two odd matches."""
         return doubts_of(row)
 
-    def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
+    def more(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
         """Every figure of the paper's that the run's matches and designs give."""
         placement, (evolved, _) = self._evolved(data)
         return [*means(placement), *conduct(placement), *evolved, *designs(placement, data), *motives(data)]
@@ -92,17 +92,17 @@ class CoopEval(DeclaredReference):
         placement, (_, why) = self._evolved(data)
         return [*placement.remarks, *why, *_missing(placement), *_settings(placement, self.published())]
 
-    def _evolved(self, data: RunData) -> tuple[Placed, tuple[list[Own], list[str]]]:
+    def _evolved(self, data: RunData) -> tuple[PublishedMatches, tuple[list[RunFigure], list[str]]]:
         """The matches and what evolves on them; worked out once, because the ratings take their time."""
         if self._of is None or self._of[0] is not data:
-            placement = placed(data)
+            placement = match_cells(data)
             self._of = data, placement, evolution(placement, data)
         return self._of[1:]
 
 
-def _missing(found: Placed) -> Iterator[str]:
+def _missing(found: PublishedMatches) -> Iterator[str]:
     """The groups of published figures that a run with these cells cannot have, one line each."""
-    played = {apart(p.mechanism)[0] for p in found.points}
+    played = {split_label(p.mechanism)[0] for p in found.points}
     games, types = {p.game for p in found.points}, {p.type for p in found.points}
     if games and games & found.payable != FOUR:
         lacking = ", ".join(sorted(FOUR - (games & found.payable)))
@@ -121,15 +121,15 @@ def _missing(found: Placed) -> Iterator[str]:
         yield ("The paper has no fitness and no ranks for reputation: there are no payoffs against single opponents.")
     if "Contracting" in played:
         yield "Contracting: amounts are bounded here; in the paper they are not."
-    if not {apart(p.mechanism)[1] for p in found.points} - {""}:
+    if not {split_label(p.mechanism)[1] for p in found.points} - {""}:
         yield (
             "Not compared: the ablations (continuation 0.7 and 0.9, window 2 and 4, Prisoner's Dilemma); no match "
             "of the run has such a setting."
         )
 
 
-def _settings(found: Placed, figures: Sequence[Published]) -> Iterator[str]:
+def _settings(found: PublishedMatches, figures: Sequence[Published]) -> Iterator[str]:
     printed_cells = {(figure.cell[0], figure.cell[2]) for figure in figures}
-    for mechanism, setting in dict.fromkeys(apart(p.mechanism) for p in found.points):
+    for mechanism, setting in dict.fromkeys(split_label(p.mechanism) for p in found.points):
         if (mechanism, setting) not in printed_cells:
             yield f"Not compared: {mechanism} with {setting}, a setting that the paper does not have."

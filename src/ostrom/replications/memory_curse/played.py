@@ -56,7 +56,7 @@ def played(data: RunData) -> list[dict[str, Any]]:
     )
 
 
-def silent(data: RunData) -> int:
+def players_without_answers(data: RunData) -> int:
     """How many players of finished matches never gave a readable action."""
     return sum(row["by_policy"] == 1.0 for row in _rows(data))
 
@@ -65,7 +65,7 @@ def why_empty(data: RunData, lacking: str) -> str:
     """Why a panel has nothing to show: nothing played, nothing chosen, or not the design it is about."""
     if any(row["cooperation"] is not None for row in played(data)):
         return lacking
-    if many := silent(data):
+    if many := players_without_answers(data):
         return (
             f"No answer could be read: all actions of {many} players in finished matches were given by the "
             "policy, so there is nothing that agents chose."

@@ -12,13 +12,13 @@ from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed, trend
-from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published, published_rows
+from ostrom.analysis.references import POLICY_DOUBT, Games, Published, RunFigure, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.ground.values import grouped
-from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, played, sd_over_rounds, silent
+from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, played, players_without_answers, sd_over_rounds
 from ostrom.replications.memory_curse.regimes import observed_regimes
-from ostrom.replications.memory_curse.results import COMPANY, LENGTH, companies, penalties
+from ostrom.replications.memory_curse.results import COMPANY, LENGTH, compositions, penalties
 
 BASE, FORWARD = "base", "forward"
 COLLAPSED, HEALTHY = 0.2, 0.6
@@ -123,7 +123,7 @@ class MemoryCurse(DeclaredReference):
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
         lines = []
-        if many := silent(data):
+        if many := players_without_answers(data):
             lines.append(f"{many} players never gave a readable action and are left out.")
         if "trust" in games.labelled:
             lines.append(
@@ -177,7 +177,7 @@ def _printed_regimes() -> Iterator[Published]:
         yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
 
 
-def regime_words(data: RunData, games: Games) -> Iterator[Own]:
+def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
     """Appendix Table 7: immune or cursed by the paper's rule and the observed rates; the code is 1 for immune."""
     names, by = _named(games), ("game", "style", "agent")
     if not names:
@@ -188,10 +188,10 @@ def regime_words(data: RunData, games: Games) -> Iterator[Own]:
         if game in names and style == "reasoned" and rule.printed is not None:
             cell = (names[game][0], "reasoning", "", "", "", "regime")
             code = float(rule.printed == "immune")
-            yield Own(cell, agent, code, None, None, None, matches[key], word=rule.printed)
+            yield RunFigure(cell, agent, code, None, None, None, matches[key], word=rule.printed)
 
 
-def sweep(data: RunData, games: Games) -> Iterator[Own]:
+def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
     """Every agent at every length; labels, and the training seeds of an adapter, are kept apart.
 
     The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
@@ -209,7 +209,7 @@ def sweep(data: RunData, games: Games) -> Iterator[Own]:
 
 def _curves(
     data: RunData, names: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
-) -> Iterator[Own]:
+) -> Iterator[RunFigure]:
     plain = {name: _papers_level(data.levels[name]) for name in apart if len(data.levels.get(name, ())) > 1}
     by = ("game", "style", "history_length", "agent", *plain)
     where = {"game": list(names), **WINDOW, "style": list(conditions), "agent": list(agents)}
@@ -235,11 +235,11 @@ def _papers_level(levels: Sequence[Any]) -> Any:
     return TRAINED if TRAINED in levels else levels[0]
 
 
-def mixed(data: RunData, games: Games) -> Iterator[Own]:
+def mixed(data: RunData, games: Games) -> Iterator[RunFigure]:
     if not (names := _named(games)):
         return
     doubts = _doubts(data, COMPANY, {"game": list(names), "memory_kind": "window"})
-    for c in companies(data):
+    for c in compositions(data):
         key = (c.game, c.name, c.agent, c.style)
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
         if c.game not in names or c.style != "reasoned" or len(parts) != 2:
@@ -256,7 +256,7 @@ def mixed(data: RunData, games: Games) -> Iterator[Own]:
                 yield replace(own, agent=c.agent)
 
 
-def sanitized(data: RunData, games: Games) -> Iterator[Own]:
+def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
     if not (named := _named(games)):
         return
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
@@ -270,7 +270,7 @@ def sanitized(data: RunData, games: Games) -> Iterator[Own]:
         yield own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
 
 
-def penalty(data: RunData, games: Games) -> Iterator[Own]:
+def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
     if not (named := _named(games)):
         return
     by = ("game", "agent", "history_length")
@@ -286,7 +286,7 @@ def penalty(data: RunData, games: Games) -> Iterator[Own]:
             yield replace(own, matches=entry.matches)
 
 
-def words(data: RunData, games: Games) -> Iterator[Own]:
+def words(data: RunData, games: Games) -> Iterator[RunFigure]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
     if not (names := _named(games)):
         return
@@ -315,7 +315,7 @@ def words(data: RunData, games: Games) -> Iterator[Own]:
             if long is not None and short is not None and short.value:
                 cell = ("all", "reasoning", "80/2", "", "", printed)
                 # A quotient of two estimates; its interval is not computed.
-                yield Own(cell, agent, long.value / short.value, None, None, None, long.n + short.n)
+                yield RunFigure(cell, agent, long.value / short.value, None, None, None, long.n + short.n)
     where["agent"] = sorted(pooled)
     if pooled:
         cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
@@ -323,7 +323,7 @@ def words(data: RunData, games: Games) -> Iterator[Own]:
         yield from (own_figure(cell, one) for one in shifts)
 
 
-def forward(data: RunData, games: Games) -> Iterator[Own]:
+def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
     if not (named := _named(games)):
         return

@@ -158,7 +158,7 @@ def regimes(data: RunData, style: str = "") -> Regimes:
             else "undecided"
         )
         if decided[pair] == "undecided":
-            border = [_seeds(v.estimate.at(level), BORDER) for v in own]
+            border = [_seeds(v.estimate.at_level(level), BORDER) for v in own]
             below = [n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER]
             # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
@@ -186,24 +186,24 @@ class _Changes:
         self.data, self.level = data, level
         self.known: dict[tuple[int, int], dict[tuple[Any, ...], Estimate]] = {}
 
-    def of(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
+    def difference(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
         """The difference of two lengths at the corrected level; None without an interval."""
         if (a, b) not in self.known:
             changes = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
             self.known[a, b] = keyed(changes, PAIR)
         one = self.known[a, b].get(pair)
-        return None if one is None or one.low is None or one.high is None else one.at(self.level)
+        return None if one is None or one.low is None or one.high is None else one.at_level(self.level)
 
     def seeds(self, pair: tuple[Any, ...], lengths: tuple[int, ...]) -> int | None:
         """About how many more matches would tell the longest length from the shortest."""
-        one = self.of(pair, lengths[-1], lengths[0]) if len(lengths) > 1 else None
+        one = self.difference(pair, lengths[-1], lengths[0]) if len(lengths) > 1 else None
         return None if one is None else _seeds(one, 0.0)
 
     def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
         """Surely up, surely down, surely no more than twice the step, or None."""
         if a == b:
             return 0
-        sure = self.of(pair, a, b)
+        sure = self.difference(pair, a, b)
         if sure is None:
             return None
         low, high = sure.low or 0.0, sure.high or 0.0

@@ -49,7 +49,7 @@ def penalties(data: RunData) -> list[Penalty]:
     return penalty_rows
 
 
-def turned(one: Estimate) -> Estimate:
+def negated(one: Estimate) -> Estimate:
     """The difference taken the other way round: the paper prints reasoning minus no reasoning."""
     low = None if one.high is None else -one.high
     return replace(one, value=-one.value, low=low, high=None if one.low is None else -one.low)
@@ -197,7 +197,7 @@ class RoleGroup:
         return [(self, seat, rate, self.seat_gaps.get(seat)) for seat, rate in self.seats.items()]
 
 
-def companies(data: RunData) -> list[RoleGroup]:
+def compositions(data: RunData) -> list[RoleGroup]:
     """One group for each agent, game, style and composition of memories; equal memories have no roles."""
     rate = measures.named("memory_cooperation")
     overall = keyed(estimate(data, rate, COMPANY, where=WHERE), COMPANY)

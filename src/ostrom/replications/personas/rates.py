@@ -52,7 +52,7 @@ class Rate:
         return "no profile to ask" if self.estimate is None else self.estimate.note
 
     @property
-    def ends(self) -> tuple[float | None, float | None]:
+    def limits(self) -> tuple[float | None, float | None]:
         """Both ends of the interval."""
         return (None, None) if self.estimate is None else (self.estimate.low, self.estimate.high)
 

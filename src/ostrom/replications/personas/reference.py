@@ -12,7 +12,7 @@ import yaml
 from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.references import Games, Own
+from ostrom.analysis.references import Games, RunFigure
 from ostrom.data.rundata import RunData
 from ostrom.replications.personas.keywords import keyword_counts
 from ostrom.replications.personas.profiles import ACTED, played
@@ -66,14 +66,14 @@ class Personas(DeclaredReference):
         ]
 
 
-def keyword_figures(data: RunData, games: Games) -> Iterator[Own]:
+def keyword_figures(data: RunData, games: Games) -> Iterator[RunFigure]:
     """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
     if not {"persona", "payoffs"} <= set(data.factors):
         return
     yield from _words(data, {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))})
 
 
-def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
+def _words(data: RunData, matches: set[int]) -> Iterator[RunFigure]:
     if "rationale" not in data.columns("decisions"):
         return
     by = ("agent", "persona", "payoffs")
@@ -96,4 +96,4 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     for (agent, persona, payoffs, category), n in mentions.items():
         if rationales[agent, persona, payoffs] == RATIONALES:
             cell = (payoffs, persona, "all", f"{category}_mentions")
-            yield Own(cell, agent, float(n), None, None, None, played_of[agent, persona, payoffs])
+            yield RunFigure(cell, agent, float(n), None, None, None, played_of[agent, persona, payoffs])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.analysis.references import Own
+from ostrom.analysis.references import RunFigure
 from ostrom.analysis.statistics import BayesFactor, StatisticalTest, cohens_d, jzs_two_sample, welch_t
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, UnknownName
@@ -19,9 +19,9 @@ from ostrom.ground.errors import OstromError, UnknownName
 SOCIAL = "social"
 
 
-def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[str]]:
+def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[RunFigure], list[str]]:
     """The figures of every agent, and why a game has none."""
-    figures: list[Own] = []
+    figures: list[RunFigure] = []
     why: list[str] = []
     for game, frame in moves.items():
         by = [f for f in data.factors if f != "game" and frame[f].n_unique() > 1]
@@ -44,7 +44,7 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[s
     return figures, why
 
 
-def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:
+def _contest(frame: Any, game: str, agent: str) -> Iterator[RunFigure]:
     test = published_test(frame, agent)
     count = frame.filter(frame["agent"] == agent)["match"].n_unique()
     doubts = _per_match(frame, agent)
@@ -59,7 +59,7 @@ def own_tests(
     bf: float,
     count: int,
     doubts: tuple[str, ...],
-) -> Iterator[Own]:
+) -> Iterator[RunFigure]:
     """The figures of a test under their published names: the interval stands at d, the doubts stand at t.
 
     ``place`` is the game and what ends the name of every figure.
@@ -71,7 +71,7 @@ def own_tests(
     }  # fmt: skip
     for name, value in figures.items():
         cell, ends = ("", game, f"{name}_{suffix}"), (low, high) if name == "d" else (None, None)
-        yield Own(cell, agent, value, ends[0], ends[1], None, count, doubts if name == "t" else ())
+        yield RunFigure(cell, agent, value, ends[0], ends[1], None, count, doubts if name == "t" else ())
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ostrom.analysis.claims import own_figure
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
-from ostrom.analysis.references import AGAINST, Cell, Own
+from ostrom.analysis.references import AGAINST, Cell, RunFigure
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, quoted
@@ -27,7 +27,7 @@ from ostrom.replications.repeated_games.contests import own_tests
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, jointly, matches, together
 
 
-def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], what: str) -> Own:
+def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], what: str) -> RunFigure:
     """The median over all series of the round in which something was reached; ``series`` says whether it ever was.
 
     A series that never gets there counts as the round after its last one, so that it cannot make the median earlier.
@@ -36,7 +36,7 @@ def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], wha
     doubts = (f"never in {never} of {len(series)} {what}, counted as the round after the last",) if never else ()
     rounds = [first for first, _ in series]
     alike = len(set(rounds)) == 1
-    return Own(cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=alike)
+    return RunFigure(cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=alike)
 
 
 ALL_GAMES = "all families"
@@ -45,7 +45,7 @@ PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"
 """All families but the tragic one, which the paper leaves out."""
 
 
-def families(data: RunData) -> Iterator[Own]:
+def families(data: RunData) -> Iterator[RunFigure]:
     """Means over games: seats and opponents are averaged within a game first, as the paper does."""
     where = {"family": PUBLISHED}
     estimates = estimate(data, MEASURE, ["agent", "family"], where=where, balance=["number"])
@@ -57,7 +57,7 @@ def families(data: RunData) -> Iterator[Own]:
             yield own_figure(("overall", "", MEASURE), overall)
 
 
-def pairs(data: RunData) -> Iterator[Own]:
+def pairs(data: RunData) -> Iterator[RunFigure]:
     """One agent minus another in the matches that they play with each other, over all ordinal games."""
     rows = observations(data, measures.named(MEASURE)).rows
     by_match = grouped(((row["match"], row["number"]), (row["agent"], row.value)) for row in rows)
@@ -72,7 +72,7 @@ def pairs(data: RunData) -> Iterator[Own]:
             continue
 
 
-def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
+def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[RunFigure]:
     a, b = [first for _, first, _ in found], [second for _, _, second in found]
     test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
     bf = jzs_paired(a, b, unit="match").bf10
@@ -102,7 +102,7 @@ VARIANTS, EXCEPTIONS, BOUND, STORY = 9, 2, 0.1, "pair"
 """The paper has nine wordings of a plain story, of which two go beyond a rate of 0.1."""
 
 
-def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
+def claims(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
     """Every claim that the matches of the run speak to; agents are all who do not follow a strategy."""
     # The printed figures are those of players who are told nothing about the other one.
     where = {"hint": None} if "hint" in data.factors else {}
@@ -113,7 +113,7 @@ def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
     yield from wordings(found, data)
 
 
-def in_step(found: Sequence[Match]) -> Iterator[Own]:
+def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
     """From which round on a player in seat 1 does the same as a script that alternates."""
     # Models that are asked plainly have no figure for the social chain of thought.
     steps = grouped(
@@ -125,7 +125,7 @@ def in_step(found: Sequence[Match]) -> Iterator[Own]:
         yield median_round(("", BOS, IN_STEP), agent, reached, "matches")
 
 
-def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
+def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
     """Joint cooperation with a script that defects once, over nine wordings of the plain story."""
     joint: dict[str, list[tuple[str, float]]] = {}
     query = "SELECT DISTINCT match, story FROM matches"
@@ -141,7 +141,7 @@ def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
             above = float(sum(rate > BOUND + 1e-9 for rate in ordered))
             alike = all(len(set(of)) == 1 for of in variants.values())
             for figure, value in ((HIGHEST, ordered[EXCEPTIONS]), (ABOVE, above)):
-                yield Own(("", PD, figure), agent, value, None, None, None, len(rates), alike=alike)
+                yield RunFigure(("", PD, figure), agent, value, None, None, None, len(rates), alike=alike)
 
 
 def _in_step(same: Sequence[bool]) -> tuple[int, bool]:
@@ -157,7 +157,7 @@ def _in_step(same: Sequence[bool]) -> tuple[int, bool]:
 AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_as_observer"
 
 
-def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
+def predictions(data: RunData, found: Sequence[Match]) -> Iterator[RunFigure]:
     """Medians over the series of predictions about a player that changes its action every round."""
     series = grouped(
         ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))

@@ -5,7 +5,7 @@ from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.measure import measures
-from ostrom.analysis.references import AGAINST, Games, Own
+from ostrom.analysis.references import AGAINST, Games, RunFigure
 from ostrom.analysis.units import Observation, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
@@ -29,14 +29,14 @@ FIGURES = (
 """Published tests: their name, the game, and the measure."""
 
 
-def people(data: RunData) -> tuple[list[Own], list[str]]:
+def people(data: RunData) -> tuple[list[RunFigure], list[str]]:
     """The figures of a run in which people play, and why one is missing; nothing where nobody does."""
-    who = persons(data)
+    who = human_types(data)
     if not who:
         return [], []
     if FACTOR not in data.factors:
         return [], [f"Not compared: the experiment with people; the run has no factor {FACTOR}."]
-    figures: list[Own] = []
+    figures: list[RunFigure] = []
     why: list[str] = []
     for name, game, measure in FIGURES:
         try:
@@ -46,7 +46,7 @@ def people(data: RunData) -> tuple[list[Own], list[str]]:
     return figures, why
 
 
-def persons(data: RunData) -> set[str]:
+def human_types(data: RunData) -> set[str]:
     """The names of the types that are people, in the browser or in imported data."""
     if not data.rows.get("matches"):
         return set()
@@ -59,7 +59,7 @@ def persons(data: RunData) -> set[str]:
     }
 
 
-def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -> Iterator[Own]:
+def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -> Iterator[RunFigure]:
     part = measures.named(measure)
     theirs = name.endswith("_score")  # everything else belongs to the match, not to one of its players
     rows = [
@@ -81,7 +81,7 @@ def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -
     for label, value in figures.items():
         if value is not None:
             ends: tuple[float | None, float | None] = (low, high) if label == "beta" else (None, None)
-            yield Own(
+            yield RunFigure(
                 ("", game, f"people_{name}_{label}"),
                 None,
                 value,
@@ -239,9 +239,9 @@ class RepeatedGames(DeclaredReference):
         return tuple(row["why"].split("\n")) if row["why"] else ()
 
     def __init__(self) -> None:
-        self._of: tuple[RunData, list[Own], list[str]] | None = None
+        self._of: tuple[RunData, list[RunFigure], list[str]] | None = None
 
-    def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
+    def more(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
         """The run's own values of the published figures."""
         return self._worked_out(data)[0]
 
@@ -251,10 +251,10 @@ class RepeatedGames(DeclaredReference):
             note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             note = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        nobody = [] if persons(data) else [NO_PEOPLE]
+        nobody = [] if human_types(data) else [NO_PEOPLE]
         return [note, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
 
-    def _worked_out(self, data: RunData) -> tuple[list[Own], list[str]]:
+    def _worked_out(self, data: RunData) -> tuple[list[RunFigure], list[str]]:
         """Figures and remarks of a run, made once."""
         if self._of is None or self._of[0] is not data:
             moves, played = decisions(data), matches(data)
@@ -265,7 +265,7 @@ class RepeatedGames(DeclaredReference):
         return self._of[1:]
 
 
-def _missing(own: Sequence[Own], moves: Mapping[str, Any]) -> Iterator[str]:
+def _missing(own: Sequence[RunFigure], moves: Mapping[str, Any]) -> Iterator[str]:
     """What is claimed in words and cannot be seen in this run, one line each."""
     if not moves:
         yield (

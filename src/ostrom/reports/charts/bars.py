@@ -23,7 +23,7 @@ class Bars(Chart):
         (x,) = self.x
         across, named, beside = (self.levels(data, column, cells) for column in (x, self.colour, self.facet))
         return bars_with_whiskers(
-            self.placed(cells, across, named, beside),
+            self.chart_rows(cells, across, named, beside),
             x=self.worded(x),
             y=self.axis,
             levels=list(across.values()),

@@ -15,7 +15,7 @@ from ostrom.reports.words import is_bare
 
 
 class Curve(Chart):
-    """Levels of ``x`` stand at equal distances in the order of the study, as history lengths usually do."""
+    """A curve; levels of ``x`` are equally spaced in the order of the study."""
 
     draws_spreads = True
 
@@ -25,7 +25,7 @@ class Curve(Chart):
             raise ValueError("a curve takes x, colour and facet; its height is the measure")
 
     def drawn_as(self, cells: Sequence[Estimate]) -> str:
-        """How value and interval are drawn; what stands for numbers says that distances are equal."""
+        """Describe how value and interval are drawn; for numeric levels, that distances are equal."""
         (x,) = self.x
         even = all(is_bare(e.key[x]) for e in cells) and x != "round"
         places = (
@@ -46,7 +46,7 @@ class Curve(Chart):
         if len(named) > MOST_COLOURS and not all(is_bare(value) for value in named):
             raise UsageError(f"colour {self.colour}: has {len(named)} levels, at most {MOST_COLOURS} can be told apart")
         return curves(
-            self.placed(cells, across, named, beside),
+            self.chart_rows(cells, across, named, beside),
             x=self.worded(x),
             y=self.axis,
             facets=list(beside.values()),

@@ -13,7 +13,7 @@ MOST_ROWS = 400
 
 
 class Dots(Chart):
-    """``y`` names the columns of the rows; without it every cell and agent has one.
+    """Rows of dots; ``y`` names the columns of the rows, by default every cell and agent.
 
     ``block`` is a factor that makes blocks of the cells if it varies.
     """
@@ -25,14 +25,14 @@ class Dots(Chart):
         self.block = block
 
     def by(self, data: RunData) -> list[str]:
-        """The columns that were asked for, or all factors and the agent."""
+        """Return the requested columns, or all factors and the agent."""
         if self.used:
             return self.used
         over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
         return [name for name in [*data.factors, "agent"] if name not in over]
 
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:
-        """Rows of dots; of very many the first."""
+        """Draw rows of dots; of very many only the first."""
         layout = (
             lay_out(data, self.block, self.labels)
             if not self.used and self.contrast is self.trend is None

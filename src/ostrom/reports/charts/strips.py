@@ -19,12 +19,12 @@ from ostrom.reports.words import labels
 
 MOST_PLAYERS = 12
 SQUARES = 60
-"""Up to so many rounds are drawn as squares; longer matches as unbroken stretches of the same action."""
+"""The most rounds drawn as squares; longer matches are drawn as stretches of equal actions."""
 WIDTH = 640
 
 
 class Strips(Panel):
-    """A handful of matches, spread evenly over the cells, always the same ones of a run.
+    """A few matches as strips, evenly spread over the cells, always the same of a run.
 
     ``pair`` names the players of the matches to draw, by seat, or lists several such pairs; ``*`` in a name stands for
     any text, a word in braces for any model: the same word for the same one, ``["{model}", "{model} SCoT"]``, another
@@ -54,14 +54,14 @@ class Strips(Panel):
             nobody = f"There is no finished match of {self.shown}."
             return Drawn(notes=[nobody if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
-        # Runs without a game of amounts have no such columns.
+        # Runs without a game of amounts lack these columns.
         named = ", stage, amount" if "amount" in data.columns("decisions") else ""
         rows = data.records(
             f"SELECT match, player, agent, round, action, cooperative, invalid{named} FROM decisions "
             f"WHERE kind = 'act' AND action IS NOT NULL AND {these} ORDER BY match, player, round",
             *chosen,
         )
-        # What an agreement bound a player to was done too, though nobody was asked.
+        # Actions that an agreement imposed are shown as well, though nobody was asked.
         rows += data.records(
             "SELECT match, player, agent, round, action, cooperative, false AS invalid"
             f"{', NULL AS stage, amount' if named else ''} FROM rounds "
@@ -95,7 +95,7 @@ class Strips(Panel):
         return Drawn([figure], notes=notes)
 
     def _choose(self, data: RunData) -> list[int]:
-        """The first match of every cell and seating, thinned out evenly."""
+        """Return the first match of every cell and seating, thinned out evenly."""
         factors = "".join(f"any_value({quoted(name)}) AS {quoted(name)}, " for name in data.factors)
         by = "".join(f"{quoted(name)}, " for name in data.factors)
         rows = data.records(
@@ -114,7 +114,7 @@ def _names(pair: object) -> bool:
 
 
 def _pattern(pair: Sequence[str]) -> re.Pattern[str]:
-    """What the players of a match, joined, look like; a word in braces is a group of its name.
+    """Return a pattern for a match's joined player names; a word in braces is a named group.
 
     >>> bool(_pattern(["{model}", "{model} SCoT"]).fullmatch("gpt\\x1fgpt SCoT"))
     True
@@ -133,7 +133,7 @@ def _pattern(pair: Sequence[str]) -> re.Pattern[str]:
 
 
 def _fits(pattern: re.Pattern[str], who: str, models: set[str]) -> bool:
-    """Whether the players are those of a pattern, and different models stand for different words."""
+    """Return whether the players fit a pattern, with different models for different words."""
     match = pattern.fullmatch(who)
     words = match.groupdict() if match else {}
     return match is not None and {*words.values()} <= models and len({*words.values()}) == len(words)
@@ -147,8 +147,9 @@ def _strips(
     names = labels(list(dict.fromkeys(row["agent"] for row in rows)))
     longest = max(row["round"] for row in rows)
     ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
-    beside = canvas.beside(f"00 \u21b3 {name}" for name in names.values())
-    width = max(60, min(WIDTH, 22 * longest, canvas.width - beside.width - 2 * canvas.size))
+    beside = canvas.row_labels(f"00 \u21b3 {name}" for name in names.values())
+    room = min(WIDTH, canvas.width - beside.width - 2 * canvas.size)
+    width = max(60, min(room, 22 * longest))
     amounts = grouped((heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None)
     charts: list[Spec] = []
     for match in chosen:
@@ -162,7 +163,7 @@ def _strips(
         parts = [_bars(canvas, part, beside.width) for part in bars]
         if strips:
             parts.append(_squares(canvas, strips, tones, longest))
-        parts[0]["title"] = {"text": canvas.title(title, width, bold=True), "offset": 4, "frame": "group"}
+        parts[0]["title"] = {"text": canvas.title(title, room, bold=True), "offset": 4, "frame": "group"}
         charts += parts
     below = {"grid": False, "values": ticks, "format": "d", "domain": False}
     for place, part in enumerate(charts, 1):
@@ -178,9 +179,9 @@ def _strips(
 
 
 def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str], longest: int) -> Spec:
-    """What players did, as squares in the colours of their actions."""
+    """Draw actions as squares in their colours."""
     lanes = list(dict.fromkeys(s["lane"] for s in strips))
-    beside = canvas.beside(lanes)
+    beside = canvas.row_labels(lanes)
     lane = {"y": nominal("lane", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False, **beside.axis})}
     key = canvas.legend(tones, beside.width, title=None) if len(tones) <= MOST_COLOURS else None
     boxes = {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}
@@ -190,13 +191,13 @@ def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str]
 
 
 def _policy_dots(lane: Spec) -> Spec:
-    """A dot on every action that the policy gave."""
+    """Draw a dot on every action set by the policy."""
     at = {**lane, "x": quantity("middle")}
     return marks("point", at, where="datum.invalid", filled=True, size=16, color=INK, opacity=1)
 
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
-    """The amounts of each player, at each stage where there are several; all of a game end at ``top``."""
+    """Return each player's amounts, by stage if there are several; bars of a game end at ``top``."""
     stages = grouped((row["player"], row["stage"]) for row in rows)
     lanes: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -227,7 +228,7 @@ def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
 
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
-    """What was predicted of players, as rows like those of their actions."""
+    """Return predictions about players, as rows like those of their actions."""
     rows = data.records(
         "SELECT match, target AS player, agent AS by, round, answer AS action, invalid FROM decisions "
         f"WHERE starts_with(kind, 'predict') AND target IS NOT NULL AND answer IS NOT NULL AND {these}",
@@ -242,7 +243,7 @@ def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, A
 
 
 def _stretches(rows: list[dict[str, Any]], longest: int, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Squares of a short match; of a long one, stretches in which a player did the same."""
+    """Return squares of a short match, or stretches of equal actions of a long one."""
     runs: list[dict[str, Any]] = []
     for row in rows:
         arrow = "\u21b3 " if "by" in row else ""
@@ -264,7 +265,7 @@ def _did(row: dict[str, Any]) -> str:
 
 
 def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """A colour for everything that was done."""
+    """Return a colour for every action."""
     met = list(dict.fromkeys(_did(row) for row in rows))
     tones = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
     tones = {did: tone for did, tone in tones.items() if did in met}
@@ -272,7 +273,7 @@ def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
     if len(others) + len(tones) <= MOST_COLOURS:
         free = [tone for tone in PALETTE if tone not in tones.values()]
         return tones | dict(zip(others, free, strict=False))
-    # Too many actions for colours of their own: their order becomes a tone from light to dark.
+    # Too many actions for separate colours: their order becomes a tone from light to dark.
     return tones | {did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)}
 
 

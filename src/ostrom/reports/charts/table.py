@@ -1,4 +1,4 @@
-"""A table of estimates, without a drawing; with ``x`` in the shape that papers print."""
+"""A table of estimates without a drawing; with ``x`` in the layout of papers."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from ostrom.reports.words import pretty, written
 
 
 class EstimateTable(Chart):
-    """One row per combination of the columns ``y``; without them every cell and agent has one.
+    """One row for each combination of the columns ``y``; by default every cell and agent.
 
     With ``x`` the levels of that column stand side by side, and a cell is a text: ``show: sd`` is mean ± standard
     deviation over matches, ``show: interval`` mean [interval]. ``scale: 100`` writes shares in per cent.
@@ -33,7 +33,7 @@ class EstimateTable(Chart):
         self.show, self.scale, self.digits = show, scale, digits
 
     def by(self, data: RunData) -> list[str]:
-        """The columns that were asked for, or all factors and the agent."""
+        """Return the requested columns, or all factors and the agent."""
         return self.used or [*data.factors, "agent"]
 
     def chart(self, data: RunData, cells: Sequence[Estimate]) -> Any:  # noqa: ARG002
@@ -41,7 +41,7 @@ class EstimateTable(Chart):
         return None
 
     def drawn(self, data: RunData) -> Drawn:
-        """The long table, and the wide one where levels stand side by side."""
+        """Return the long table, and the wide one if levels are side by side."""
         drawn = super().drawn(data)
         if not self.x or not drawn.tables:
             return drawn
@@ -55,12 +55,14 @@ class EstimateTable(Chart):
         across = levels_met(data, x, estimates)
         pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in estimates)
         cells = {key: dict(of) for key, of in pairs.items()}
+        heads = [written(level) for level in across]
         what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(
             name,
-            [*rows, *(written(level) for level in across)],
+            [*rows, *heads],
             [[*key, *(of.get(level) for level in across)] for key, of in cells.items()],
             f"{self.title}: {what}; columns are levels of {pretty(x)}.",
+            levels=heads,
         )
 
     def _cell(self, e: Estimate) -> str:

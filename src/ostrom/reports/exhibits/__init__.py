@@ -1,1 +1,1 @@
-"""The tables and figures of a paper as its replication declares them, with those of a run beside them."""
+"""The tables and figures of a paper, declared by its replication, with those of a run."""

@@ -1,4 +1,4 @@
-"""What a paper prints, declared: ``exhibits.yaml`` of a replication, one entry per table, figure or claim.
+"""Declarations of a paper's exhibits: a replication's ``exhibits.yaml``, one entry per table, figure or claim.
 
 exhibits:
   - name: Appendix Table 1              as printed; published figures of this source stand in it
@@ -39,7 +39,7 @@ from ostrom.reports.declared import panel_of
 
 FILE = "exhibits.yaml"
 MODEL = "model"
-"""The column of a table that names the paper's model, or the run's agent."""
+"""The table column for the paper's model, or the run's agent."""
 
 
 class Exhibit(BaseModel, extra="forbid", frozen=True):
@@ -49,28 +49,28 @@ class Exhibit(BaseModel, extra="forbid", frozen=True):
     title: str
     study: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
-    """The sources of the published figures; by default the name."""
+    """The sources of the published figures; by default the name of the exhibit."""
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     where: dict[str, str | list[str]] = {}
     labels: dict[str, str] = {}
-    """How a level of a row or column is written, where the paper has another word for it."""
+    """Labels of levels that the paper names differently."""
     digits: int = Field(default=1, ge=0, le=6)
     best: Literal["highest", "lowest"] | None = None
-    """Mark the best model of every cell, among the paper's and among ours."""
+    """Whether the best model of every cell is marked, among the paper's and the run's."""
     panels: tuple[str | dict[str, Any], ...] = ()
     fixes: dict[str, str | list[str]] = {}
-    """Levels of factors that its panels are about, where a panel does not say it itself."""
+    """Levels of factors that its panels are restricted to, if a panel does not say so."""
     shows: tuple[str, ...] = ()
-    """Factors that its panels keep apart, where a panel does not say it itself."""
+    """Factors that its panels separate, if a panel does not say so."""
     pools: tuple[str, ...] = ()
     """Factors that its panels average over."""
     needs: dict[str, str | list[str]] = {}
-    """What some match of a run must have for the panels to be of this exhibit: columns with their values."""
+    """Columns and values that some match of a run must have for this exhibit."""
     note: str = ""
-    """What differs from the paper, in a sentence."""
+    """The difference from the paper, in a sentence."""
     without: str = ""
-    """Why a run cannot give it."""
+    """The reason why a run cannot provide it."""
 
     @field_validator("study", "source", "rows", "columns", mode="before")
     @classmethod
@@ -103,14 +103,14 @@ class Exhibit(BaseModel, extra="forbid", frozen=True):
 
 
 class Exhibits(BaseModel, extra="forbid", frozen=True):
-    """All of them, in the order of the paper."""
+    """All exhibits, in the order of the paper."""
 
     exhibits: tuple[Exhibit, ...]
 
 
 @cache
 def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
-    """The exhibits that a replication declares; none where it declares none.
+    """Return the exhibits that a replication declares; empty if none.
 
     >>> exhibits_of("memory_curse")[0].name
     'Figure 1'
@@ -131,7 +131,7 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
 
 
 def check_exhibits(exhibits: tuple[Exhibit, ...], reference: Reference, place: str) -> None:
-    """Complain about columns that the reference does not have and panels that cannot be built."""
+    """Refuse columns that the reference lacks, and panels that cannot be built."""
     allowed = (*reference.columns, MODEL)
     for one in exhibits:
         for column in (*one.rows, *one.columns, *one.where):

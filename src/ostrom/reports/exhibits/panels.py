@@ -1,4 +1,4 @@
-"""The panels of an exhibit, drawn from the runs that can give them."""
+"""The panels of an exhibit, drawn from suitable runs."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ def draw_panels(
     runs: Sequence[RunData],
     foreign: Callable[[RunData], bool] = lambda data: False,  # noqa: ARG005
 ) -> None:
-    """The panels of an exhibit from every run that can give them; why not where none can.
+    """Draw the panels of an exhibit from every suitable run; add the reason if there is none.
 
     A ``foreign`` run is of another study of the paper, which has exhibits of its own.
     """
@@ -32,7 +32,7 @@ def draw_panels(
         for panel in one.panels:
             try:
                 drawn = panel_of(panel).draw(data)
-            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
+            except (UnknownName, UsageError) as error:  # a level or column that this run lacks
                 why.append(f"This run cannot give it: {error}")
                 continue
             if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
@@ -46,7 +46,7 @@ def draw_panels(
 
 
 def _lacking(one: Exhibit, data: RunData) -> str | None:
-    """Which condition of an exhibit no finished match of a run meets."""
+    """Return the condition of an exhibit that no finished match of a run meets."""
     for column, wanted in one.needs.items():
         values = wanted if isinstance(wanted, list) else [wanted]
         has_column = column in data.columns("matches")

@@ -1,11 +1,11 @@
-"""Figures in the shape of a printed table: rows by columns, mean ± spread, ours under those of the paper."""
+"""Figures in the layout of a printed table: mean ± spread, the run's rows under the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import fixed
-from ostrom.analysis.references import Own, Published
+from ostrom.analysis.references import Published, RunFigure
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
 from ostrom.reports.panel import Table
 from ostrom.reports.words import pretty
@@ -22,7 +22,7 @@ class ExhibitEntry:
     ours: bool
     model: str
     beside: str | None
-    """Of an own figure: the paper's model under whose row it stands."""
+    """For a run's figure: the paper's model in whose row it stands."""
     value: float
     spread: float | None
     low: float | None
@@ -35,10 +35,10 @@ class ExhibitEntry:
     run: str = ""
     """The run of an own figure."""
     digits: int = 1
-    """After the point: as printed, and of an own figure as the printed one beside it has."""
+    """Decimals: as printed; a run's figure has those of the printed one beside it."""
 
-    def at(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The labels of some columns."""
+    def labels_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the labels of some columns."""
         return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
 
     def _model(self) -> str:
@@ -58,10 +58,10 @@ def entries(
     one: Exhibit,
     columns: Sequence[str],
     published: Iterable[Published],
-    own: Mapping[str, Iterable[Own]],
+    own: Mapping[str, Iterable[RunFigure]],
     mapping: Mapping[str, str],
 ) -> list[ExhibitEntry]:
-    """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
+    """Return the figures of an exhibit: printed ones, then those of every run that meets its condition."""
     exhibit_entries = []
     digits: dict[tuple[str, ...], int] = {}
     for p in published:
@@ -120,21 +120,21 @@ def entries(
 
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
-    """Whether a cell has what a condition of an exhibit wants."""
+    """Return whether a cell meets a condition of an exhibit."""
     return all(cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items())
 
 
 def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) -> Table:
-    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to.
+    """Return the table; each row of a run is below the paper's rows that it belongs to.
 
     ``spread`` says what the paper's spreads are; ours are standard deviations.
     """
-    across = _ordered([e.at(one.columns) for e in _ranked(one, entries)])
-    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, entries)))
+    across = _ordered([e.labels_of(one.columns) for e in _ranked(one, entries)])
+    down = list(dict.fromkeys(e.labels_of(one.rows) for e in _ranked(one, entries)))
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     best = _best(one, entries)
     for e in entries:
-        texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
+        texts = cells.setdefault((e.labels_of(one.rows), e.labels_of(one.columns)), [])
         if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
     rows = [
@@ -160,13 +160,13 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
 
 
 def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
-    """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
+    """Return the ids of the best figures of each cell; figures within rounding are equal."""
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
     groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
     for e in entries:
-        groups.setdefault((e.ours, *e.at(rest)), []).append(e)
+        groups.setdefault((e.ours, *e.labels_of(rest)), []).append(e)
     chosen: set[int] = set()
     for of in groups.values():
         values = [e.value for e in of]
@@ -192,23 +192,27 @@ def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[Exhib
 
 
 def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
-    """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
+    """Return the entries in the order of the paper; a run's figure follows those of its row and model."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    places = {name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in entries]))} for name in keys}
+    places = {
+        name: {label: i for i, label in enumerate(_ordered([e.labels_of([name]) for e in entries]))} for name in keys
+    }
     models = list(dict.fromkeys(e.model for e in entries if not e.ours))
 
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
-        row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]
-        across = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns]
+        row = [(place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.rows]
+        across = [
+            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.columns
+        ]
         return (*row, *across)
 
     return sorted(entries, key=rank)
 
 
 def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Labels as they come; numbers by size."""
+    """Return labels in their order; numbers by size."""
     distinct = list(dict.fromkeys(labels))
     try:
         return sorted(distinct, key=lambda label: [float(part) for part in label])

@@ -1,4 +1,4 @@
-"""The page: study, results, data quality, manifest. Everything is inside it and every value is escaped."""
+"""The report page: study, results, data quality, manifest; self-contained, with all values escaped."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
 from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts
-from ostrom.reports.card import made_of
+from ostrom.reports.card import provenance
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import column_texts, pretty, question
 
 SHORT = 26
 RUN = ("Matches done", "Models", "Begun", "Versions", "Git commit", "Parent")
-"""What of the card is about the run rather than the study."""
+"""Entries of the card about the run rather than the study."""
 FEW = 12
-"""Tables that stand for a chart are open up to so many rows; all others open on a click."""
+"""The most rows of a table that is open by default."""
 LONGEST_HEADLINE = 220
 
 
@@ -50,27 +50,27 @@ class Section:
     html: list[Any] = field(default_factory=list)
     error: str | None = None
     short: str = ""
-    """What the list of contents calls it, where the title is long."""
+    """The title in the table of contents, if the title is long."""
 
     def fail(self, error: Exception) -> None:
-        """Say on the page why the panel could not be drawn."""
+        """Show on the page why the panel could not be drawn."""
         message = " ".join(str(error).split())
         self.error = message if isinstance(error, OstromError) else f"{type(error).__name__}: {message}"
 
     @property
     def headline(self) -> str:
-        """What the section says, in a sentence that stands beside its folded title."""
+        """Return a sentence for the folded title of the section."""
         texts = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
         return next((text for text in texts[:2] if len(text) <= LONGEST_HEADLINE), "")
 
     @property
     def quiet(self) -> bool:
-        """Whether the section shows only the reason why it is empty."""
+        """Return whether the section only says why it is empty."""
         return not (self.error or self.figures or self.tables or self.html)
 
 
 def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
-    """A table as the page shows it."""
+    """Return a table in the form that the page template needs."""
     top_rows = table.rows[: table.shown]
     columns = [column_texts([row[i] for row in top_rows]) for i in range(len(table.columns))]
     rows = [list(row) for row in zip(*columns, strict=True)]
@@ -87,7 +87,10 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "caption": table.caption,
         "file": file,
         "columns": [
-            {"name": pretty(name), "style": "n" if is_number(table, i) else _style(row[i] for row in rows)}
+            {
+                "name": name if name in table.levels else pretty(name),
+                "style": "n" if is_number(table, i) else _style(row[i] for row in rows),
+            }
             for i, name in enumerate(table.columns)
         ],
         "rows": rows,
@@ -106,8 +109,8 @@ def render_page(
     card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], standing: RegistrationStatus,
     report_answers: ReportAnswers | None = None, calls: Section | None = None,
 ) -> str:  # fmt: skip
-    """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
-    declared = report_answers is None or report_answers.declared  # a question stands above its answer alone
+    """Render the page: the answers first, everything else folded; run facts are at the end."""
+    declared = report_answers is None or report_answers.declared  # a question is only shown above its own answer
     title, about = question({**data.study, **({} if declared else {"answers": ()})})
     played = [(term, value) for term, value in card if term in RUN]
     return _filled(
@@ -116,7 +119,7 @@ def render_page(
         title=title,
         about=about,
         facts=facts(data),
-        made_of=made_of(data),
+        made_of=provenance(data),
         warnings=warnings,
         study_card=[entry for entry in card if entry not in played],
         run_card=played,
@@ -149,7 +152,7 @@ def plain_page(
     first: Section | None = None,
     standing: RegistrationStatus = RegistrationStatus(),
 ) -> str:
-    """A page in the same style that is not about a single run; ``links`` lead to pages beside it.
+    """Render a page in the same style that is not about a single run; ``links`` lead to sibling pages.
 
     With a ``first`` section, which answers the question of the page, the others are folded below it.
     """

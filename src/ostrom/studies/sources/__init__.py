@@ -1,4 +1,4 @@
-"""Where the levels of a factor can come from, other than from a list: one file per source.
+"""Sources of a factor's levels other than a list: one file per source.
 
 A study writes ``vary: {scenario: {set: game, to: {from: scenarios, family: commons}}}``. A source is a
 function of its parameters that gives entries; another package adds one by an entry point of the group
@@ -16,12 +16,12 @@ __all__ = ["Entry", "sources"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One level: how tables call it, the value it gives to the field, and what else is known about it."""
+    """One level: its label in tables, its value, and its traits."""
 
     label: str | int | float | bool
     value: Any
     traits: Mapping[str, Any] = field(default_factory=dict)
-    """More columns of the tables that follow from the level, such as the class of a scenario."""
+    """Further table columns of the level, such as the class of a scenario."""
 
 
 sources: Registry[Sequence[Entry]] = Registry("source of levels", "ostrom.studies.sources", "SOURCE", "ostrom.sources")

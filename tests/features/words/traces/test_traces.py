@@ -14,7 +14,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import Lexicon, Mode, Span
-from ostrom.features.words.panels import beside, marked
+from ostrom.features.words.panels import highlighted, paired_traces
 from ostrom.features.words.traces.table import (
     reasoning_of,
     sensitivity,
@@ -210,9 +210,9 @@ def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
 def test_of_words_that_overlap_the_first_are_marked() -> None:
     first, second, third = Span(0, 2, "paranoia", "ab"), Span(1, 3, "own", "bc"), Span(2, 3, "own", "c")
     mark = '<mark style="background:{}" title="{}">{}</mark>'
-    assert marked("abcd", [first, second]) == mark.format("#f8d3c0", "paranoia", "ab") + "cd"
+    assert highlighted("abcd", [first, second]) == mark.format("#f8d3c0", "paranoia", "ab") + "cd"
     both = mark.format("#f8d3c0", "paranoia", "ab") + mark.format("#e8e8e8", "own", "c")
-    assert marked("abcd", [first, third]) == both + "d"
+    assert highlighted("abcd", [first, third]) == both + "d"
 
 
 @pytest.mark.parametrize(
@@ -231,5 +231,5 @@ def test_traces_of_a_cell_stand_beside_each_other_at_two_levels(
     rows = [{"id": n, "level": level, "cell": "c"} for n, level in enumerate(levels, 1)]
     rows.append({"id": 9, "level": "a", "cell": "alone"})
     data: Any = SimpleNamespace(factors=["k"], records=lambda *_: rows)
-    found = beside(data, "k", asked, 1, 1)
+    found = paired_traces(data, "k", asked, 1, 1)
     assert (list(found.levels), [tuple(pair) for pair in found.pairs]) == (ends, pairs)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.references import Games, Own, Published, Reference, number, published_rows
+from ostrom.analysis.references import Games, Published, Reference, RunFigure, number, published_rows
 from ostrom.data.rundata import RunData
 
 
@@ -25,10 +25,10 @@ class River(Reference):
             for row in published_rows("river")
         ]
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
+    def own(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
         """The same shares of a run."""
         return [
-            Own((e.key["talk"], "taken"), e.key["agent"], e.value, e.low, e.high, None, e.n)
+            RunFigure((e.key["talk"], "taken"), e.key["agent"], e.value, e.low, e.high, None, e.n)
             for e in estimate(data, "amount_share", ["talk", "agent"], where={"stage": "open"})
         ]
 

@@ -1,1 +1,1 @@
-"""Environments for packages of others, each imported only where its package is installed."""
+"""Adapters to other packages; each is imported only where its package is installed."""

@@ -19,9 +19,9 @@ from ostrom.models.base import Reply
 IDLE = 3600.0
 """Seconds without a message after which a session is closed."""
 LONGEST_ANSWER = 1_000_000
-"""Characters."""
+"""The longest answer, in characters."""
 MOST_LISTED = 1000
-"""Tasks in one list; each can be asked for by its index."""
+"""The most tasks in one list; any task can be requested by index."""
 SPLIT = "matches"
 
 
@@ -46,7 +46,7 @@ class QuestionObservation(Observation):
 
 
 class EpisodeState(State):
-    """Where an episode is."""
+    """The progress of an episode."""
 
     match: int | None = None
     seed: int | None = None
@@ -54,13 +54,13 @@ class EpisodeState(State):
 
 
 class MatchOrder:
-    """The matches of an environment in their order, shared by all sessions."""
+    """The order of an environment's matches, shared by all sessions."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment, self._numbers, self._lock = environment, count(), Lock()
 
     def match(self, index: int | None) -> int:
-        """The match of a task; the next one where none is named, from the beginning after the last."""
+        """Return the match of a task by index; without an index the next match, starting over after the last."""
         matches = self.environment.matches
         if index is None:
             with self._lock:
@@ -90,7 +90,7 @@ class StudyEnvironment(OpenEnvironment):
         index: int | None = None,
         **_: Any,
     ) -> QuestionObservation:
-        """Begin the match of a task: ``index``, or ``seed``, counts them; without either the next one."""
+        """Start the match with this ``index`` (or ``seed``), else the next one."""
         return self._seen(next(self._begin(seed, episode_id, split, index), None))
 
     async def reset_async(
@@ -119,7 +119,7 @@ class StudyEnvironment(OpenEnvironment):
 
     @property
     def state(self) -> EpisodeState:
-        """Which match it is and how many answers it has had."""
+        """Return the current match and the number of answers so far."""
         return self._state
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class StudyEnvironment(OpenEnvironment):
             self._episode.close()
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """The study."""
+        """Return the study's name and description."""
         study = self._order.environment.plan.study
         return EnvironmentMetadata(name=study.name, description=study.title or study.name, version=__version__)
 
@@ -149,7 +149,7 @@ class StudyEnvironment(OpenEnvironment):
         return {"index": index, "match": unit.index, "seed": unit.seed, "cell": dict(unit.cell)}
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
-        """The first matches."""
+        """Return the first tasks, at most ``MOST_LISTED``."""
         return self.get_task_range(split)
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
@@ -192,7 +192,7 @@ class StudyEnvironment(OpenEnvironment):
 
 
 class RequestGuard:
-    """Refuses what is not for this server: another host name, web pages of other sites, a wrong password."""
+    """Middleware that refuses requests with a foreign host name, from other web sites, or with a wrong password."""
 
     def __init__(self, app: Any, hosts: set[str] | None, password: str | None) -> None:
         self.app, self.hosts, self.password = app, hosts, password
@@ -218,7 +218,7 @@ class RequestGuard:
 def application(
     environment: Environment, sessions: int, *, hosts: set[str] | None = None, password: str | None = None
 ) -> RequestGuard:
-    """The server of an environment. Sessions are connections: none can be reached from another one."""
+    """Build the server of an environment; each connection is a session of its own."""
     order = MatchOrder(environment)
     app = create_fastapi_app(
         lambda: StudyEnvironment(order),
@@ -227,6 +227,6 @@ def application(
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE),
         env_name=environment.plan.name,
         state_cls=EpisodeState,
-        mode="production",  # without /reset and /step over HTTP, which begin a match per request beside the sessions
+        mode="production",  # without /reset and /step over HTTP, which would start a match for each request
     )
     return RequestGuard(app, hosts, password)

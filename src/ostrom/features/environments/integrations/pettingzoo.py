@@ -1,4 +1,4 @@
-"""A study as an environment of PettingZoo: an agent is a player, it observes a text and acts by one."""
+"""A study as a PettingZoo environment: each agent is a player that observes a text and answers with a text."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -13,10 +13,10 @@ from ostrom.ground.errors import UsageError
 
 
 class AnyText(gymnasium.Space[str]):
-    """Every text; samples are drawn among the ``mask``, the choices of a question, or are single letters."""
+    """The space of all texts; samples come from ``mask`` (the choices of a question), else they are single letters."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:  # noqa: ARG002
-        """A text."""
+        """Draw a text."""
         options = list(mask or "abcdefghijklmnopqrstuvwxyz")
         return str(options[int(self.np_random.integers(len(options)))])
 
@@ -54,15 +54,15 @@ class StudyAEC(AECEnv):
         self._question: OutsideQuestion | None = None
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:  # noqa: ARG002
-        """The space of an agent's answers: any text."""
+        """Return the space of an agent's observations: a text."""
         return self._observed
 
     def action_space(self, agent: str) -> AnyText:  # noqa: ARG002
-        """Texts."""
+        """Return the space of actions: any text."""
         return self._space
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a match: ``options={"match": number}``, the one that a seed counts, or the next."""
+        """Start a match: number ``options["match"]``, the one that ``seed`` selects, or the next."""
         matches = self.environment.matches
         if seed is not None:
             self._order = count(seed)

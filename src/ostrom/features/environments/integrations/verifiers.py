@@ -1,4 +1,4 @@
-"""A study as an environment of ``verifiers`` 0.4: a task is a match, an agent is a player, the reward is its score.
+"""A study as a ``verifiers`` 0.4 environment: a task is a match, an agent is a player, its score is the reward.
 
 ``verifiers`` finds it by the name of the package ``ostrom_verifiers``. Every question is a run of the player's agent on
 the messages of the study, so each trace is one prompt and one reply, rewarded with the score of the match.
@@ -22,7 +22,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 
 MOST_PLAYERS = 32
-"""Players that may answer from outside in one match: ``verifiers`` declares its agents beforehand."""
+"""The most outside players in one match: ``verifiers`` declares its agents in advance."""
 
 
 class StudyTasksetConfig(vf.TasksetConfig):
@@ -37,12 +37,12 @@ class StudyTasksetConfig(vf.TasksetConfig):
     """Changes, as ``key=value``."""
     seeds: int | None = None
     run: str | None = None
-    """The run that keeps the matches, each once; without it nothing is kept."""
+    """The run that stores the matches; None stores nothing."""
     runs: str = "runs"
 
 
 class StudyData(vf.TaskData):
-    """A match of the study."""
+    """A match of the study: its number, seed and cell."""
 
     match: int
     seed: int
@@ -58,7 +58,7 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
 
     @cached_property
     def study(self) -> Study:
-        """The study, checked from end to end."""
+        """Load and check the study."""
         config = self.config
         if not config.study:
             raise UsageError("--env.taskset.study: give a study file or the name of a built-in study")
@@ -74,7 +74,7 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
 
 
 class OneCallConfig(vf.HarnessConfig):
-    """The one call has no settings of its own."""
+    """Settings of ``OneCall``: none beyond the base class."""
 
 
 class OneCall(vf.Harness[OneCallConfig]):
@@ -86,7 +86,7 @@ class OneCall(vf.Harness[OneCallConfig]):
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
-        """Made once: reading the certificates takes longer than a call."""
+        """Return the TLS context; it is cached because reading the certificates takes longer than a call."""
         return ssl.create_default_context()
 
     async def launch(
@@ -99,7 +99,7 @@ class OneCall(vf.Harness[OneCallConfig]):
         mcp_urls: Any,  # noqa: ARG002
         data: Any,
     ) -> Any:
-        """Ask the model through the server that records the trace."""
+        """Send the request to the model through the server that records the trace."""
         system, prompt = self.resolve_prompt(data)
         messages = [{"role": "system", "content": system}] if system else []
         messages += [message_to_wire(message) for message in prompt]
@@ -124,7 +124,7 @@ class StudyEnv(vf.Env[StudyEnvConfig]):
     """Plays a match: its questions go to the agents, its scores come back as their rewards."""
 
     async def start(self) -> None:
-        """Open the study."""
+        """Load the study and start its environment."""
         config = self.taskset.config
         self.environment = await asyncio.to_thread(Environment, self.taskset.study, name=config.run, runs=config.runs)
 

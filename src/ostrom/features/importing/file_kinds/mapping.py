@@ -1,4 +1,4 @@
-"""A mapping: what the columns of somebody else's files mean."""
+"""The file kind "mapping": the meaning of the columns of foreign files."""
 
 from collections.abc import Set
 from pathlib import Path
@@ -30,7 +30,7 @@ def _shipped() -> list[dict[str, Any]]:
 
 
 def _readers() -> list[Importer]:
-    return [importers.part(name, Importer) for name in importers]
+    return [importers.get_instance(name, Importer) for name in importers]
 
 
 def _as_written(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A motives file: what a judge may find in the reasoning of players."""
+"""A motives file: the motives that a judge may assign to a player's reasoning."""
 
 from pathlib import Path
 from typing import Any

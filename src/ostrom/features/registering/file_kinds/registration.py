@@ -1,4 +1,4 @@
-"""A registration: what will be played and tested, stated before it is played."""
+"""The file kind "registration": what will be played and tested, stated before play."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A society's network over time: small multiples of the same circle, coloured by what members do or play as."""
+"""A society's network over time: one circle for each round, coloured by the members' actions or types."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from ostrom.reports.theme import COOPERATES, DEFECTS, LINE, QUIET, colours
 
 SIZE = 150
 MOST_LINKS = 1500
-"""Beyond so many links a circle is a filled disc: only the members are drawn."""
+"""The most links drawn: beyond this a circle would be a filled disc."""
 
 
 class NetworkOverTime(Panel):
-    """One row per match (the first ones of cells that are spread over the study), one circle per chosen round.
+    """One row for each match (spread over the cells), one circle for each selected round.
 
     ``colour`` is ``action`` (cooperates or not) or ``type`` (what a member plays as). Members keep their place on the
     circle: neighbours on a ring stand side by side, communities are arcs; a point is larger the more links it has.
@@ -151,7 +151,7 @@ class NetworkOverTime(Panel):
 
 
 def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
-    """The rounds to draw: those asked for that were played, or four that are spread over the match."""
+    """Return the rounds to draw: the requested ones that were played, or four spread over the match."""
     if wanted is not None:
         return [number for number in wanted if number in available] or [available[-1]]
     return spread(available, 4)

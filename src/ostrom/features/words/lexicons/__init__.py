@@ -49,7 +49,7 @@ _TEMPLATE = "[X]"
 
 
 class LexiconWarning(UserWarning):
-    """A lexicon file is usable but holds something its author should know."""
+    """The warning for a usable lexicon file with a likely mistake."""
 
 
 def load_lexicons(path: str | Path, *, roles: Sequence[str] | None = None) -> tuple[Lexicon, ...]:
@@ -200,7 +200,7 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-@lru_cache(maxsize=64)  # every panel about words asks for the same lists
+@lru_cache(maxsize=64)  # every panel about words needs the same lists
 def _builtin(name: str, roles: tuple[str, ...] | None = None) -> tuple[Lexicon, ...]:
     text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
     # The lists are kept as printed, repeated terms included, so there is nothing to warn about.

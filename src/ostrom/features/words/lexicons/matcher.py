@@ -33,15 +33,15 @@ SEPARATOR, BLANK, HYPHEN, MARK, LETTER, _FIRST = range(6)
 
 @dataclass(frozen=True)
 class EncodedText:
-    """A batch of texts as one line of codes in which every run of white space and hyphens is one blank."""
+    """A batch of texts as one sequence of codes, with every run of white space and hyphens as one blank."""
 
     codes: NDArray[np.unsignedinteger]
     ends: NDArray[np.int64]
-    """For each text the place just after it in the codes."""
+    """For each text the index after its last code."""
     words: NDArray[np.int64]
-    """For each text the number of words: stretches without white space, as ``str.split`` and ``wc`` count."""
+    """For each text the number of words, split at white space as ``str.split`` and ``wc`` do."""
     kept: NDArray[np.bool_]
-    """For each character of the texts, joined with one between them, whether it is among the codes."""
+    """For each character of the joined texts, whether it has a code."""
 
     @cached_property
     def origin(self) -> NDArray[np.int64]:
@@ -58,7 +58,7 @@ class Alphabet:
         self.dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint8 if narrow else np.uint32)
         self._code = {char: code for code, char in enumerate(letters, start=_FIRST)}
         self.is_word = np.array([False, False, False, False, True, *map(is_word_character, letters)])
-        # 256 entries, as bytes.translate asks for; the upper half is never met.
+        # 256 entries, as bytes.translate requires; the upper half is never used.
         self._ascii = np.array([self._classify(chr(point)) for point in range(256)], dtype=self.dtype)
 
     def encode_pattern(self, pattern: str) -> bytes:
@@ -66,7 +66,7 @@ class Alphabet:
         return np.array([BLANK if c == " " else self._code[c] for c in pattern], dtype=self.dtype).tobytes()
 
     def encode(self, texts: Sequence[str]) -> EncodedText:
-        """A batch of texts; no pattern can match across two of them."""
+        """Encode a batch of texts; no pattern can match across two of them."""
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         ends = np.cumsum(lengths + 1) - 1
         codes = self._codes("\0".join(texts))
@@ -87,7 +87,7 @@ class Alphabet:
         else:
             codes = self._ascii[np.frombuffer(plain, dtype=np.uint8)]
         if not text.isascii():
-            # surrogatepass: replies cut in the middle of an emoji hold lone surrogates, no reason to stop.
+            # surrogatepass: truncated replies can contain lone surrogates
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             other = np.flatnonzero(points > 127)
             distinct, which = np.unique(points[other], return_inverse=True)
@@ -131,7 +131,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class _Rules:
-    """What one lexicon says about each pattern: its term or none, and whether word edges are required."""
+    """One lexicon's rules by pattern: its term or none, and whether word boundaries are required."""
 
     term: Ints
     at_start: NDArray[np.bool_]
@@ -140,7 +140,7 @@ class _Rules:
 
 
 class Matcher:
-    """Lexicons made ready for search. Building one takes milliseconds; use it for many texts.
+    """A search automaton for lexicons: built in milliseconds, used for many texts.
 
     ``overlap="longest"`` (default): a stretch of text counts at most once per list, from left to right the
     longest term first. ``overlap="all"``: every occurrence of every term counts. The published lists print
@@ -222,7 +222,7 @@ class Matcher:
         pattern, start, end = flat[0::3], flat[1::3], flat[2::3]
         width = codes.itemsize
         if width > 1:
-            # Bytes of two neighbouring codes can look like a third one; only whole codes are matches.
+            # Bytes of two neighbouring codes can equal a third code; only aligned matches count.
             aligned = start % width == 0
             pattern, start, end = pattern[aligned], start[aligned] // width, end[aligned] // width
         return pattern, start, end
@@ -237,7 +237,7 @@ class Matcher:
         term: Ints,
         exact: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Which matches stand, now that labels must agree with the text letter by letter."""
+        """Return which matches agree with the text in case, where labels require it."""
         lexicon = self.lexicons[column]
         spelled = [close_gaps(text) for text in (*lexicon.terms, *lexicon.labels)]
         same = ~exact
@@ -280,7 +280,7 @@ def _rules(lexicon: Lexicon, number: dict[str, int]) -> _Rules:
 
 
 def _leftmost_longest(start: Ints, end: Ints) -> Ints:
-    """Indexes of the matches that stand when each stretch of text may be used once."""
+    """Return the indexes of the matches that remain if no two may overlap: leftmost first, then longest."""
     order = np.lexsort((-end, start))
     start, end = start[order], end[order]
     fresh = np.ones(len(start), dtype=bool)

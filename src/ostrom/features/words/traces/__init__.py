@@ -1,1 +1,1 @@
-"""Traces counted: lexicons applied to every reply of a run, and sums over groups."""
+"""Word counts of reasoning: lexicons applied to every reply of a run, and sums over groups."""

@@ -38,7 +38,7 @@ from ostrom.features.words.lexicons import (
     memory_curse,
 )
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import plain, read_plain, write_atomically
+from ostrom.ground.files import read_plain, require_regular_file, write_atomically
 from ostrom.ground.version import __version__
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
@@ -83,13 +83,13 @@ _HEADED = re.compile(
 )
 _FENCE = re.compile(r"```[A-Za-z]*")
 _LONGEST = 200
-"""No answer alone is longer; a cap keeps every pattern far from quadratic time."""
+"""The longest answer alone, in characters; the cap keeps the patterns from quadratic time."""
 
 
 def reasoning_of(
     reply: str | None, reasoning: str | None = None, kind: str | None = None, label: str | None = None
 ) -> tuple[str, str]:
-    """The text to analyse and what it is made of; both empty where nothing was reasoned.
+    """Return the text to analyse and its source (reply, reasoning or both); empty without reasoning.
 
     ``kind`` is the kind of the reasoning field, ``label`` the option's label that the reply was read as.
 
@@ -133,14 +133,14 @@ def without_answer(reply: str, label: str | None = None) -> str:
 
 
 def _unfenced(text: str) -> str:
-    """A text without white space and the mark of a code block at its end."""
+    """Strip white space and a closing code fence from the end of a text."""
     text = text.rstrip()
     head, _, last = text.rpartition("\n")
     return head.rstrip() if _FENCE.fullmatch(last.strip()) else text
 
 
 def _answers(line: str, label: str | None) -> bool:
-    """Whether a line is an answer alone."""
+    """Return whether a line consists of an answer alone."""
     line = line.strip()
     if len(line) > _LONGEST:
         return False
@@ -185,15 +185,15 @@ class TraceTable:
 
     path: Path
     rows: int
-    """How many replies reason."""
+    """The number of replies with reasoning."""
     replies: int
-    """How many replies there are to decisions' own questions, reasoned or not."""
+    """The number of replies to the decisions themselves, with or without reasoning."""
     lexicons: tuple[str, ...]
     ratios: tuple[Ratio, ...]
 
 
 def trace_lexicons(file: str | Path | None = None) -> tuple[Lexicon, ...]:
-    """The published lists and ours for defections; a file adds lists, or replaces those of the same name.
+    """Return the published lists and the list of defection words; a file adds lists or replaces equally named ones.
 
     >>> [lexicon.name for lexicon in trace_lexicons()]
     ['forward_looking', 'history_following', 'paranoia', 'cooperation', 'defection']
@@ -205,7 +205,7 @@ def trace_lexicons(file: str | Path | None = None) -> tuple[Lexicon, ...]:
 
 
 def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None, match: Mode | None = None) -> TraceTable:
-    """The counted traces of a run: the table on disk where it is still right, else made anew.
+    """Return the counted traces of a run: the table on disk if it is current, else a new one.
 
     With ``match`` all lists are counted under that rule, in a table of its own (``traces-word.parquet``).
     """
@@ -234,7 +234,7 @@ def key_columns(data: RunData) -> list[str]:
 
 
 def trace_texts(data: RunData, where: str = "", params: Sequence[Any] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Every reply to a decision's own question: key columns, then what it reasons in, and the text.
+    """Yield every reply to a decision itself: its key columns, the source of its reasoning, and the text.
 
     Both are empty where the reply does not reason.
     """
@@ -297,7 +297,7 @@ def _listed(paths: Sequence[Path]) -> str:
 
 
 def _figures(lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> str:
-    """Frequencies and ratios of single traces, for SQL; nothing where they are undefined."""
+    """Return SQL for the frequencies and ratios of single traces; NULL where undefined."""
     figures = [f"1000.0 * {quoted(x.name)} / nullif(words, 0) AS {quoted(x.name + '_per_1000')}" for x in lexicons]
     for ratio in ratios:
         part, other = quoted(ratio.part), quoted(ratio.other)
@@ -339,7 +339,7 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
     tables = orjson.loads(read_plain(data.folder / FRESHNESS))
-    for name in ("result", "rows"):  # the first is made from the tables, the second says which were asked for so far
+    for name in ("result", "rows"):  # "result" is made from the tables; "rows" says which tables were requested so far
         tables.pop(name, None)
     return {
         "ostrom": __version__,
@@ -350,9 +350,9 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
 
 def _recorded(path: Path) -> dict[str, Any] | None:
     try:
-        plain(path.with_suffix(".parquet"))
+        require_regular_file(path.with_suffix(".parquet"))
         record = orjson.loads(read_plain(path))
-    except (OSError, RunError, orjson.JSONDecodeError):  # a link is replaced by the table
+    except (OSError, RunError, orjson.JSONDecodeError):  # a symbolic link is replaced by the table
         return None
     return record if isinstance(record, dict) and {"rows", "replies"} <= set(record) else None
 
@@ -362,12 +362,12 @@ DONE = "state = 'done'"
 
 
 def default_groups(data: RunData) -> list[str]:
-    """By agent, by every factor of the study, and by where the reasoning was found."""
+    """Return the default columns to group by: agent, every factor, and the source of the reasoning."""
     return ["agent", *data.factors, "reasoning"]
 
 
 def source(table: TraceTable) -> str:
-    """The table, for SQL."""
+    """Return the SQL expression that reads the table."""
     return f"read_parquet({literal(str(table.path))})"
 
 
@@ -407,19 +407,19 @@ def trace_summary(data: RunData, table: TraceTable, by: Sequence[str]) -> list[d
 
 
 def unfinished(data: RunData, table: TraceTable) -> int:
-    """How many traces belong to matches that are not finished and so enter no summary."""
+    """Return the number of traces of unfinished matches, which enter no summary."""
     if not table.rows:
         return 0
     return int(data.records(f"SELECT count(*) AS n FROM {source(table)} WHERE NOT ({DONE})")[0]["n"])
 
 
 class CountedList(NamedTuple):
-    """One list under one rule, over all traces of finished matches."""
+    """The counts of one list under one matching rule, over all traces of finished matches."""
 
     words: str
     match: Mode
     used: bool
-    """Whether this is the rule of the list."""
+    """Whether this is the list's own rule."""
     traces: int
     matches: int
     per_1000_words: float | None
@@ -446,11 +446,11 @@ def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> lis
 
 
 COLUMNS = ("history_length",)
-"""How many rounds the player saw, which matches have as a column only where the study varies it."""
+"""The number of rounds the player saw; matches have this column only where the study varies it."""
 
 
 def of_traces(data: RunData, part: str, total: str, scale: float = 1.0, match: Mode | None = None) -> Rows:
-    """Part over whole (SQL over columns of the table of traces), weighted by the whole.
+    """Return rows of part over total (SQL over columns of the trace table), weighted by the total.
 
     The weighted mean over players and matches is then the part of all of them over the whole of all of them.
     """
@@ -464,7 +464,7 @@ def of_traces(data: RunData, part: str, total: str, scale: float = 1.0, match: M
 
 
 def known_words(words: str, match: Mode | None) -> str:
-    """Check a list by name; the answer says under which rule it is counted."""
+    """Check that a word list exists; return its name with the matching rule."""
     rules = {lexicon.name: lexicon.mode for lexicon in trace_lexicons()}
     if words not in rules:
         raise UnknownName("list of words", words, rules)

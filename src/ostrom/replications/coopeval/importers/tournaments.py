@@ -77,7 +77,7 @@ def import_tournaments(
         try:
             if isinstance(read, StudyError):
                 raise read
-            files.append(_File(path, read, about(path, rule)))
+            files.append(_File(path, read, describe_file(path, rule)))
         except StudyError as error:
             why = str(error).removeprefix(f"{path}: ")
             bad.append(Disagreement(str(path), 0, "", 0, None, None, why, why, "file", policy, "file"))
@@ -246,7 +246,7 @@ def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
     return validate(TournamentMapping, read_yaml(_shipped().text(source), source), source), source
 
 
-def about(path: Path, mapping: TournamentMapping) -> About:
+def describe_file(path: Path, mapping: TournamentMapping) -> About:
     """What a payoff file is about, by the configuration beside it, its folder's name or its own."""
     config = _config(path.parent / CONFIG)
     stated = {key: _plain(_inside(config, key, "type")) for key in ("game", "mechanism")}

@@ -1,4 +1,4 @@
-"""Values of the study in the texts that people read, and what texts claim about the study in words of their own.
+"""Study values in texts for people: placeholders are filled, and claims in prose are checked.
 
 ``{{ rounds }}`` in a text stands for the number of rounds; a paragraph that begins with ``{{ only model }}`` is shown
 where a model was met. A copied text that says "10 rounds" of a study with 5 is refused: people would be told what is
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 PLACE = re.compile(r"\{\{[ \t]*([^{}\n]{0,60}?)[ \t]*\}\}")
 ONLY = re.compile(r"\A\s*\{\{[ \t]*only[ \t]+([a-z]+)[ \t]*\}\}[ \t]*\n?")
 KINDS = ("model", "strategy", "person", "recorded")
-"""How the agents decide that people can meet."""
+"""The kinds of agents that people can meet."""
 DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD")
 SIGNS = {"£": ("GBP",), "€": ("EUR",), "$": DOLLARS}
 CODES = ("GBP", "EUR", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "BRL", *DOLLARS)
@@ -25,7 +25,7 @@ _SPELLED = re.compile(
     rf"\b(?:has|have|is|are|for|of|play|plays|lasts?)\s+({'|'.join(COUNTS)})\s+rounds?\b", re.IGNORECASE
 )
 _OTHER_ROUNDS = re.compile(r"\b(?:miss\w*|void|first|last|more than|at least|verpass\w*|ersten|letzten)\b", re.I)
-"""Words of sentences whose rounds are not all rounds of a game."""
+"""Words in sentences that do not speak of all rounds of a game."""
 _SECONDS = re.compile(r"\b([0-9]{1,4}(?:\.[0-9])?)\s+(?:seconds?|secs?|Sekunden?)\b")
 _CHOICE = re.compile(r"\b(?:choice|choos|chose|decision|decid|Wahl|wähl|Entscheid|entscheid)", re.I)
 _MODEL = re.compile(r"\b(?:language model|LLM|GPT|chatbot|Sprachmodell)", re.I)
@@ -34,14 +34,14 @@ _MET = re.compile(r"\b(?:you (?:have )?(?:met|play)|other player|opponent|agains
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What texts may say of one cell, or of all cells alike: the values by name, and who is met there."""
+    """The values that texts may use in one cell or in all cells, and the kinds of agents met there."""
 
     known: Mapping[str, str]
     kinds: frozenset[str]
 
 
 def shared(cells: Collection[Values]) -> Values:
-    """What is so in all cells: the values that they agree on, and everybody who is met in some cell."""
+    """Return the values common to all cells, and the kinds of agents met in any."""
     first, *rest = cells
     common = {
         name: value for name, value in first.known.items() if all(other.known.get(name) == value for other in rest)
@@ -50,7 +50,7 @@ def shared(cells: Collection[Values]) -> Values:
 
 
 def fill(text: str, values: Values) -> str:
-    """The text with its values; paragraphs about somebody who is not met are left out.
+    """Fill in a text's values; paragraphs about kinds of agents that are not met are left out.
 
     >>> told = Values({"rounds": "5", "met": "a program"}, frozenset({"strategy"}))
     >>> fill("{{ rounds }} rounds with {{met}}.\\n\\n{{ only model }} It wrote.\\n\\nEnd.", told)
@@ -65,13 +65,13 @@ def fill(text: str, values: Values) -> str:
 
 
 def places(text: str) -> Iterator[str]:
-    """The names that a text asks values for, and those of its ``only``."""
+    """Yield the placeholder names of a text, those of its ``only`` included."""
     for place in PLACE.finditer(text):
         yield place[1]
 
 
 def contradictions(text: str, cells: Collection[Values], currency: str) -> Iterator[tuple[str, str]]:
-    """What a text claims that is so in no cell: the words, and what is so instead.
+    """Yield the claims of a text that hold in no cell, each with the correct value.
 
     Sentences are judged one by one, and only where their words leave little doubt what they are about.
     """
