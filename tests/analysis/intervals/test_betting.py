@@ -287,6 +287,8 @@ def test_without_guaranteed_bounds_the_multiple_is_that_of_the_interval() -> Non
         low, high = one.reach(0.95, times) or (0.0, 0.0)
         assert (low >= 1.9 and high <= 3.1) == inside
     assert one.likely_multiple_for(2.6, 9.0) == math.inf
+    # What decides already needs no more; half of two units would have no degree of freedom.
+    assert mean_of([1.0, 2.0]).likely_multiple_for(-99, 99) == one.likely_multiple_for(-99, 99) == 1
 
 
 def test_a_ratio_has_bounds_where_its_largest_weight_is_declared() -> None:

@@ -248,13 +248,13 @@ class Inference:
         return self.smallest_multiple(lambda ends: low <= ends[0] and ends[1] <= high, level, 1e6)
 
     def smallest_multiple(self, decided: Callable[[tuple[float, float]], bool], level: float, most: float) -> float:
-        """Return the smallest growth of units like these with which a classical interval decides, or inf."""
+        """Return the smallest growth, 1 or more, with which units like these decide, or inf beyond ``most``."""
 
         def reached(times: float) -> bool:
             ends = self.reach(level, times)
             return ends is not None and decided(ends)
 
-        below, enough = 0.0, 1.0
+        below = enough = 1.0  # fewer units than there are would have no degrees of freedom
         while not reached(enough):
             below, enough = enough, 2 * enough
             if below >= most:

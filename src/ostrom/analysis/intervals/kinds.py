@@ -24,6 +24,7 @@ from ostrom.analysis.statistics.samples import (
     same_length,
     sample,
 )
+from ostrom.ground.words import how_many
 
 Bounds = tuple[float | None, float | None]
 """The smallest and the largest possible value of a unit; None for no bound."""
@@ -353,7 +354,7 @@ def slope_of(
         np.nan_to_num(robust, posinf=0, neginf=0), None if labels is None else tuple(labels), centred=0,
         df=float(max(free, 1)),
     )  # fmt: skip
-    note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {fewest} {unit} at some level"
+    note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {how_many(fewest, unit)} at some level"
     return replace(
         inference, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
         doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
