@@ -1,4 +1,4 @@
-"""Rules about actions rather than about cooperation: they work in every game."""
+"""Strategies about actions rather than cooperation: they work in every game."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from ostrom.ground.parameters import Share, checked
 
 
 class ByAction(Strategy):
-    """A strategy that names one action for certain."""
+    """A strategy that names one certain action."""
 
     needs_cooperation = False
 
@@ -28,12 +28,12 @@ class ByAction(Strategy):
         return pure(past.game, past.seat, self.action(past))
 
     def move(self, past: Past) -> float:
-        """Whether the named action is the cooperative one."""
+        """Return 1 if the named action is the cooperative one, else 0."""
         return float(self.action(past) == past.game.cooperative[past.seat])
 
 
 def action_index(game: Game, seat: int, action: str | float, strategy: str) -> int:
-    """The action of that name or, where no action has that name, of that index (from 0)."""
+    """Return the action of that name or, without one, of that index (from 0)."""
     names = game.actions[seat]
     if game.has_action(seat, str(action)):
         return game.index(seat, str(action))
@@ -45,7 +45,7 @@ def action_index(game: Game, seat: int, action: str | float, strategy: str) -> i
 
 
 def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
-    """The entry for the current stage in a parameter that maps stages to moves.
+    """Return the entry of the current stage in a parameter that maps stages to moves.
 
     The parameter may name stages of the study's other games too.
     """
@@ -58,7 +58,7 @@ def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
 
 
 def favourite(game: Game, seat: int, beneficiary: int) -> int:
-    """The action of ``seat`` in the outcome that pays ``beneficiary`` most; the first listed among equals."""
+    """Return ``seat``'s action in the outcome that pays ``beneficiary`` most; the first among equals."""
     best = max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])
     return best[seat]
 
@@ -74,7 +74,7 @@ def _certain(count: int, action: int) -> tuple[float, ...]:
 
 
 class Alternator(ByAction):
-    """Change the action every round, by default from cooperation or else from the other's favourite.
+    """Changes the action every round, starting with cooperation or else the other's favourite.
 
     ``start`` is ``own`` (the own favourite), ``other`` (that of the next player by seat) or an action. With
     more than two actions it goes through them in order. A slip of the hand shifts the pattern.
@@ -90,7 +90,7 @@ class Alternator(ByAction):
         self.start = start
 
     def action(self, past: Past) -> int:
-        """The next action in order after the own last one; at first, the one that ``start`` says."""
+        """Return the next action after the own last one; at first the one that ``start`` says."""
         if past:
             return (past.own_action(-1) + 1) % len(past.game.actions[past.seat])
         game, seat = past.game, past.seat
@@ -105,7 +105,7 @@ class Alternator(ByAction):
 
 
 class Favourite(ByAction):
-    """Play the action that belongs to the own best outcome; the first listed among equals."""
+    """Plays the action of the own best outcome; the first among equals."""
 
     name = "favourite"
     title: ClassVar[str] = "Favourite"
@@ -118,7 +118,7 @@ class Favourite(ByAction):
 
 
 class Constant(ByAction):
-    """Play one action always, given by its name or its index (a name goes before an index).
+    """Always plays one action, given by name or index (a name goes first).
 
     Where actions are amounts it is the amount; where a round has stages, there may be one action for each
     (``{offer: 40, reply: accept}``).
@@ -142,12 +142,12 @@ class Constant(ByAction):
         return action_index(past.game, past.seat, action, self.name)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:  # noqa: ARG002
-        """The given amount or option, by stage where there are several."""
+        """Return the given amount or option, by stage if there are several."""
         return at_stage(self.given, past, self.name) if isinstance(self.given, Mapping) else self.given
 
 
 class Script(ByAction):
-    """Play given moves one after the other, by name or by index, whatever the others do; then the last one again.
+    """Plays given moves in order, by name or index, whatever the others do; then the last one again.
 
     Moves count rounds: a round that asks several times gets the same move each time. Where a round has stages, there
     may be a list for each (``{offer: [40, 50], reply: [accept, reject]}``).
@@ -178,7 +178,7 @@ class Script(ByAction):
         return action_index(past.game, past.seat, int(move) if isinstance(move, float) else move, self.name)
 
     def choose(self, past: Past, form: Form | None = None) -> Value:  # noqa: ARG002
-        """The move of this round, an amount or an option, by stage where they are given so."""
+        """Return the move of this round, an amount or an option, by stage if given so."""
         moves = at_stage(self.moves, past, self.name) if self.by_stage else self.moves[""]
         move: Value = moves[min(len(past), len(moves) - 1)]
         return move
@@ -192,7 +192,7 @@ def _listed(moves: Sequence[str | float]) -> tuple[str | float, ...]:
 
 
 class Random(Strategy):
-    """Cooperate with chance p; without p, play every action with equal chance, in any game."""
+    """Cooperates with chance p; without p plays every action with equal chance, in any game."""
 
     name = "random"
     title: ClassVar[str] = "Random"
@@ -219,5 +219,5 @@ class Random(Strategy):
         return (1 / actions,) * actions
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """In a game by a rule: even odds (None) without p, else the odds of cooperating and defecting."""
+        """In a game by a rule, return even odds (None) without p, else those of cooperating and defecting."""
         return None if self.p is None else super().choose(past, form)

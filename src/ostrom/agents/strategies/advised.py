@@ -11,7 +11,7 @@ from ostrom.ground.parameters import Share, checked
 
 
 class AdvisedClient(Strategy):
-    """With chance ``trust`` do what the adviser recommends, else (and without advice) play ``otherwise``."""
+    """With chance ``trust`` follows the adviser's recommendation, else (or without one) plays ``otherwise``."""
 
     title: ClassVar[str] = "Advised"
     citation: ClassVar[str] = "this library"
@@ -42,7 +42,7 @@ class AdvisedClient(Strategy):
         return [self.trust * a + (1 - self.trust) * b for a, b in zip(advised_mix, own, strict=True)]
 
     def forget(self) -> None:
-        """Drop what the strategy beside remembered to save time."""
+        """Clear the caches of the inner strategy."""
         self.otherwise.forget()
 
 

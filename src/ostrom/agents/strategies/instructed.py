@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*(?::[0-9.]+)?")
 
 
 class Instructed(Strategy):
-    """Play the first strategy that the instruction names (``random:0.3``, say); without one, ``otherwise``.
+    """Plays the first strategy named in its instruction (such as ``random:0.3``); else ``otherwise``.
 
     It stands for a model that follows its instruction to the letter, where instructions evolve.
     """
@@ -54,7 +54,7 @@ class Instructed(Strategy):
             raise StudyError(f"strategy {self.name}: {error.problem}") from None
 
     def forget(self) -> None:
-        """Drop what the strategies that are followed remembered to save time."""
+        """Clear the caches of the followed strategies."""
         for followed in self._followed.values():
             followed.forget()
 
