@@ -423,7 +423,7 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
 
 
 class Style(ABC):
-    """How a model is asked: prompts, number of calls, and parsing of replies."""
+    """How a model is asked: which words, how many calls, how the reply is read."""
 
     name: ClassVar[str]
     calls: ClassVar[int] = 1
@@ -449,7 +449,7 @@ class Style(ABC):
 
 
 class Direct(Style):
-    """Asks for the answer alone; constrains the model to valid answers if possible."""
+    """Ask for the answer alone; bind the model to valid answers where it can be bound."""
 
     name: ClassVar[str] = "direct"
 
@@ -459,7 +459,7 @@ class Direct(Style):
 
 
 class Reasoned(Style):
-    """Lets the model reason in its reply, then reads its last line.
+    """Let the model think in the open, then read its last line.
 
     Where the model can be bound and can go on from a beginning (embedded models), a reply without a plain
     answer on its last line is finished by a second, short call that may only write a valid answer.

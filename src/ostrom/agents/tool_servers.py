@@ -41,7 +41,7 @@ logger = logging.getLogger("ostrom.tools")
 
 
 class ToolServer(Tool):
-    """The tools of a program named by the study."""
+    """The tools that a program of the study offers."""
 
     name: ClassVar[str] = "mcp"
     unknown: ClassVar[int] = LONGEST_OFFER + 100 * MOST_TOOLS  # the JSON that a client writes around each
@@ -113,15 +113,15 @@ class ToolServer(Tool):
 
 
 class ServerRefused(Exception):
-    """Raised when the server refused a request or sent an unreadable answer; it continues."""
+    """The server refused a request, or wrote an answer that is not read; it goes on."""
 
 
 class ServerEnded(Exception):
-    """Raised when the server has closed its output."""
+    """The server has closed its output."""
 
 
 class ServerSession:
-    """A server process with JSON-RPC over lines: one request at a time."""
+    """A server process and the conversation with it, JSON-RPC in lines: one request at a time."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command

@@ -27,12 +27,12 @@ MOST_ROUNDS = 100
 
 
 class ToolFailed(ValueError):
-    """Raised for a call that cannot be answered; the model reads the reason."""
+    """A call that cannot be answered; the model reads why."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a tool may know: the player's view, option labels, and earlier calls."""
+    """What a tool may know: what its player sees, how its options are called, and earlier calls of the player."""
 
     view: View
     labels: Mapping[str, str]
@@ -55,7 +55,7 @@ Functions: TypeAlias = list[tuple[ToolSpec, Callable[..., str | Awaitable[str]]]
 
 
 class Tool(ABC):
-    """A tool named in ``agent.tools``: one function or several."""
+    """What a study names in ``agent.tools``: one function or several."""
 
     name: ClassVar[str]
     unknown: ClassVar[int] = 0
@@ -70,7 +70,7 @@ class Tool(ABC):
 
 
 class Calculator(Tool):
-    """Exact arithmetic, and expected payoffs of a profile."""
+    """Exact arithmetic, and what a profile of actions pays on average."""
 
     name: ClassVar[str] = "calculator"
 
@@ -96,7 +96,7 @@ class Calculator(Tool):
 
 
 class Notebook(Tool):
-    """A private notebook for the match."""
+    """A private notebook that lasts for the match."""
 
     name: ClassVar[str] = "notes"
 
@@ -125,7 +125,7 @@ class Notebook(Tool):
 
 
 class LookBack(Tool):
-    """Access to any round that the player has seen, whatever its memory shows."""
+    """A look at any round that the player has seen, whatever its memory shows."""
 
     name: ClassVar[str] = "past"
 

@@ -32,7 +32,7 @@ ACTS = "cooperative IS NOT NULL"
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """Cooperation of one group by round; NaN for an unknown band."""
+    """Cooperation of one group along the rounds; NaN where a band is not known."""
 
     key: Mapping[str, Any]
     matches: int
@@ -124,7 +124,7 @@ def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int)
 
 
 class CooperationOverRounds(Panel):
-    """Curves with bands; for more than a few dozen cells a heat map."""
+    """Curves with bands; beyond a few dozen cells a map."""
 
     title = "Cooperation over rounds"
 

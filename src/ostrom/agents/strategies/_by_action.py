@@ -15,7 +15,7 @@ from ostrom.ground.parameters import Share, checked
 
 
 class ByAction(Strategy):
-    """A strategy that names one certain action."""
+    """A strategy that names one action for certain."""
 
     needs_cooperation = False
 
@@ -74,7 +74,7 @@ def _certain(count: int, action: int) -> tuple[float, ...]:
 
 
 class Alternator(ByAction):
-    """Changes the action every round, starting with cooperation or else the other's favourite.
+    """Change the action every round, by default from cooperation or else from the other's favourite.
 
     ``start`` is ``own`` (the own favourite), ``other`` (that of the next player by seat) or an action. With
     more than two actions it goes through them in order. A slip of the hand shifts the pattern.
@@ -105,7 +105,7 @@ class Alternator(ByAction):
 
 
 class Favourite(ByAction):
-    """Plays the action of the own best outcome; the first among equals."""
+    """Play the action that belongs to the own best outcome; the first listed among equals."""
 
     name = "favourite"
     title: ClassVar[str] = "Favourite"
@@ -118,7 +118,7 @@ class Favourite(ByAction):
 
 
 class Constant(ByAction):
-    """Always plays one action, given by name or index (a name goes first).
+    """Play one action always, given by its name or its index (a name goes before an index).
 
     Where actions are amounts it is the amount; where a round has stages, there may be one action for each
     (``{offer: 40, reply: accept}``).
@@ -147,7 +147,7 @@ class Constant(ByAction):
 
 
 class Script(ByAction):
-    """Plays given moves in order, by name or index, whatever the others do; then the last one again.
+    """Play given moves one after the other, by name or by index, whatever the others do; then the last one again.
 
     Moves count rounds: a round that asks several times gets the same move each time. Where a round has stages, there
     may be a list for each (``{offer: [40, 50], reply: [accept, reject]}``).
@@ -192,7 +192,7 @@ def _listed(moves: Sequence[str | float]) -> tuple[str | float, ...]:
 
 
 class Random(Strategy):
-    """Cooperates with chance p; without p plays every action with equal chance, in any game."""
+    """Cooperate with chance p; without p, play every action with equal chance, in any game."""
 
     name = "random"
     title: ClassVar[str] = "Random"

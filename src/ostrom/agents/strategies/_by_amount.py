@@ -17,7 +17,7 @@ from ostrom.ground.parameters import Number as Finite
 
 
 class ByAmount(Strategy):
-    """A strategy that names an amount and ignores named options."""
+    """A strategy that names an amount, and has nothing to say among named options."""
 
     needs_cooperation = False
     about_amounts: ClassVar[bool] = True
@@ -67,7 +67,7 @@ def last_amount(past: Past) -> float | None:
 
 
 class Proportional(ByAmount):
-    """Names a fixed share of what may be named (endowment, pie or stock), whatever the others do."""
+    """Name the same share of what may be named, whatever the others do: of the endowment, the pie or the stock."""
 
     name = "proportional"
     title: ClassVar[str] = "Proportional"
@@ -84,7 +84,7 @@ class Proportional(ByAmount):
 
 
 class ConditionalCooperator(ByAmount):
-    """Names the others' mean of the last round times ``slope``; at first a share ``first`` of the maximum."""
+    """Name the others' mean of the last round times ``slope``; at first a share ``first`` of the most allowed."""
 
     name = "conditional_cooperator"
     title: ClassVar[str] = "Conditional Cooperator"
@@ -104,7 +104,7 @@ class ConditionalCooperator(ByAmount):
 
 
 class Threshold(ByAmount):
-    """Takes the first option (accept) if the last amount is at least ``least``, else the second one.
+    """Take the first option (accept) if the amount just named is at least ``least``, else the second one.
 
     Where it names an amount itself, it names ``names``, by default ``least`` too.
     """

@@ -19,7 +19,7 @@ Chances: TypeAlias = tuple[float, float, float, float, float]
 
 @value
 class MemoryOne:
-    """A strategy that depends on the last round alone."""
+    """A rule that looks at the last round alone."""
 
     title: str
     citation: str
@@ -32,7 +32,7 @@ class MemoryOne:
 
 @value
 class Provoked:
-    """A strategy that defects after a defection in one of (or all of) the last ``rounds`` rounds."""
+    """A rule that defects once the other defected in one of the last ``rounds`` rounds, or throughout them."""
 
     title: str
     citation: str

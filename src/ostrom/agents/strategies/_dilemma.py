@@ -74,7 +74,7 @@ GoodStanding = tuple[bool, bool]
 
 
 class ContriteTitForTat(Machine[GoodStanding]):
-    """Tit for tat that accepts punishment for its own errors: defects only if it is good and the other is not.
+    """Tit for tat that accepts punishment for its own slips: defect only when good and the other is not.
 
     Whoever cooperates is in good standing. Whoever defects loses it, unless the defection was due: from good
     standing against an other in bad standing. The strategy itself defects only when that is due, so
@@ -162,7 +162,7 @@ Odds = tuple[float, float, float, float]
 
 
 class ZDExtortion(Strategy):
-    """Keeps its surplus over mutual defection at chi times the other's, on average.
+    """Hold the own surplus over mutual defection at chi times that of the other, on average.
 
     The odds follow from the game's payoffs. ``phi`` sets how fast it reacts; without it, half of the largest
     value that keeps all odds between 0 and 1. Opens with cooperation.

@@ -11,7 +11,7 @@ from ostrom.ground.parameters import Share, checked
 
 
 class AdvisedClient(Strategy):
-    """With chance ``trust`` follows the adviser's recommendation, else (or without one) plays ``otherwise``."""
+    """With chance ``trust`` do what the adviser recommends, else (and without advice) play ``otherwise``."""
 
     title: ClassVar[str] = "Advised"
     citation: ClassVar[str] = "this library"

@@ -248,7 +248,7 @@ MOST_MEDIATORS = 4096
 
 
 class BestResponse(ByAction):
-    """Plays the best response to the others' last actions, or to a fixed belief.
+    """Play what pays most if the others repeat their last actions, or if they play by a fixed belief.
 
     ``first`` is the first action (name or index); without it, the best response to others who play every
     action with equal chance. ``belief`` holds one list of odds per co-player, by seat. Among equally good

@@ -13,7 +13,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*(?::[0-9.]+)?")
 
 
 class Instructed(Strategy):
-    """Plays the first strategy named in its instruction (such as ``random:0.3``); else ``otherwise``.
+    """Play the first strategy that the instruction names (``random:0.3``, say); without one, ``otherwise``.
 
     It stands for a model that follows its instruction to the letter, where instructions evolve.
     """

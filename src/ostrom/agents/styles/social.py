@@ -12,7 +12,7 @@ from ostrom.mechanisms.rounds import due_with, form_of
 
 
 class Social(Style):
-    """Asks for a prediction first; then states it as the player's belief and asks for its best option.
+    """Ask for a prediction first; then state it as the player's belief and ask for its best option.
 
     The prediction is journaled as a part of the decision and shown nowhere else: no history holds it, and the
     next round's prompts know nothing of it. Questions that are no action are asked directly, as is a move of
@@ -72,7 +72,7 @@ def _others(view: View) -> list[tuple[int, Form, dict[str, Any]]]:
 
 
 class ComputedFirst(Style):
-    """Asks which action pays most against the expected ones; then states that and asks for the choice.
+    """Ask which action pays most against what is expected; then state that result and ask for the choice.
 
     The result is journaled as a part of the decision and shown nowhere else. Questions that are no action are
     asked directly.
