@@ -1,4 +1,4 @@
-"""What ``claims.yaml`` cannot say of the memory study (Liu et al. 2026): the sweep, mixed tables, penalty, words.
+"""Figures of the memory study (Liu et al. 2026) beyond ``claims.yaml``: sweep, mixed tables, penalty, words.
 
 Agents that play with an adapter are compared with the base model. A study calls the base model's type ``base``; any
 other type with an adapter is an arm. ``forward`` is the arm for which Liu et al. (2026, Table 1) print figures.
