@@ -135,7 +135,7 @@ class Forecast:
         return self.tokens_in + out + CORRECTION * self.calls
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
 
     def _repr_html_(self) -> str:
