@@ -343,7 +343,7 @@ class _ClaimCase:
     @property
     def table(self) -> tuple[str, str]:
         """Return the table of figures that share a prior of the variance with this one."""
-        return self.run.name, self.claim.measure_with_unit.name
+        return self.run.name, self.claim.measure_object.name
 
 
 def judged_claims(
