@@ -1,4 +1,4 @@
-"""Agents: how a player decides. Scripted strategies, language agents, people."""
+"""Agents: scripted strategies, language agents and people."""
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig

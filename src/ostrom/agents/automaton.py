@@ -6,7 +6,7 @@ from typing import TypeVar
 
 S = TypeVar("S", bound=Hashable)
 PAIRS = ((True, True), (True, False), (False, True), (False, False))
-"""What happened in a round, as (own, other) cooperation: the order of an automaton's transitions."""
+"""The outcomes of a round as (own, other) cooperation, in the order of an automaton's transitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Automaton:
 def explore(
     initial: S, step: Callable[[S, bool, bool], S], cooperate: Callable[[S], float], most: int = 4096
 ) -> Automaton | None:
-    """The smallest automaton of a machine over the states that it can reach; None if they are too many.
+    """Return the smallest automaton of a machine over its reachable states; None if they are too many.
 
     >>> grim = explore(True, lambda calm, own, other: calm and other, float)
     >>> grim
@@ -60,7 +60,7 @@ def explore(
 
 
 def remember(depth: int, cooperate: Callable[[tuple[tuple[bool, bool], ...]], float]) -> Automaton | None:
-    """The automaton of a rule that looks at the last ``depth`` rounds; ``cooperate`` gets those rounds."""
+    """Return the automaton of a rule over the last ``depth`` rounds; ``cooperate`` gets those rounds."""
 
     def step(state: tuple[tuple[bool, bool], ...], own: bool, other: bool) -> tuple[tuple[bool, bool], ...]:
         return (*state, (own, other))[-depth:] if depth else ()
@@ -70,7 +70,7 @@ def remember(depth: int, cooperate: Callable[[tuple[tuple[bool, bool], ...]], fl
 
 
 def _merged(chances: list[float], moves: list[list[int]]) -> Automaton:
-    """Merge states that no sequence of moves can tell apart (Moore 1956); state 0 stays the first."""
+    """Merge equivalent states (Moore 1956); state 0 stays the first."""
     block = _ranks([(p,) for p in chances])
     while True:
         finer = _ranks([(block[s], *(block[t] for t in row)) for s, row in enumerate(moves)])

@@ -1,4 +1,4 @@
-"""What scripts know about mediators and contracts: which ones make cooperation stable, and a stable one.
+"""Mediators and contracts for scripts: which designs make cooperation stable, and a stable one.
 
 Names and amounts are those of the forms: an answer is built for the seat of a view.
 """
@@ -37,7 +37,7 @@ def _stable(game: Game, mechanism: str, design: tuple[int, ...]) -> bool:
 
 
 def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
-    """Whether all delegate, and thereby all cooperate, in an equilibrium under a mediator."""
+    """Return whether all delegating, and thereby cooperating, is an equilibrium under a mediator."""
     rules, game = rules_of(view.mechanism), view.game
     together = tuple(rules.pivotal(game, seat) for seat in range(game.seats))
     if together not in rules.cooperation(game, mediator):
@@ -46,7 +46,7 @@ def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
 
 
 def stable_design(view: View, form: Form) -> dict[str, Any]:
-    """Defect unless all delegate; or the smallest fine on not cooperating that makes cooperation dominant.
+    """Return a stable design: a mediator that defects unless all delegate, or the smallest sufficient fine.
 
     Where no fine within the bound does so, the smallest that makes cooperation an equilibrium; else none.
     """
@@ -60,7 +60,7 @@ def stable_design(view: View, form: Form) -> dict[str, Any]:
 
 
 def unfriendly_design(view: View, form: Form) -> dict[str, Any]:
-    """Defect whoever delegates; no payments."""
+    """Return an unfriendly design: a mediator that always defects, or no payments."""
     game, seat = view.game, view.seat
     record = _design_form(form)
     if record.name == "contract":
@@ -97,7 +97,7 @@ def _smallest_fine(game: Game, good: int, bound: int) -> int:
 
 
 def _least(enough: Callable[[int], bool], bound: int) -> int:
-    """The smallest number from 0 to the bound that is enough; a higher fine never makes defecting better."""
+    """Return the smallest sufficient number up to the bound; more is always sufficient as well."""
     low, high = 0, bound
     while low < high:
         middle = (low + high) // 2

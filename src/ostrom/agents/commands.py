@@ -1,4 +1,4 @@
-"""Commands that a study names: programs of whoever wrote it, which run only as a person has read and allowed them.
+"""Commands named by a study: programs of its author, run only after the user has read and allowed them.
 
 A study file or a run folder comes from strangers. So each command is shown, and runs only where the person gave it back
 (``--allow-command COMMAND``, ``allow_command=`` in Python). What was allowed is kept with no run and holds for one
@@ -26,19 +26,19 @@ from ostrom.models.redaction import redactor
 
 MOST_WORDS, LONGEST_WORD, MOST_COMMANDS = 64, 1000, 16
 PASSED_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
-"""Variables of the environment that a process gets."""
+"""Environment variables that are passed to a process."""
 GRACE = 2.0
-"""Seconds that a process has to end by itself once its input is closed, and again once it is asked to end."""
+"""Seconds that a process has to end after its input is closed, and again after being asked to end."""
 LONGEST_LINE = 1 << 20
-"""Bytes of one line that a process may write."""
+"""The longest line of a process, in bytes."""
 MOST_STDERR, LAST_WORDS = 8000, 300
-"""Bytes of stderr that are kept, and characters of them that a message shows."""
+"""The bytes of stderr that are kept, and the characters of it in a message."""
 _guard = GroupGuard()
 _allowed: ContextVar[frozenset[tuple[str, ...]]] = ContextVar("_allowed", default=frozenset())
 
 
 def checked(command: Any) -> list[str]:
-    """Refuse a command that cannot be shown as it is, or that is too long to be read.
+    """Refuse a command that cannot be displayed faithfully, or is too long to be read.
 
     >>> checked(["python", "dice.py", "--sides", "6"])
     ['python', 'dice.py', '--sides', '6']
@@ -59,7 +59,7 @@ def checked(command: Any) -> list[str]:
 
 
 def refuse_keys(named: Iterable[tuple[str, Any]], file: str) -> None:
-    """Refuse to play commands that hold a key of the environment: a run keeps them. Opening a run checks nothing."""
+    """Refuse commands that contain an API key: a run stores them. Opening a run checks nothing."""
     for key, command in named:
         if any(word != without_keys(word) for word in command):
             raise StudyError(
@@ -68,13 +68,13 @@ def refuse_keys(named: Iterable[tuple[str, Any]], file: str) -> None:
 
 
 def without_keys(text: str) -> str:
-    """A text in which no key of the environment stands."""
+    """Return a text without API keys."""
     names = {name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))} | variables()
     return redactor(tuple(sorted(os.environ[name] for name in names if os.environ.get(name)))).clean(text)
 
 
 def written(command: Sequence[str]) -> str:
-    """A command on one line, as a shell would read it.
+    """Return a command on one line, in shell syntax.
 
     >>> written(["python", "my dice.py"])
     "python 'my dice.py'"
@@ -83,7 +83,7 @@ def written(command: Sequence[str]) -> str:
 
 
 def allow_commands(named: Iterable[tuple[str, Any]], allowed: Sequence[str] | None, file: str) -> None:
-    """Refuse commands that the person did not allow, each shown; from here on those that were allowed may be started.
+    """Refuse commands that the user did not allow, showing each; allowed ones may then be started.
 
     ``named`` are the commands of a study with the keys that name them. Replaces what was allowed before.
     """
@@ -119,7 +119,7 @@ def _read(text: str) -> tuple[str, ...]:
 
 
 async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Program:
-    """Start an allowed command in the current folder: a process group of its own, which ends with this process.
+    """Start an allowed command in the current folder, in a process group that ends with this process.
 
     Its environment says where programs and files lie, and ``more``; it holds no key.
     """
@@ -145,7 +145,7 @@ async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Program
 
 
 class Program:
-    """A command that was started: its pipes, and the end of what it wrote to stderr."""
+    """A started command: its pipes, and the end of its stderr."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -155,7 +155,7 @@ class Program:
         self._reading = asyncio.create_task(self._read())
 
     async def last_words(self) -> str:
-        """The end of what it wrote to stderr, as one line without keys for the end of a message; "" for nothing."""
+        """Return the end of its stderr as one line without keys; "" for nothing."""
         await asyncio.wait({self._reading}, timeout=GRACE)
         line = one_line(without_keys(self._stderr_tail.decode(errors="replace").strip()))
         if not line:
@@ -174,7 +174,7 @@ class Program:
                     await asyncio.wait({self._reading}, timeout=grace)
                     return
         finally:
-            signal_group(self.pid, signal.SIGKILL)  # what it started, and where this task was cancelled
+            signal_group(self.pid, signal.SIGKILL)  # its child processes, and after a cancellation
             _guard.remove(self.pid)
             self._reading.cancel()
             self.process._transport.close()  # type: ignore[attr-defined]  # else it waits for whoever holds its pipes

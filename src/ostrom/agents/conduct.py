@@ -1,4 +1,4 @@
-"""How a scripted player answers questions that are not about its action, when its strategy does not say.
+"""Default answers of scripted players to questions that are not about their action.
 
 A strategy speaks for itself by a method named after the kind of decision (``def vote(self, view, form)``).
 All others follow the rules here, which turn on one trait: a *kind* strategy is one that opens the bare game
@@ -45,11 +45,11 @@ from ostrom.mechanisms.statements import PLACES, STATES, place_key
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
 
 STEP = 25
-"""How far, in per cent, a kind strategy goes ahead of the others when it disarms."""
+"""By how many per cent a kind strategy disarms further than the others."""
 
 
 def kind(strategy: Strategy, view: View) -> bool:
-    """Whether a strategy opens the bare game by cooperating, with a chance of at least one half."""
+    """Return whether a strategy starts the plain game by cooperating with chance one half or more."""
     good = view.game.cooperative[view.seat]
     if good is None:
         return False
@@ -58,7 +58,7 @@ def kind(strategy: Strategy, view: View) -> bool:
 
 
 def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
-    """A script has nothing to say: the empty message."""
+    """Return the empty message: a script has nothing to say."""
     if isinstance(form, Text):
         return ""
     if not isinstance(form, Record) or "message" not in form.schema["properties"]:
@@ -68,17 +68,17 @@ def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
 
 
 def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
-    """A script has no other words: the sentence as it is."""
+    """Return the sentence unchanged: a script has no other words."""
     return str(view.facts["sentence"])
 
 
 def recognise(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
-    """A script has no idea of a test; measures leave its answer out."""
+    """Return "no test": a script has no opinion; measures exclude its answer."""
     return {"test": "no", "sure": 0}
 
 
 def predict(strategy: Strategy, view: View, form: Form) -> Value:
-    """Expect a player to repeat its last action; at first, to cooperate or to play for its favourite."""
+    """Predict that a player repeats its last action; at first, cooperation or its favourite."""
     game, other = view.game, int(view.facts.get("target", 1 - view.seat))
     if not game.has_table:
         return _predicted_move(view, form, other)
@@ -91,7 +91,7 @@ def predict(strategy: Strategy, view: View, form: Form) -> Value:
 
 
 def _predicted_move(view: View, form: Form, other: int) -> Value:
-    """The move expected of a seat at a stage: its last one there, else the cooperative one, else the first option."""
+    """Return the predicted move: the seat's last one at this stage, else the cooperative, else the first option."""
     game, stage = view.game, view.facts["target_stage"]
     values = [
         move["value"]
@@ -110,29 +110,29 @@ def _predicted_move(view: View, form: Form, other: int) -> Value:
 
 
 def advise(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
-    """Recommend what it would most likely play in the client's place."""
+    """Recommend the action that it would most likely play in the client's place."""
     odds = strategy.odds(view, None)
     return view.game.named_actions(view.seat)[odds.index(max(odds))]
 
 
 def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
-    """A design under which cooperation is stable, or one that changes nothing for the better."""
+    """Return a design that makes cooperation stable, or for unkind strategies an unfriendly one."""
     return stable_design(view, form) if kind(strategy, view) else unfriendly_design(view, form)
 
 
 def vote(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
-    """Approve what makes cooperation stable."""
+    """Approve designs that make cooperation stable."""
     friendly = kind(strategy, view)
     return {p["label"]: friendly and makes_cooperation_stable(view, p["design"]) for p in view.facts["proposals"]}
 
 
 def sign(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
-    """Sign what makes cooperation stable."""
+    """Sign contracts that make cooperation stable."""
     return {"sign": kind(strategy, view) and makes_cooperation_stable(view, view.facts["contract"])}
 
 
 def offer(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
-    """A kind script offers that all cooperate, as long as nobody is bound; others offer nothing."""
+    """Offer that all cooperate while nobody is bound, if kind; otherwise offer nothing."""
     assert isinstance(form, Record)
     game, players = view.game, form.schema["properties"]["actions"]["required"]
     good = game.cooperative
@@ -145,7 +145,7 @@ def offer(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
 
 
 def reply(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
-    """A kind script accepts to cooperate where all others are bound to it as well and it pays nothing."""
+    """Accept to cooperate, if kind, where all others are bound as well and it pays nothing."""
     game, terms = view.game, view.facts["offer"]["offer"]
     bound = {one["seat"]: one.get("action", one.get("amount")) for one in terms["actions"]}
     wanted = {
@@ -157,13 +157,13 @@ def reply(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa
 
 
 def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
-    """Delegate to a mediator that makes delegating, and thereby cooperating, an equilibrium."""
+    """Delegate to a mediator under which all delegating, and so cooperating, is an equilibrium."""
     mediator = view.facts.get("mediator")
     return mediator is not None and kind(strategy, view) and makes_delegation_stable(view, mediator)
 
 
 def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
-    """Whether to let the comparison decide: if the strategy opens by cooperating and all doing so is an equilibrium."""
+    """Choose the comparison if the strategy starts by cooperating and all doing so is an equilibrium."""
     if "error" not in view.facts or not kind(strategy, view):
         return False
     game = view.game
@@ -171,7 +171,7 @@ def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
 
 
 def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
-    """Having cooperated, punish each co-player who did not, by one unit."""
+    """After cooperating, punish each co-player who did not by one unit."""
     game, played = view.game, view.facts["played"]["actions"]
     cooperated = [game.cooperates(seat, action) for seat, action in enumerate(played)]
     righteous = cooperated[view.seat] is True and kind(strategy, view)
@@ -184,7 +184,7 @@ def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
 
 
 def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noqa: ARG001
-    """Step by step: cap the own uncooperative actions a little below what the others keep."""
+    """Cap the own uncooperative actions step by step a little below the others' caps."""
     game, caps, action = view.game, view.facts["caps"], view.facts["action"]
     now = caps[view.seat][action]
     good = game.cooperative[view.seat]
@@ -200,7 +200,7 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
 
 
 def link(strategy: Strategy, view: View, form: Form) -> dict[str, str]:
-    """A kind strategy leaves a neighbour who did not cooperate; all of them look for somebody who did."""
+    """Leave a neighbour who did not cooperate, if kind; propose to somebody who did."""
     cooperated_last = {who["name"]: _cooperated_last(view, who["record"]) for who in view.facts["people"]}
     assert isinstance(form, Record)
     near, far = (form.schema["properties"][key]["enum"][1:] for key in ("cut", "propose"))
@@ -210,7 +210,7 @@ def link(strategy: Strategy, view: View, form: Form) -> dict[str, str]:
 
 
 def accept(strategy: Strategy, view: View, form: Form) -> dict[str, bool]:  # noqa: ARG001
-    """A kind strategy turns down whoever did not cooperate last; others take everybody."""
+    """Refuse proposers who did not cooperate last, if kind; otherwise accept everybody."""
     choosy = kind(strategy, view)
     return {
         who["name"]: not choosy or _cooperated_last(view, who["record"]) is not False for who in view.facts["people"]
@@ -218,7 +218,7 @@ def accept(strategy: Strategy, view: View, form: Form) -> dict[str, bool]:  # no
 
 
 def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
-    """Whether a player cooperated in the latest round of its record; None if that is unknown."""
+    """Return whether a player cooperated in the last round of its record; None if unknown."""
     for match in record["matches"][:1]:
         own = _own(match, record)
         return None if own["action"] is None else view.game.cooperates(view.seat, own["action"])
@@ -226,7 +226,7 @@ def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
 
 
 def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[Round] | None:
-    """In a society: what those at this table did in each round of the window, oldest first; else None.
+    """Return, in a society, the rounds of those at this table within the window, oldest first; else None.
 
     A round that is void for one of them, or that one of them did not play, is left out. Own actions are those of the
     own record or, where a member has none, those of its ``remembered`` rounds. Among many neighbours, those who do what
@@ -255,7 +255,7 @@ def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[R
 
 
 def _moves(view: View, actions: Sequence[int]) -> dict[str, Any]:
-    """The facts of a round of a game without a table, whose past is told by its moves: here one of every seat."""
+    """Return the facts of a round of a game without a table, with one move of every seat."""
     game, stage = view.game, view.facts.get("stage")
     if game.has_table:
         return {}
@@ -267,13 +267,13 @@ def _moves(view: View, actions: Sequence[int]) -> dict[str, Any]:
 
 
 def _own(match: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """The part in a match of the player whose record it stands in."""
+    """Return the entry of a match for the player whose record it is in."""
     part: dict[str, Any] = next(p for p in match["players"] if p["name"] == record["name"])
     return part
 
 
 def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first of a table and, at every other seat, what most of the others do."""
+    """Return the first player of a table and, for every other seat, the most frequent action of the others."""
     game, (own, *others) = view.game, table
     if not others:
         return []
@@ -289,7 +289,7 @@ def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, An
 
 
 def stated(strategy: Strategy, view: View, form: Form) -> Any:
-    """A strategy as a table of its odds, as its automaton (what it does more often than not), or by its title."""
+    """Return a strategy as a table of odds, as its automaton, or by its title."""
     if isinstance(form, Text):
         return str(getattr(strategy, "title", strategy.name))
     if getattr(form, "name", "") == "memory_one":
@@ -328,7 +328,7 @@ def _machine(strategy: Strategy, view: View) -> dict[str, Any]:
     good, other_good = view.game.cooperative[view.seat], view.game.cooperative[1 - view.seat]
     if machine is None or good is None or other_good is None or len(machine.cooperate) > STATES:
         raise StudyError(f"strategy {strategy.name} is no automaton of at most {STATES} states")
-    # The statement begins in state 1, whatever the machine calls its first state.
+    # The statement begins in state 1, whatever the machine's first state.
     order = [machine.initial, *(s for s in range(len(machine.cooperate)) if s != machine.initial)]
     fields: dict[str, Any] = {}
     for number in range(1, STATES + 1):

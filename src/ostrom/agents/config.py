@@ -1,4 +1,4 @@
-"""The configuration of an agent, as people write it in a study."""
+"""The configuration of an agent in a study."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NO_MODEL = (
 
 
 class ToolLimit(Declared):
-    """How often tools may be called in one decision, and how many tokens the model may write in doing so."""
+    """The most tool calls in one decision, and the most tokens written for them."""
 
     calls: int = Field(default=8, ge=1, le=100, description="calls of tools")
     tokens: int = Field(default=4000, ge=1, le=10**6, description="tokens of replies that call tools")
 
 
 class OutsideSeat(Declared):
-    """A seat of an agent outside of Ostrom: whoever takes it through MCP, or a program started for each match."""
+    """The seat of an external agent: taken through MCP, or by a program started for each match."""
 
     command: list[str] | None = Field(
         default=None, description="the program of the agent; left out: the seat waits until an agent takes it"
@@ -48,7 +48,7 @@ class OutsideSeat(Declared):
 
 
 class AgentConfig(Declared):
-    """How a player decides: by a strategy, by a model or as a person. Its identity is the whole of it."""
+    """How a player decides: by a strategy, a model or a person. Its identity covers all settings."""
 
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
@@ -118,7 +118,7 @@ class AgentConfig(Declared):
     @field_validator("tools", mode="before")
     @classmethod
     def _named_tools(cls, tools: Any) -> Any:
-        """``{mcp: {command: [...]}}`` is a tool by its name, as every part can be written."""
+        """Convert ``{mcp: {command: [...]}}`` to a tool with a name."""
         return [
             {"name": "mcp", **tool["mcp"]}
             if isinstance(tool, dict) and list(tool) == ["mcp"] and isinstance(tool["mcp"], dict)
@@ -168,7 +168,7 @@ class AgentConfig(Declared):
     @model_serializer(mode="wrap")
     def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        for name in () if self.tools else ("tools", "tool_limit"):  # agents without tools stay as they were kept
+        for name in () if self.tools else ("tools", "tool_limit"):  # agents without tools keep their earlier form
             data.pop(name, None)
         if self.mcp is None:
             data.pop("mcp", None)
@@ -176,14 +176,14 @@ class AgentConfig(Declared):
 
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
-        """How the agent decides: by a strategy, a model, a person or a record; one at a seat is asked as a model."""
+        """Return how the agent decides: strategy, model, person or record; an external agent counts as a model."""
         if self.recorded is not None:
             return "recorded"
         return "strategy" if self.strategy is not None else "person" if self.person else "model"
 
     @cached_property
     def identity(self) -> str:
-        """A short hash of all that decides: two settings never merge. Attributes and short names only describe.
+        """Return a short hash of all settings that affect play, without attributes and short names.
 
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
@@ -205,7 +205,7 @@ class AgentConfig(Declared):
 
     @cached_property
     def conduct(self) -> str:
-        """What two agents share that play alike, however it is written; a strategy hears nothing but its memory.
+        """Return a key that is equal for agents that play alike, however they are written.
 
         >>> AgentConfig(strategy="grim", style="direct").conduct == AgentConfig(strategy={"name": "grim"}).conduct
         True
@@ -222,7 +222,7 @@ class AgentConfig(Declared):
 
     @cached_property
     def client(self) -> str | None:
-        """The name of the model client that it calls: agents of one model may differ by an adapter.
+        """Return the name of its model client: agents of one model may differ by an adapter.
 
         >>> AgentConfig(model="openai/gpt-4o-mini").client
         'openai/gpt-4o-mini'
@@ -233,21 +233,21 @@ class AgentConfig(Declared):
 
     @property
     def commands(self) -> list[tuple[str, Any]]:
-        """The commands that it would run, and the key that names each."""
+        """Return the commands that it would run, each with its key."""
         return [
             ("agent.tools", tool["command"]) for tool in self.tools if isinstance(tool, dict) and "command" in tool
         ] + ([] if self.mcp is None or self.mcp.command is None else [("agent.mcp", self.mcp.command)])
 
     @property
     def label(self) -> str:
-        """A readable name where the study gives none."""
+        """Return a readable name, used if the study gives none."""
         if self.strategy is not None:
             return write_spec(self.strategy)
         return self.called or self.model or self.recorded or ("person" if self.person else "mcp")
 
 
 def _as_values(value: Any) -> Any:
-    """Plain data in which equal numbers look alike: 1.0 is 1."""
+    """Normalise plain data so that equal numbers are identical: 1.0 is 1."""
     if isinstance(value, dict):
         return {str(key): _as_values(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""A dialogue: one chat per match, in which memory decides which earlier turns stay."""
+"""Dialogues: one chat per match, in which memory selects the earlier turns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostrom.models.base import Message
 
 
 class ChatAgent(Protocol):
-    """What a chat needs of the agent that holds it."""
+    """What a chat needs of its agent."""
 
     config: AgentConfig
     renderer: PromptRenderer
@@ -28,7 +28,7 @@ class ChatAgent(Protocol):
 
 
 class Chat:
-    """The chat that ends with one question, and the turn that it becomes once it is answered."""
+    """The chat that ends with one question, and the turn it becomes when answered."""
 
     def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, memory: MemoryView) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
@@ -49,14 +49,14 @@ class Chat:
 
     @property
     def shared_prefix_length(self) -> int:
-        """How many of the messages begin the next chat too."""
+        """Return how many messages the next chat will share."""
         facts = self.decision.view.facts
         if self.agent.memory.grows if facts.get("repeated") else "records" not in facts:
             return len(self.messages)
         return 1 if self.prompt.system else 0
 
     def _turns(self, view: View, memory: MemoryView) -> tuple[list[_ChatTurn], list[Round]]:
-        """Every turn that stays, after the rounds that are told before it; and the rounds told after the last.
+        """Return the turns that remain, each after the rounds told before it, and the rounds after the last.
 
         A turn of the present round stays, and one of a round that memory shows and in which the player did
         what is shown. All other rounds that memory shows are told in words. What a turn told about rounds before
@@ -85,7 +85,7 @@ class Chat:
         return turns, rounds_in_words
 
     def _same_labels(self, answer: Answer, view: View) -> bool:
-        """Whether a turn calls the actions what they are called now: a branch may have changed that."""
+        """Return whether a turn uses the present action labels: a branch may have changed them."""
         facts = answer.facts or {}
         seat = int(facts.get("target", view.seat))
         earlier_labels, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
@@ -97,7 +97,7 @@ class Chat:
         return all(now.get(option, label) == label for option, label in earlier_labels.items())
 
     def with_chat_turn(self, answer: Answer, text: str) -> Answer:
-        """The answer with the turn that it leaves; questions on which nothing depends leave none."""
+        """Return the answer with its dialogue turn; questions set aside leave none."""
         view = self.decision.view
         if view.facts.get("aside"):
             return answer
@@ -107,7 +107,7 @@ class Chat:
         else:
             alone = answer_alone(self.decision.form, text, answer, self.prompt)
         if isinstance(self.decision.form, Number) and answer.reading == "constrained":
-            # Servers bind numbers as JSON, which nobody asked the player for: it reads what it was asked for.
+            # Servers return constrained numbers as JSON; the chat shows the plain answer instead.
             text = text.strip().rpartition("\n")[0] + "\n" + alone
         text = text.strip() or renderer.empty_reply_text()
         full_prompt = None if self.prompt.text == self._stays else self.prompt.text
@@ -117,7 +117,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class _ChatTurn:
-    """A question in the chat, the rounds that are told before it, and its turn where it has been answered."""
+    """A question in the chat, the rounds told before it, and its turn if answered."""
 
     rounds: list[Round]
     asked: str
@@ -127,18 +127,18 @@ class _ChatTurn:
 
 
 def _earlier_turn(turn: Turn, rounds: list[Round], *, in_full: bool) -> _ChatTurn:
-    """An earlier turn as it stays: as it was asked, or without what it told about rounds before its own."""
+    """Return an earlier turn in full, or without what it told about earlier rounds."""
     heard = [(number, place) for number, place in turn.heard if in_full or number == turn.round]
     question = turn.told if in_full and turn.told is not None else turn.asked
     return _ChatTurn(rounds, question, turn.round, turn, heard)
 
 
 EVENTS = 10**6
-"""Places of what was said in a negotiation, behind those of messages."""
+"""Offset of negotiation events, after those of messages."""
 
 
 def _numbered(view: View) -> dict[tuple[int, int], Any]:
-    """The messages that a view quotes, by their round and their place in it."""
+    """Return the messages that a view quotes, by round and index."""
     sent = {(view.round, seat): text for seat, text in enumerate(view.facts.get("messages", ()))}
     places: Counter[int] = Counter()
     for message in view.facts.get("talk", {}).get("messages", ()):
@@ -148,7 +148,7 @@ def _numbered(view: View) -> dict[tuple[int, int], Any]:
 
 
 def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
-    """The decision with these messages as all that was said."""
+    """Return the decision with only these messages."""
     view = decision.view
     facts = {**view.facts}
     if "messages" in facts:
@@ -166,12 +166,12 @@ def _bout(view: View) -> int:
 
 
 def _same(remembered: Round, real: Round | None) -> bool:
-    """Whether a round is shown with the moves that were made in it."""
+    """Return whether a round is shown with its real moves."""
     return real is not None and remembered.actions == real.actions
 
 
 def _as_played(view: View, remembered: Round, real: Round | None) -> bool:
-    """Whether a player did in a round what it is shown to have done; rounds drawn for a sham were not played."""
+    """Return whether a player did what it is shown to have done; rounds drawn for a sham were not played."""
     if real is None or view.facts.get("sham") or remembered.void != real.void:
         return False
     if remembered.void or view.facts.get("observer"):
@@ -180,7 +180,7 @@ def _as_played(view: View, remembered: Round, real: Round | None) -> bool:
 
 
 def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:
-    """The answer without the reasons that were written before it: the reply's last line, or else as JSON.
+    """Return the answer without the reasons before it: the reply's last line, or JSON.
 
     >>> prompt = Prompt("", {"cooperate": "A0", "defect": "A1"}, "")
     >>> answer_alone(Choice(("cooperate", "defect")), "They will.\\n[A0]", Answer("cooperate", "exact"), prompt)
@@ -201,7 +201,7 @@ def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:
 
 
 def _labelled(value: Any, labels: Any) -> Any:
-    """A value with the labels of options in place of their keys."""
+    """Return a value with option keys replaced by their labels."""
     if isinstance(value, dict):
         return {labels.get(key, key): _labelled(each, labels) for key, each in value.items()}
     if isinstance(value, list):
@@ -210,28 +210,28 @@ def _labelled(value: Any, labels: Any) -> Any:
 
 
 TURN = "turn"
-"""Where the facts of an answer hold its turn."""
+"""The key of the turn in an answer's facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was asked and what was replied. Its result is no part of it: memory decides whether that is told."""
+    """A question and its reply, without the result: memory decides whether that is told."""
 
     nth: int
-    """How many turns the dialogue had before."""
+    """The number of earlier turns of the dialogue."""
     bout: int
-    """Which of several meetings within the match it belongs to; each has its own rounds, and its own chat."""
+    """The number of the meeting within the match; each has its own rounds and chat."""
     round: int
     asked: str
-    """The question as it stays in later chats: without what it told about earlier rounds."""
+    """The question for later chats: without what it told about earlier rounds."""
     said: str
-    """The reply as it was written."""
+    """The reply as written."""
     answer: str
-    """The answer alone, as it stood in the reply."""
+    """The answer part of the reply."""
     told: str | None = None
-    """The question as it was asked, where it told more than what stays."""
+    """The question as asked, if it told more than what remains."""
     heard: Sequence[Sequence[int]] = ()
-    """The messages that it quoted, by their round and their place in it."""
+    """The messages that it quoted, by round and index."""
 
 
 def with_turn(answer: Answer, turn: Turn) -> Answer:
@@ -240,6 +240,6 @@ def with_turn(answer: Answer, turn: Turn) -> Answer:
 
 
 def turn_of(answer: Answer) -> Turn | None:
-    """The turn that led to an answer; None where it was given outside of a dialogue."""
+    """Return the turn of an answer; None outside of dialogues."""
     data: Mapping[str, Any] | None = (answer.facts or {}).get(TURN)
     return None if data is None else Turn(**data)

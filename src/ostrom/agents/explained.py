@@ -1,4 +1,4 @@
-"""An action with its reasons: a choice that is asked for as a record of action and rationale."""
+"""An action with its reasons: a choice asked for as a record of action and rationale."""
 
 from dataclasses import replace
 from typing import Any, TypeGuard
@@ -9,11 +9,11 @@ from ostrom.ground.errors import StudyError
 NAME = "explained"
 MOST_LISTED = 500
 CHARACTERS_PER_WORD = 10
-"""Generous: a rationale of the wanted number of words always fits, one that never ends does not."""
+"""A generous limit: a rationale of the wanted length always fits, an endless one does not."""
 
 
 def explained(form: Choice | Number, words: int | None) -> Record:
-    """The record that asks for one of the options and for reasons of about so many words; None: of any length.
+    """Return the form for one of the options with reasons of about ``words`` words; None for any length.
 
     >>> explained(Choice(("C", "D")), 60).schema["properties"]["action"]["enum"]
     ['C', 'D']
@@ -40,7 +40,7 @@ def explained(form: Choice | Number, words: int | None) -> Record:
 
 
 def _amount(form: Number) -> dict[str, Any]:
-    """An amount in a schema, which has no word for steps: where they are not 1, every amount is listed."""
+    """Return the schema of an amount; steps other than 1 are enumerated."""
     if form.step == 1 and form.amounts.decimals == 0:
         return {"type": "integer", "minimum": form.low, "maximum": form.high}
     if form.amounts.levels > MOST_LISTED:
@@ -53,7 +53,7 @@ def _amount(form: Number) -> dict[str, Any]:
 
 
 def bare(form: Record) -> Choice | Number:
-    """The form of the action alone in a record of action and rationale."""
+    """Return the form of the action in a record of action and rationale."""
     action = form.schema["properties"]["action"]
     if action["type"] == "string":
         return Choice(form.options)
@@ -64,7 +64,7 @@ def bare(form: Record) -> Choice | Number:
 
 
 def mixed(form: Choice | Number) -> Mixture:
-    """The form that asks for a mixed strategy: over all options, or over the few amounts that the game declares.
+    """Return the form of a mixed strategy over all options, or over the few amounts the game declares.
 
     >>> mixed(Number(0, 10, few=(0, 10))).options
     ('0', '10')
@@ -86,7 +86,7 @@ def is_explained(form: Form) -> TypeGuard[Record]:
 
 
 def taken(answer: Answer, form: Choice | Number) -> Answer:
-    """The action as the answer to the bare form, with the reasons among its facts; amounts as they are always written.
+    """Return the action as answer to the bare form, with the reasons in its facts.
 
     >>> taken(Answer({"action": "C", "rationale": "It pays."}, "exact"), Choice(("C", "D"))).facts
     {'rationale': 'It pays.'}

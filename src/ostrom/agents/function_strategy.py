@@ -1,4 +1,4 @@
-"""A strategy as a Python function: from the past to the chance of cooperating."""
+"""Strategies as Python functions from the past to the chance of cooperating."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ class FunctionStrategy(Strategy):
     function: ClassVar[Callable[[Past], Any]]
 
     def move(self, past: Past) -> float:
-        """What the function says, True for 1."""
+        """Return the function's value; True is 1."""
         chance = type(self).function(past)
         if not isinstance(chance, int | float | np.number | np.bool_):
             raise UsageError(
@@ -33,22 +33,22 @@ class FunctionStrategy(Strategy):
 
 
 class AbsentStrategy(Strategy):
-    """Stands in place of a strategy whose code is not here: its run can be read, and not be played."""
+    """A placeholder for a strategy whose code is missing: its run can be read but not played."""
 
     title: ClassVar[str] = "Python code that is not here"
     citation: ClassVar[str] = ""
     memory_depth = UNBOUNDED
     absent = True
     seed = None
-    """Its moves are not tried beforehand."""
+    """None, so that its moves are not tried beforehand."""
 
     def move(self, past: Past) -> float:  # noqa: ARG002
-        """Refused."""
+        """Refuse to move."""
         raise StudyError(f"strategy {self.name}: its Python code is not here, which playing on needs")
 
 
 def from_code(name: str, part: Any) -> Callable[..., Strategy]:
-    """The factory of a strategy that Python code defines: a class of strategies as it is, else a function."""
+    """Return the factory of a strategy in Python code: a Strategy class itself, else a function."""
     if isinstance(part, Strategy):
         return lambda: part
     if isinstance(part, type) and issubclass(part, Strategy):
@@ -60,7 +60,7 @@ def from_code(name: str, part: Any) -> Callable[..., Strategy]:
 
 
 def absent(name: str) -> Callable[..., Strategy]:
-    """The factory of what stands in place of a strategy whose code is not here, whatever its parameters."""
+    """Return the factory of the placeholder for a strategy whose code is missing."""
 
     def build(**params: Any) -> Strategy:  # noqa: ARG001
         strategy = AbsentStrategy()

@@ -1,4 +1,4 @@
-"""The language agent: framing, style, memory, persona and model; what styles offer, and where they are found.
+"""The language agent: framing, style, memory, persona and model; and the styles.
 
 ``AgentFactory`` builds the agents of a match from their configurations, a person at the terminal among them.
 """
@@ -38,7 +38,7 @@ from ostrom.models.failures import one_line
 
 
 class Person:
-    """Shows what a model would be told, and reads the answer from the keyboard until it is valid."""
+    """A person at the terminal, who sees what a model would be told; asked until the answer is valid."""
 
     instant = False
 
@@ -46,14 +46,14 @@ class Person:
         self.config, self.renderer = config, renderer
         self.memory = memories.build(config.memory, key="agent.memory")
         self._last_read: int | None = None
-        """The last round that the person has read about; None before the first question."""
+        """The last round that the person has read; None before the first question."""
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
-        """A person takes time."""
+        """Not supported: a person answers through ``answer``."""
         raise NotImplementedError("a person answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask at the terminal, in a thread, so that other matches go on."""
+        """Ask at the terminal in a thread, so that other matches continue."""
         memory_view = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
         prompt, text = self._prompt_and_text(decision, memory_view, context.draw("order"))
         while True:
@@ -69,7 +69,7 @@ class Person:
     def _prompt_and_text(
         self, decision: Decision, memory_view: MemoryView, rng: np.random.Generator
     ) -> tuple[Prompt, str]:
-        """The prompt of a decision, and what of it the person reads.
+        """Return the prompt of a decision, and the part that the person reads.
 
         With full memory only the rounds since the last question are new; other memories are shown in full every time.
         """
@@ -93,7 +93,7 @@ def _ask(text: str, labels: object) -> str:
 
 
 def _by_number(line: str, labels: list[str]) -> str:
-    """Accept 1, 2, ... for the options in the order shown, unless a label is itself a number."""
+    """Accept 1, 2, ... for the options in their order, unless a label is a number."""
     text = line.strip()
     if text.isascii() and text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
         return labels[int(text) - 1]
@@ -105,12 +105,12 @@ CACHED_ANSWERS, SHORT_REPLY = 16, 40
 
 @dataclass(frozen=True, slots=True)
 class Invalidity:
-    """How often an unreadable answer is asked for again, and what happens then."""
+    """The number of retries after an unreadable answer, and the policy after them."""
 
     retries: int = 3
     policy: str = "fail"
     refused: str = "fail"
-    """What happens when a filter or the model itself declines: it is not asked again."""
+    """The policy for refusals by a filter or the model, which are not retried."""
 
 
 class LanguageAgent:
@@ -129,7 +129,7 @@ class LanguageAgent:
         """Whether all calls have the same parameters."""
         self._read_before: dict[tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]] = {}
         self._last_read: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
-        """Short replies are read as the same few answers; the same object is encoded once."""
+        """Cache of parsed answers: short replies repeat, and the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
 
@@ -144,7 +144,7 @@ class LanguageAgent:
         return self.style.answer(self, decision, context)
 
     async def _answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Write a note that is due, then answer; a mixture is drawn from, an explained answer gives its action."""
+        """Write a due note, then answer; a mixture is drawn from, an explained answer gives its action."""
         if self._takes_notes and (due := self.memory.due(decision.view, self._notes(context))) is not None:
             await self._renew_note(due, decision, context)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice | Number):
@@ -167,7 +167,7 @@ class LanguageAgent:
         memory_view: MemoryView | None = None,
         part: str = "",
     ) -> Answer:
-        """Ask, read, and ask again with the error shown, as often as the study allows.
+        """Ask, parse, and ask again with the error shown, as often as the study allows.
 
         ``memory_view`` takes the place of what memory shows; ``part`` names a question within the decision.
         """
@@ -207,7 +207,7 @@ class LanguageAgent:
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
-        """One reading: a call, and where the end may be forced, a second one for a reply without an answer."""
+        """Make one try: a call, and a second one to force the end of a reply without an answer, if allowed."""
         form = decision.form
         if self.tools:
             return await self._with_tools(messages, prompt, decision, context, part, lasting)
@@ -237,7 +237,7 @@ class LanguageAgent:
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
-        """Call the model until it answers; the tools that it calls are used in between, within the study's limit."""
+        """Call the model until it answers; its tool calls are executed in between, within the limit."""
         limit, count, tokens = self.config.tool_limit, 0, 0
         specs = await offered(self.tools, Scene(decision.view, prompt.labels), context)
         sent = list(messages)
@@ -260,18 +260,18 @@ class LanguageAgent:
                 sent.append(result_turn(call, done.value["result"]))
 
     async def _use(self, call: Mapping[str, str], scene: Scene, step: int) -> Answer:
-        """Use a tool: a question within the decision, which nobody has to be asked."""
+        """Execute a tool call, as a sub-question of the decision."""
         result, failed = await used(self.tools, scene, call["name"], call["arguments"])
         return Answer(
             {"tool": call["name"], "arguments": call["arguments"], "result": result, "failed": failed, "step": step}
         )
 
     def _earlier_calls(self, context: DecisionContext) -> list[Mapping[str, Any]]:
-        """The calls of tools by this player in this match, oldest first."""
+        """Return this player's tool calls in this match, oldest first."""
         return [answer.value for answer in context.earlier_parts("tool.")]
 
     async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
-        """One call; a reply that is a refusal is raised as Declined."""
+        """Make one call; a refusal is raised as RefusedReply."""
         reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
             refusal = str(reply.facts.get("refusal") or reply.text).strip()
@@ -287,7 +287,7 @@ class LanguageAgent:
         return Constraint(**bound) if bound else None
 
     def _read(self, reply: Reply, prompt: Prompt, form: Form, constrained: bool = False) -> Answer | Invalid:
-        """The answer in a reply; short replies to the same question are read once."""
+        """Parse the answer in a reply; short replies to the same question are cached."""
         text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
         key = (text, id(labels), id(form), cut, constrained)
         cached = self._read_before.get(key)
@@ -299,11 +299,11 @@ class LanguageAgent:
         if len(text) <= SHORT_REPLY:
             if len(self._read_before) >= CACHED_ANSWERS:
                 self._read_before.clear()
-            self._read_before[key] = (result, labels, form)  # held, so that their identities stay their own
+            self._read_before[key] = (result, labels, form)  # kept, so that their ids stay unique
         return result
 
     async def _renew_note(self, due: NoteDue, decision: Decision, context: DecisionContext) -> None:
-        """Write the note that memory asks for: a question of its own within the decision."""
+        """Write the note that memory asks for, as a sub-question of the decision."""
         kind = self.memory.asks
 
         async def write() -> Answer:
@@ -315,11 +315,11 @@ class LanguageAgent:
         await context.answer_once(kind, write)
 
     def _notes(self, context: DecisionContext) -> list[Note]:
-        """The notes that the player has written in this match, oldest first."""
+        """Return this player's notes in this match, oldest first."""
         return [Note.from_answer(answer) for answer in context.earlier_answers(self.memory.asks)]
 
     def shown(self, decision: Decision, context: DecisionContext) -> MemoryView:
-        """What memory shows of the past."""
+        """Return the memory's view of the past."""
         return self.memory.show(
             decision.view,
             lambda number, purpose: context.draw(f"memory:{purpose}", number),
@@ -327,32 +327,32 @@ class LanguageAgent:
         )
 
     def prompt(self, decision: Decision, context: DecisionContext, memory_view: MemoryView | None = None) -> Prompt:
-        """What the model is told: the view through memory and framing."""
+        """Return the prompt for the view through memory and framing."""
         memory_view = self.shown(decision, context) if memory_view is None else memory_view
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
         return self.renderer.prompt(decision, memory_view, order, self.config.facts)
 
     def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
-        """The dialogue that asks; None where the decision is one prompt of its own."""
+        """Return the dialogue that asks; None if the decision is a prompt of its own."""
         if self.config.conversation == "prompt" or decision.view.facts.get("alone"):
             return None
         return Chat(self, decision, context, self.shown(decision, context))
 
     @staticmethod
     def opening(prompt: Prompt) -> list[Message]:
-        """The messages that ask: what is said as the system, if anything, and the question."""
+        """Return the initial messages: the system message, if any, and the question."""
         system = [Message("system", prompt.system)] if prompt.system else []
         return [*system, Message("user", prompt.text)]
 
     def params(self, context: DecisionContext, part: str) -> dict[str, Any]:
-        """Sampling parameters; models that honour a seed get one that belongs to this call alone."""
+        """Return the sampling parameters; models with a seed get one for this call alone."""
         params = dict(self.config.params)
         if self.model.abilities.deterministic and "seed" not in params:
             params["seed"] = int(context.draw(f"seed:{part}").integers(2**31 - 1))
         return params
 
     def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
-        """The answer with what the player was shown as options, in the order shown."""
+        """Return the answer with the shown options, in their order."""
         if not prompt.facts:
             return answer
         cached = self._last_read.get(id(answer))
@@ -365,7 +365,7 @@ class LanguageAgent:
         return cached[2]
 
     def give_up(self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False) -> Answer:
-        """Apply the study's policy for answers that never came, or for those that were refused."""
+        """Apply the study's policy for unreadable or refused answers."""
         if decision.view.facts.get("optional"):
             return Answer(None, "refused" if refused else "policy", note=f"unanswered: {reason}")
         policy = self.invalidity.refused if refused else self.invalidity.policy
@@ -387,7 +387,7 @@ class LanguageAgent:
 
 
 class SeatedAgent(LanguageAgent):
-    """An agent outside of Ostrom at a seat: reads what a model would read; a decision may be missed, as by a person."""
+    """An external agent at a seat: it reads what a model would read, and may miss a decision."""
 
     def __init__(
         self, config: AgentConfig, seats: OutsideSeats, invalidity: Invalidity, renderer: PromptRenderer
@@ -412,7 +412,7 @@ class SeatedAgent(LanguageAgent):
 
 
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
-    """Refuse a model that cannot be asked in the way that its configuration says."""
+    """Refuse a model that cannot be asked as its configuration says."""
     lacking = styles.build(config.style, key="agent.style").missing_ability(abilities)
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
@@ -427,20 +427,20 @@ class Style(ABC):
 
     name: ClassVar[str]
     calls: ClassVar[int] = 1
-    """Calls per decision when all goes well, for forecasts."""
+    """Usual calls per decision, for forecasts."""
     questions: ClassVar[tuple[str, ...]] = ()
-    """Kinds of questions that the style asks besides those of the mechanism, each a choice."""
+    """Kinds of additional questions of the style, each a choice."""
 
     def likely_tokens(self, answer: int, words: int) -> int:  # noqa: ARG002
-        """Tokens of a usual reply, for forecasts, where the answer alone takes so many and reasoning so many words."""
+        """Return the tokens of a usual reply for forecasts, from those of the answer and the words of reasoning."""
         return answer
 
     def most_tokens(self, form: Form, most: int | None) -> int | None:  # noqa: ARG002
-        """Tokens that a reply can have at most, where the study allows so many; None: nothing bounds it."""
+        """Return the most tokens of a reply, given the study's limit; None without a limit."""
         return most
 
     def missing_ability(self, abilities: Abilities) -> str | None:  # noqa: ARG002
-        """The ability that the style needs and the model lacks, in words; None if it lacks none."""
+        """Return the ability that the style needs and the model lacks, in words; None if it lacks none."""
         return None
 
     @abstractmethod
@@ -469,11 +469,11 @@ class Reasoned(Style):
     calls: ClassVar[int] = 1
 
     def likely_tokens(self, answer: int, words: int) -> int:
-        """Reasons as long as was asked for, then the answer."""
+        """Return the tokens of the requested reasoning and the answer."""
         return answer + round(TOKENS_PER_WORD * words)
 
     def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Coroutine[Any, Any, Answer]:
-        """One call, or two where the end is forced."""
+        """Answer with one call, or two if the end is forced."""
         return agent.ask(decision, context, think=True)
 
 
@@ -493,10 +493,10 @@ styles: Registry[Style] = Registry(
 
 
 class AgentFactory:
-    """Makes agents for the matches of a run: shared models and prompts, everything else new per match."""
+    """Builds agents for the matches of a run: models and prompts are shared, all else is new per match."""
 
     language_type: type[LanguageAgent] = LanguageAgent
-    """The agents that ask models."""
+    """The class of agents that ask models."""
 
     def __init__(
         self,
@@ -512,7 +512,7 @@ class AgentFactory:
         self.trees: Trees = trees or {}
 
     def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
-        """One agent per player; labels that are drawn are drawn once for the whole match."""
+        """Build one agent per player; random labels are drawn once per match."""
         return [
             self._person(config, [*configs[:place], *configs[place + 1 :]], streams)
             if config.person == "web"
@@ -562,7 +562,7 @@ def renderer_of(
     draw_labels: np.random.Generator | None = None,
     draw_rows: Callable[[int], np.random.Generator] | None = None,
 ) -> PromptRenderer:
-    """The words of a configuration, with what is drawn for a match where it is one."""
+    """Return the prompt renderer of a configuration, with random draws if it is for a match."""
     return PromptRenderer(
         config.framing,
         library_for(config, library),
@@ -576,12 +576,12 @@ def renderer_of(
 
 
 def library_for(config: AgentConfig, library: Library) -> Library:
-    """The prompt files that a configuration is told in: its prompt set, in its language."""
+    """Return the prompt library of a configuration: its prompt set, in its language."""
     return library.with_set(config.prompts).in_language(config.framing.language)
 
 
 def check_persona(config: AgentConfig, library: Library) -> None:
-    """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
+    """Refuse a one-word persona or system prompt without a file: it is a mistyped name, not a text."""
     for key, kind, name in (("persona", "personas", config.persona), ("system", "systems", config.system)):
         if name is not None and not library.has(f"{kind}/{name}.txt") and not name.strip().count(" "):
             raise UnknownName(f"{key} (or write it out in words)", name, library.names(kind)).with_place(

@@ -1,4 +1,4 @@
-"""The past as one seat sees it: a thin reading of finished rounds in terms of cooperation."""
+"""The past from one seat's side: finished rounds in terms of cooperation."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ostrom.mechanisms.protocol import Round, View
 
 
 class Past:
-    """The rounds a seat remembers, oldest first; round indices may be negative as in a list.
+    """The rounds that a seat remembers, oldest first; indices may be negative as in a list.
 
     With more than one co-player "the others cooperated" means that all of them did, or all but
     ``tolerance`` of them. Moves are those that were carried out: a trembling hand shows as what it did.
@@ -27,7 +27,7 @@ class Past:
         self.seat = view.seat
         self.tolerance = tolerance
         self._good = self.game.cooperative[self.seat]
-        # Where there is one co-player: its seat, and what it plays when it cooperates.
+        # With one co-player: its seat, and its cooperative action.
         self._other = 1 - self.seat
         self._its_good = self.game.cooperative[self._other] if self.game.seats == 2 else None
         self.view = view
@@ -53,13 +53,13 @@ class Past:
         return self._cooperates(self.seat, action) if self._good is None else action == self._good
 
     def cooperated(self, i: int) -> bool:
-        """Whether the co-player (all of them, less the tolerance) cooperated in round i."""
+        """Return whether the co-player (or all of them, up to the tolerance) cooperated in round i."""
         if self._its_good is not None:
             return self.rounds[i].actions[self._other] == self._its_good
         return self.defectors(i) <= self.tolerance
 
     def cooperated_throughout(self, last: int) -> bool:
-        """Whether the others cooperated in each of so many last rounds, or of all where there are fewer."""
+        """Return whether the others cooperated in each of the last rounds, or in all if there are fewer."""
         if self._its_good is None:
             return all(self.cooperated(-i) for i in range(1, min(last, len(self)) + 1))
         for past in self.rounds[-last:]:  # noqa: SIM110 (all() takes twice the time)
@@ -68,7 +68,7 @@ class Past:
         return True
 
     def defected_throughout(self, last: int) -> bool:
-        """Whether the others defected in each of so many last rounds; False where there are fewer."""
+        """Return whether the others defected in each of the last rounds; False if there are fewer."""
         if len(self.rounds) < last:
             return False
         if self._its_good is None:

@@ -1,4 +1,4 @@
-"""What happens when a player never gives a valid answer: declared by the study, recorded, counted."""
+"""Policies for players that never give a valid answer: declared by the study, recorded, counted."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -12,11 +12,11 @@ POLICIES = ("fail", "skip-match", "uniform", "default:<action>")
 
 
 class SkipMatch(OstromError):
-    """The match is given up and marked as skipped."""
+    """Raised when the match is given up and marked as skipped."""
 
 
 class RefusedReply(Exception):
-    """A reply that is a refusal, on its way to the policy for refusals."""
+    """Raised for a reply that is a refusal, to be handled by the policy."""
 
 
 def check_policy(policy: str) -> None:
@@ -28,7 +28,7 @@ def check_policy(policy: str) -> None:
 
 
 def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator, *, refused: bool = False) -> Answer:
-    """The answer that the policy puts in place of a missing one, or the error that ends the match.
+    """Return the policy's substitute for a missing answer, or raise the error that ends the match.
 
     An answer is missing because no reply could be read, or because the model declined (``refused``).
     """
@@ -55,7 +55,7 @@ def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator,
 
 
 def _random_value(form: Form, rng: np.random.Generator) -> Any:
-    """A value drawn evenly among the valid ones, as far as a form lists them."""
+    """Draw a value uniformly among the valid ones that a form lists."""
     if isinstance(form, Mixture):
         return _even_mixture(form)
     if isinstance(form, Number):
@@ -66,7 +66,7 @@ def _random_value(form: Form, rng: np.random.Generator) -> Any:
 
 
 def _even_mixture(form: Mixture) -> dict[str, int]:
-    """The most even mixture that whole percentages and caps allow."""
+    """Return the most even mixture within whole percentages and caps."""
     caps = {o: 100 if form.caps is None else form.caps.get(o, 100) for o in form.options}
     shares = dict.fromkeys(form.options, 0)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""The scripted agent: seats a strategy, and draws from the odds it states."""
+"""The scripted agent: a strategy at a seat, with draws from its odds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
 
 Draw: TypeAlias = Callable[[], float]
-"""A number in [0, 1) that belongs to this decision; asked only when there is something to draw."""
+"""Returns a number in [0, 1) for this decision; called only if something is drawn."""
 
 
 class ScriptedAgent:
@@ -30,12 +30,12 @@ class ScriptedAgent:
         self, strategy: Strategy, memory: Memory | None = None, conduct: Mapping[str, Conduct] = CONDUCT
     ) -> None:
         self.strategy, self.memory, self.conduct = strategy, memory, conduct
-        # Strategies that are random inside draw by a seed that belongs to the match, not to the decision.
+        # Strategies with internal randomness draw by a seed of the match, not of the decision.
         self._unseeded = getattr(strategy, "seed", 0) is None
         self._odds = strategy.odds
         self._plain: Choice | None = None
         self._facts: Mapping[str, Any] | None = None
-        """What was told with the last decision, where it holds no records."""
+        """The facts of the last decision, if they hold no records."""
         self._certain: dict[tuple[float, ...], Answer] = {}
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -63,7 +63,7 @@ class ScriptedAgent:
         view, form = decision.view, decision.form
         if decision.kind != "act" and not self._asks_for_action(decision.kind, view, form):
             return self._say(decision.kind, view, form)
-        if "records" in view.facts and self.strategy.memory_depth:  # else nobody looks at it
+        if "records" in view.facts and self.strategy.memory_depth:  # otherwise it is not needed
             rounds = shared_past(view, rounds)
         if rounds is not None and rounds is not view.history:
             self.strategy.forget()
@@ -73,7 +73,7 @@ class ScriptedAgent:
         return self._certain.get(odds) or self._choose(view, form, odds, draw)
 
     def _by_rule(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
-        """A move in a game whose payoffs follow from a rule: amounts are not listed, so only likely ones are named."""
+        """Return a move in a game by a rule: amounts are not enumerated, so only likely ones have odds."""
         chosen = self.strategy.choose(Past(view, rounds, self.strategy.tolerance), form)
         if isinstance(form, Mixture | Record | Text):
             raise StudyError(f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}")
@@ -103,7 +103,7 @@ class ScriptedAgent:
                 # Cache: the same form object always gives the same answer.
                 self._plain, self._certain = form, {}
             elif len(form.options) > len(names):
-                # A mechanism offers more than the game's actions; the rest is about those.
+                # A mechanism may offer more than the game's actions; the rest is about those.
                 for option in form.options:
                     if option not in names and self._takes(option, view, form):
                         return Answer(option, "scripted", {o: float(o == option) for o in form.options})
@@ -119,7 +119,7 @@ class ScriptedAgent:
             return Answer(_drawn(chances, draw()), "scripted", chances)
         answer = Answer(names[odds.index(1.0)], "scripted", chances)
         if form is self._plain:
-            # Cache: most scripted moves are certain and few of them differ, so build each Answer once.
+            # Cache: most scripted moves are certain and few, so each Answer is built once.
             self._certain[odds] = answer
         return answer
 
@@ -139,14 +139,14 @@ class ScriptedAgent:
         return chances
 
     def _takes(self, option: str, view: View, form: Form) -> bool:
-        """Whether it takes an option that is no action of the game: by its own word, or by common conduct."""
+        """Return whether it takes an option that is no action: by its own method, or by default conduct."""
         own = None if hasattr(Strategy, option) else getattr(self.strategy, option, None)
         if callable(own):
             return bool(own(view, form))
         return option in self.conduct and bool(self.conduct[option](self.strategy, view, form))
 
     def _asks_for_action(self, kind: str, view: View, form: Form) -> bool:
-        """Whether a question that no conduct is known for asks for an action of the game (a pledge, an announcement).
+        """Return whether a question without default conduct asks for an action (a pledge, an announcement).
 
         Scripts are consistent: they answer with what they would do.
         """
@@ -155,7 +155,7 @@ class ScriptedAgent:
 
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy
-        # A kind that shares its name with a part of every strategy ("move") is not the strategy's own answer.
+        # A kind that shares its name with a method of every strategy ("move") is not the strategy's own answer.
         own = None if hasattr(Strategy, kind) else getattr(strategy, kind, None)
         if callable(own):
             value = own(view, form)
@@ -180,7 +180,7 @@ class ScriptedAgent:
 
 
 def asked_for(form: Choice | Number) -> str:
-    """What a seat may answer, in words.
+    """Describe the allowed answers of a form.
 
     >>> asked_for(Number(0, 50)), asked_for(Choice(("in", "out")))
     ('names a number from 0 to 50 in steps of 1', 'chooses one of: in, out')
@@ -191,16 +191,16 @@ def asked_for(form: Choice | Number) -> str:
 
 
 def _plain_value(form: Form, name: str) -> Any:
-    """An option as an answer gives it: an amount as a number."""
+    """Return an option as an answer value: an amount as a number."""
     return form.amounts.value(form.amounts.index(name)) if isinstance(form, Number) else name
 
 
 def _drawn(chances: Mapping[str, float], u: float) -> str:
-    """One option by its odds, in the order in which the options are named."""
+    """Draw one option by its odds, in order."""
     passed, chosen = 0.0, ""
     for option, p in chances.items():
         if p > 0.0:
-            # The last possible option gets the rest that rounding leaves.
+            # The last possible option gets the rounding remainder.
             chosen, passed = option, passed + p
             if u < passed:
                 break
@@ -216,7 +216,7 @@ def _mixed(chances: Mapping[str, float], form: Mixture) -> Answer:
 
 
 def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Round to whole percentages by largest remainder; what a cap cuts off goes to the options with room.
+    """Round to whole percentages by largest remainder; what caps cut off goes to other options.
 
     The cut part is shared in proportion to the odds of the options with room, or evenly if they have none.
 
@@ -238,7 +238,7 @@ def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None 
 
 
 def _within(odds: Mapping[str, float], room: Mapping[str, int]) -> dict[str, float]:
-    """Percentages under the caps, not yet whole."""
+    """Return percentages under the caps, not yet rounded."""
     share = {option: 100.0 * p for option, p in odds.items()}
     for _ in odds:
         excess = sum(max(0.0, share[o] - room[o]) for o in share)

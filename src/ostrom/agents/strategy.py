@@ -20,28 +20,28 @@ from ostrom.mechanisms.protocol import History, Round, View
 C = 1.0
 D = 0.0
 Tolerance: TypeAlias = Annotated[int, Ge(0)]
-"""So many co-players may defect in a round that counts as cooperative."""
+"""The number of co-players that may defect in a round that counts as cooperative."""
 UNBOUNDED = float("inf")
 """The memory depth of a strategy that may look at every round."""
 
 
 class Strategy(ABC):
-    """A rule of play. The first line of its docstring is the rule as people read it."""
+    """A strategy. The first line of its docstring is the rule for readers."""
 
     name: str
-    """The name it is asked for by; by default that of its file."""
+    """Its name; by default that of its file."""
     title: ClassVar[str]
     citation: ClassVar[str]
     memory_depth: float
-    """The move depends on the last so many rounds alone (and on their number, where there are fewer)."""
+    """The number of last rounds that the move depends on."""
     stochastic: bool = False
-    """Whether some past leaves the move to chance."""
+    """Whether some move is random."""
     needs_cooperation: bool = True
-    """Whether the rule speaks of cooperation, so that the game must define a cooperative action."""
+    """Whether the game must define a cooperative action."""
     games_of_two: ClassVar[bool] = False
-    """Whether the rule has no meaning with more than one co-player."""
+    """Whether the strategy only works with one co-player."""
     about_amounts: ClassVar[bool] = False
-    """Whether the rule is about amounts, so that it plays no game of named actions alone."""
+    """Whether the strategy is about amounts, so that it needs a game of amounts."""
     tolerance: int = 0
     fixed_rounds: int = 0
     """In so many rounds from the first on its moves are fixed beforehand, so that a study can be checked against all
@@ -65,14 +65,14 @@ class Strategy(ABC):
 
         Override it (and set ``needs_cooperation`` to False) for a rule about actions in any game.
         """
-        # Asked in every round of a match: what depends on the game alone is checked once.
+        # Called in every round: what depends on the game alone is checked once.
         if past is not self._fitted:
             self._fit(past.game, past.seat)
             self._fitted = past
         return self._odds_at(past, self.move(past))
 
     def _odds_at(self, past: Past, p: float) -> tuple[float, ...]:
-        """The odds of each action where the chance of cooperating is p."""
+        """Return the odds of each action for a chance p of cooperating."""
         if p in self._pure:
             return self._pure[p]
         if not 0.0 < p < 1.0:
@@ -80,7 +80,7 @@ class Strategy(ABC):
         return self._cd_odds(past.game, past.seat, p)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """What to do in a game whose payoffs follow from a rule: an amount or an option, odds, or None for even odds.
+        """Return the move in a game by a rule: an amount, an option, odds, or None for even odds.
 
         By default the cooperative or the defective action, where the game defines them. Override it for a rule about
         amounts or stages (``past.view.facts["stage"]``).
@@ -101,7 +101,7 @@ class Strategy(ABC):
     """Whether the odds follow from ``move`` alone."""
 
     def _fit(self, game: Game, seat: int) -> None:
-        """Refuse a game that the rule has no meaning in; prepare the odds of certain moves."""
+        """Refuse an unsuitable game; prepare the odds of certain moves."""
         if None in game.cooperative or game.defective[seat] is None:
             raise StudyError(
                 f"strategy {self.name} needs a cooperative action for every seat, game {game.name} has none"
@@ -122,7 +122,7 @@ class Strategy(ABC):
         return tuple(chances.get(action, 0.0) for action in range(len(game.actions[seat])))
 
     def odds(self, view: View, rounds: Sequence[Round] | None = None) -> tuple[float, ...]:
-        """The odds of each action for a view; ``rounds`` in place of its history if memory shows others."""
+        """Return the odds for a view; ``rounds`` replaces its history if memory shows others."""
         past = self._past
         if past is None or view.game is not past.game or view.seat != past.seat:
             past = self._past = Past(view, rounds, self.tolerance)
@@ -134,10 +134,10 @@ class Strategy(ABC):
         return tuple(self.mix(past))
 
     def forget(self) -> None:  # noqa: B027
-        """Drop what was remembered to save time. Answers never change by it."""
+        """Clear caches; answers do not change."""
 
     def automaton(self, game: Game, seat: int = 0) -> Automaton | None:
-        """The same rule as a finite-state machine, for two seats with two actions each; None elsewhere."""
+        """Return the strategy as an automaton, for two seats with two actions each; None otherwise."""
         if not _plain_dilemma(game) or self.memory_depth > _LONGEST:
             return None
         c = game.cooperative[seat]
@@ -150,7 +150,7 @@ class Strategy(ABC):
 
 
 class Reciprocator(Strategy):
-    """A rule that answers what the others did.
+    """A strategy that reacts to the others' actions.
 
     With several co-players the natural version counts a round as cooperative if all of them cooperated, or
     all but ``tolerance``.
@@ -162,7 +162,7 @@ class Reciprocator(Strategy):
 
 
 def clamped(form: Form, value: Value) -> Value:
-    """An amount as it can be given here: the nearest one that the form allows; an option as it is."""
+    """Return the nearest allowed amount; an option unchanged."""
     if isinstance(form, Number) and not isinstance(value, str):
         return form.amounts.nearest(value)
     return value
@@ -172,24 +172,24 @@ S = TypeVar("S", bound=Hashable)
 
 
 class Machine(Reciprocator, Generic[S]):
-    """A rule with a state of its own, folded over the rounds one by one: cheap however long the past is."""
+    """A strategy with a state updated round by round: fast for long histories."""
 
     memory_depth = UNBOUNDED
     initial: S
 
     @abstractmethod
     def step(self, state: S, own: bool, others: bool) -> S:
-        """The state after a round in which this seat and the others cooperated or not."""
+        """Return the state after a round, given whether this seat and the others cooperated."""
 
     @abstractmethod
     def cooperate(self, state: S) -> float:
         """The chance of cooperating in a state."""
 
-    # The state after the rounds folded last, with the first and last of them to recognise the same match.
+    # The state after the last processed rounds, with the first and last of them to recognise the match.
     _memo: tuple[S, int, Round | None, Round | None, int] | None = None
 
     def move(self, past: Past) -> float:
-        """Fold the rounds that are new since the last call, or all of them if the past is another one."""
+        """Process the rounds since the last call, or all of them if the past is another one."""
         state, done = self._state_before(past)
         rounds, length = past.rounds, len(past.rounds)
         if done < length:
@@ -207,11 +207,11 @@ class Machine(Reciprocator, Generic[S]):
         return self.initial, 0
 
     def forget(self) -> None:
-        """Fold from the start next time."""
+        """Process from the start next time."""
         self._memo = None
 
     def automaton(self, game: Game, seat: int = 0) -> Automaton | None:  # noqa: ARG002
-        """The machine itself, over the states that can be reached."""
+        """Return the automaton over the reachable states."""
         return explore(self.initial, self.step, self.cooperate) if _plain_dilemma(game) else None
 
 
@@ -223,7 +223,7 @@ def _plain_dilemma(game: Game) -> bool:
 
 
 def _view(game: Game, seat: int, pairs: Sequence[tuple[bool, bool]]) -> View:
-    """A view whose history has these (own, other) moves, True for cooperation."""
+    """Return a view whose history has these (own, other) moves, True for cooperation."""
     rounds = []
     for number, pair in enumerate(pairs, 1):
         by_seat = pair if seat == 0 else pair[::-1]

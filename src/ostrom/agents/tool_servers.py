@@ -32,11 +32,11 @@ from ostrom.models.base import ToolSpec
 MOST_TOOLS, LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_SCHEMA, LONGEST_OFFER = 64, 64, 1000, 8000, 40_000
 MOST_PAGES = 20
 PROTOCOL = "2025-06-18"
-"""The version of MCP that is spoken."""
+"""The MCP version in use."""
 OWN_NAMES = frozenset({"calculate", "expected_payoffs", "write_note", "read_notes", "look_back"})
-"""Functions of the built-in tools: no server can take their place."""
+"""Function names of built-in tools, which no server can replace."""
 TOOL_LIST = "tool_list"
-"""The kind of row that says what a server offered."""
+"""The kind of row that records a server's tools."""
 logger = logging.getLogger("ostrom.tools")
 
 
@@ -44,7 +44,7 @@ class ToolServer(Tool):
     """The tools that a program of the study offers."""
 
     name: ClassVar[str] = "mcp"
-    unknown: ClassVar[int] = LONGEST_OFFER + 100 * MOST_TOOLS  # what a wire writes around each
+    unknown: ClassVar[int] = LONGEST_OFFER + 100 * MOST_TOOLS  # the JSON that a client writes around each
 
     def __init__(self, command: Any, timeout: Annotated[float, Gt(0), Le(3600)] = 30.0) -> None:
         self.command, self.timeout = checked(command), float(timeout)
@@ -54,7 +54,7 @@ class ToolServer(Tool):
         self._connection: ServerSession | None = None
 
     async def prepare(self, context: DecisionContext, used_names: Collection[str]) -> None:
-        """Learn what the server offers; in one match it is the same for the player from the first decision on."""
+        """Fetch the server's tools; within a match they are fixed from the player's first decision on."""
         context.at_end(self.close)
         if not self._offer:
             earlier = context.earlier_answers(self._part)
@@ -69,12 +69,12 @@ class ToolServer(Tool):
         ]
 
     async def close(self) -> str:
-        """End the process; its last words on stderr."""
+        """End the process; return the end of its stderr."""
         connection, self._connection = self._connection, None
         return "" if connection is None else await connection.close()
 
     async def _listed(self, used_names: Collection[str]) -> Answer:
-        """What the server offers, as it is journaled; a match is not played without the tools that its study names."""
+        """Return the server's tools for the journal; without them the match is not played."""
         try:
             async with asyncio.timeout(self.timeout):
                 listed = await self._connected().tools()
@@ -98,7 +98,7 @@ class ToolServer(Tool):
             raise
         except Exception as error:
             reason = _reason(error, self.timeout)
-            if not isinstance(error, ServerRefused):  # it may hang or have ended: the next call starts it anew
+            if not isinstance(error, ServerRefused):  # it may hang or have ended: the next call restarts it
                 logger.warning("%s: %s%s", written(self.command), reason, await self.close())
             raise ToolFailed(reason) from None
         text = _bounded(content)
@@ -142,7 +142,7 @@ class ServerSession:
         return tools
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[list[str], bool]:
-        """The texts that a call gives back, and whether the server says that it failed."""
+        """Return the texts of a tool result, and whether the server reports a failure."""
         result = await self._request("tools/call", {"name": tool, "arguments": arguments})
         blocks, structured = result.get("content") or [], result.get("structuredContent")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
@@ -159,7 +159,7 @@ class ServerSession:
         return await self._program.last_words()
 
     async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a request; what else the server writes meanwhile is answered or passed over."""
+        """Return the result of a request; other messages are answered or ignored."""
         if self._program is None:
             self._program = await start(self._command)
             us = {"name": "ostrom", "version": __version__}
@@ -201,10 +201,10 @@ class ServerSession:
                 continue
             if long:
                 raise ServerRefused(f"the server wrote more than {LONGEST_LINE:,} bytes at once")
-            await asyncio.sleep(0)  # lines that are there already must not keep others waiting
+            await asyncio.sleep(0)  # buffered lines must not keep others waiting
             try:
                 message = json.loads(line) if line.strip() else None
-                if isinstance(message, dict) and "jsonrpc" in message:  # characters that are none are replaced
+                if isinstance(message, dict) and "jsonrpc" in message:  # invalid characters are replaced
                     plain: dict[str, Any] = json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
                     return plain
             except (ValueError, RecursionError):
@@ -213,7 +213,7 @@ class ServerSession:
 
 
 def _reason(error: BaseException, timeout: float) -> str:
-    """Why a server gave nothing, in one line."""
+    """Explain in one line why a server gave no result."""
     if isinstance(error, TimeoutError):
         return f"the server did not answer within {timeout:g} seconds and was ended"
     if isinstance(error, ServerRefused):
@@ -226,11 +226,11 @@ def _reason(error: BaseException, timeout: float) -> str:
 
 
 WRONG = {"type": "object", "$comment": "this tool is described wrongly"}
-"""Stands where a schema is none: one bad entry must not spoil the list of all tools."""
+"""The replacement of an invalid schema: one bad entry must not spoil the list of tools."""
 
 
 def _tool(described: Any) -> dict[str, Any]:
-    """A tool as its server describes it; one that is described wrongly has a schema that is left out by its name."""
+    """Return a tool as its server describes it; an invalid one gets the replacement schema."""
     tool = described if isinstance(described, dict) else {}
     name, schema, about = tool.get("name"), tool.get("inputSchema"), tool.get("description")
     fits = isinstance(schema, dict) and schema.get("type") == "object"
@@ -242,7 +242,7 @@ def _tool(described: Any) -> dict[str, Any]:
 
 
 def _text(block: Mapping[str, Any]) -> str:
-    """A block of a result as text: of anything else the kind and the size."""
+    """Return a block of a result as text; for other content its kind and size."""
     if block.get("type") == "text" and isinstance(block.get("text"), str):
         return str(block["text"])
     kind = one_line(str(block.get("mimeType") or block.get("type") or ""))[:60]
@@ -250,7 +250,7 @@ def _text(block: Mapping[str, Any]) -> str:
 
 
 def _offer(listed: Sequence[Any], used_names: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The tools that a model is told of, under names that any model takes, and why others are left out."""
+    """Return the tools for a model under allowed names, and why others are left out."""
     offered: list[dict[str, Any]] = []
     left_out: list[str] = []
     size = 0
@@ -277,12 +277,12 @@ def _offer(listed: Sequence[Any], used_names: set[str]) -> tuple[list[dict[str, 
 def _is_schema(schema: Any) -> bool:
     try:
         return isinstance(schema, dict) and schema != WRONG and bool(orjson.dumps(schema))
-    except TypeError:  # too deep, or texts that are none
+    except TypeError:  # too deep, or invalid texts
         return False
 
 
 def _free_name(name: str, used_names: Collection[str]) -> str:
-    """The name of a tool as models take it, unlike all others.
+    """Return a tool's name in the form that models accept, unlike all others.
 
     >>> _free_name("roll dice!", ()), _free_name("calculate", {"calculate"}), _free_name("../../x", ())
     ('roll_dice_', 'calculate_2', '______x')
@@ -296,7 +296,7 @@ def _free_name(name: str, used_names: Collection[str]) -> str:
 
 
 def _bounded(texts: Sequence[str]) -> str:
-    """What a call gave back as one text; of a long one the beginning."""
+    """Return a tool result as one text, truncated if long."""
     text = without_keys("\n".join(texts).replace("\0", "\ufffd"))
     if len(text) > LONGEST_RESULT:
         note = f"\n[cut: {len(text):,} characters]"

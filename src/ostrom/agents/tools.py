@@ -1,4 +1,4 @@
-"""Tools that a model may call before it answers: exact arithmetic, a notebook, a look at the past.
+"""Built-in tools that a model may call before it answers: exact arithmetic, a notebook, a look at the past.
 
 A tool of ours is a pure function of what its player may know and of what its tools gave it before in the match; those
 of an MCP server stand in ``tool_servers``. Calls and results are questions within a decision: journaled, and never
@@ -40,18 +40,18 @@ class Scene:
 
     @property
     def options(self) -> list[str]:
-        """The labels of the player's own options, in the order of the game; none where they are not shown."""
+        """Return the labels of the player's options, in the order of the game; empty if not shown."""
         names = () if not self.view.game.has_table else self.view.game.actions[self.view.seat]
         return [self.labels[name] for name in names if name in self.labels]
 
     @property
     def alike(self) -> bool:
-        """Whether all seats have as many actions, so that the labels of one name those of all."""
+        """Return whether all seats have equally many actions, so that one seat's labels name those of all."""
         return len({len(names) for names in self.view.game.actions}) == 1
 
 
 Functions: TypeAlias = list[tuple[ToolSpec, Callable[..., str | Awaitable[str]]]]
-"""What a model is told of each function, and what it does."""
+"""The specification of each function for the model, and its implementation."""
 
 
 class Tool(ABC):
@@ -59,10 +59,10 @@ class Tool(ABC):
 
     name: ClassVar[str]
     unknown: ClassVar[int] = 0
-    """Characters, at most, of what a model is told of functions that are not known before play."""
+    """The most characters of specifications that are unknown before play."""
 
     async def prepare(self, context: DecisionContext, used_names: Collection[str]) -> None:  # noqa: B027
-        """Do what must be done before functions are known; ``used_names`` are the names of those of other tools."""
+        """Prepare the functions; ``used_names`` are those of other tools."""
 
     @abstractmethod
     def functions(self, scene: Scene) -> Functions:
@@ -75,7 +75,7 @@ class Calculator(Tool):
     name: ClassVar[str] = "calculator"
 
     def functions(self, scene: Scene) -> Functions:
-        """Arithmetic; payoffs where the game has a table that its player was told of."""
+        """Return arithmetic, and payoffs if the game has a table that its player was told."""
         text = {"type": "string", "description": "numbers, + - * / ** and parentheses"}
         calculate = ToolSpec(
             "calculate", "Compute an arithmetic expression exactly.", closed_object({"expression": text})
@@ -156,7 +156,7 @@ tools: Registry[Tool] = Registry(
 
 
 async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext) -> tuple[ToolSpec, ...]:
-    """What a model is told of the functions of its tools, each by a name of its own."""
+    """Return the specifications of all functions, with unique names."""
     for box in boxes:
         others = [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
         await box.prepare(context, others)
@@ -164,7 +164,7 @@ async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext)
 
 
 async def used(boxes: Sequence[Tool], scene: Scene, name: str, arguments: str) -> tuple[str, bool]:
-    """What a call gives back, and whether it failed; nothing that a model writes ends a match."""
+    """Return the result of a call, and whether it failed; model input never ends a match."""
     functions = {spec.name: run for box in boxes for spec, run in box.functions(scene)}
     values = arguments_of(arguments)
     try:

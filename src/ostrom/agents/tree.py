@@ -1,4 +1,4 @@
-"""A precomputed player: every answer was given before, one per history of the others' moves."""
+"""A precomputed player: its answers were computed before, one per history of the others' moves."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.walk import Moves, moves_of
 
 Trees = Mapping[str, Mapping[Moves, Answer]]
-"""Answers by what is played (``tree_key``) and by what the others did."""
+"""Answers by ``tree_key`` and by the others' moves."""
 
 
 def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, facts: Mapping[str, Any]) -> str:
-    """What a tree is about: who decides, in which game, at which seat, and what it is told about the rules."""
+    """Return the key of a tree: configuration, game, seat, and facts about the rules."""
     payoffs = [float(x) for x in game.payoffs.ravel()]
     parts = [config.identity, game.name, game.actions, payoffs, seat, mechanism, dict(facts)]
     return hashlib.blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
 class TreeAgent:
-    """Looks its answer up; nothing is ever asked of the model.
+    """Looks up its answers; the model is never called.
 
     A round that is void because somebody missed it is none of the tree's: the answer is that of the history of
     the rounds that were played.
@@ -40,7 +40,7 @@ class TreeAgent:
         self._keys: dict[int, str] = {}
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:  # noqa: ARG002
-        """The answer that was given beforehand, with the node it stands at."""
+        """Return the precomputed answer, with its node."""
         view = decision.view
         key = self._keys.get(id(view.game))
         if key is None:

@@ -95,7 +95,7 @@ class PaperQuery(Query):
     )
 
     @cached_property
-    def measure_with_unit(self) -> Measure:
+    def measure_object(self) -> Measure:
         """Return the measure, with the independent unit that the query names."""
         part = measures.named(self.measure)
         return replace(part, unit=self.independent) if self.independent else part

@@ -56,7 +56,7 @@ class Line:
         return overlap((self.own.low, self.own.high), (low, high))
 
     def as_dict(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         own = self.own
         return {
             **{name: text or None for name, text in zip(columns, self.cell, strict=True)},
@@ -97,7 +97,7 @@ class Comparison:
     """The number of own figures without a cell in the paper."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "reference": self.reference.name,
             "citation": self.reference.citation,

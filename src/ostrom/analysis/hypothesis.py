@@ -64,7 +64,7 @@ class FactorTest:
     """Varied factors that are neither fixed nor compared, with the number of their levels."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "measure": self.measure,
             "factor": self.factor,

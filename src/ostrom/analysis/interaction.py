@@ -42,7 +42,7 @@ class AgentDifference:
         return f"differs between agents: {'yes' if self.differs else 'not seen'} ({p})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "agents": list(self.agents), "differs": self.differs, "p_value": self.p_value, "method": self.method,
             "text": self.words,

@@ -52,7 +52,7 @@ class RunDeviation:
     text: str
 
     def as_dict(self) -> dict[str, str]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {"kind": self.kind, "text": self.text}
 
 
@@ -90,7 +90,7 @@ class RegisteredResult:
         return f"within ±{margin:g}? {one.level:.4g}: {fixed(one.low, 3)} to {fixed(one.high, 3)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         ends = None if self.within is None else [self.within.level, self.within.low, self.within.high]
         return {
             "role": self.role, "statement": self.contrast.words, **self.contrast.model_dump(mode="json"),
@@ -167,7 +167,7 @@ class RegisteredRun:
         return "exploratory"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "run": self.run, "hash": self.registration.hash, "created": self.registration.created,
             "status": self.status, "complete": self.complete, "reasons": list(self.reasons),

@@ -89,7 +89,7 @@ class Look:
     """The version of the rules of the look; a record without one is of 1.0 or earlier."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return asdict(self)
 
     def same(self, other: Look) -> bool:

@@ -35,7 +35,7 @@ class CellSummary:
         return "exact" if self.exact else f"{self.low:.3f} to {self.high:.3f}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             **self.factors,
             "agent": self.agent,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
-from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
@@ -26,9 +25,10 @@ from ostrom.analysis.population import (
     names_agents,
 )
 from ostrom.analysis.replicates import twins_in
-from ostrom.data.rundata import RunData, quoted
+from ostrom.data.rundata import Counts, RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
 from ostrom.ground.values import grouped
+from ostrom.mechanisms.settlement import WHATS
 
 Runs: TypeAlias = RunData | Sequence[RunData]
 Where: TypeAlias = str | Mapping[str, Any] | None
@@ -39,6 +39,8 @@ DONE = "state = 'done' AND unit = 'match'"
 LEFT_OUT = frozenset("state unit reason facts score expected_score cooperation complaints policies".split())
 SETTING = ("game", "mechanism", "opponents")
 """Columns that the design fixes besides its factors."""
+COUNTED: Mapping[str, tuple[Any, ...]] = {"what": WHATS, "copied": (False, True)}
+"""Columns of rounds that select what a measure counts, with their levels."""
 
 
 class NoSuchLevel(UsageError):
@@ -459,3 +461,26 @@ def _level_named(levels: Mapping[str, Any], column: str, text: str) -> Any:
 def as_text(value: Any) -> str:
     """Return a level as tables print it."""
     return "none" if value is None else str(value)
+
+
+def says_what_counts(measure: Measure, column: str) -> bool:
+    """Return whether a condition on a column selects rounds or decisions."""
+    tables = ("rounds",) if column == "what" else ("rounds", "decisions")
+    return column in COUNTED and any(need.partition(".")[0] in tables for need in measure.needs)
+
+
+def counting(run: RunData, measure: Measure, where: Mapping[str, Any]) -> tuple[RunData, Mapping[str, Any]]:
+    """Return the run restricted to the requested rounds, and the rest of the condition."""
+    own = {name: level for name, level in where.items() if says_what_counts(measure, name)}
+    if not own:
+        return run, where
+    copied, what = (
+        frozenset(level if isinstance(level, list | tuple | set | frozenset) else (level,))
+        for level in (own.get("copied", False), own.get("what", ()))
+    )
+    return run.counting(Counts(copied, what)), {name: level for name, level in where.items() if name not in own}
+
+
+def counted_levels(column: str) -> dict[str, Any]:
+    """Return the levels of such a column by their spelling."""
+    return {name: value for value in COUNTED[column] for name in (str(value), str(value).lower())}

@@ -34,7 +34,7 @@ class Verdict:
         return "undecided at this size" if self.answer == "undecided" else self.answer
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             **self.estimate.as_dict(), "answer": self.answer, "p": self.p, "adjusted_p": self.adjusted,
             "guaranteed": self.guaranteed,

@@ -1,4 +1,4 @@
-"""Answer forms: what counts as an answer, how a model can be held to it, how a reply is read. Pure."""
+"""Answer forms: valid answers, constraints on models, and parsing of replies, as pure functions."""
 
 from ostrom.answers.choice import read_choice
 from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text

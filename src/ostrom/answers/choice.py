@@ -59,7 +59,7 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def read_choice(text: str, labels: Mapping[str, str], *, strict: bool = False, cut: bool = False) -> Answer | Invalid:
-    """The option that the reply ends with, by its key; ``labels`` maps keys to the labels shown.
+    """Return the key of the option that the reply ends with; ``labels`` maps keys to shown labels.
 
     ``strict`` allows the exact reading alone; ``cut`` says that the reply was stopped by the token limit.
 
@@ -75,7 +75,7 @@ def read_choice(text: str, labels: Mapping[str, str], *, strict: bool = False, c
 
 @lru_cache(maxsize=4096)
 def _read_short(text: str, labels: tuple[tuple[str, str], ...], strict: bool, cut: bool) -> Answer | Invalid:
-    """Models that answer and say nothing else say the same few things again and again."""
+    """Cache for short replies, which repeat often."""
     return _read(text, dict(labels), strict, cut)
 
 
@@ -105,7 +105,7 @@ def _read(text: str, labels: Mapping[str, str], strict: bool, cut: bool) -> Answ
 
 
 def alone(line: str, labels: Labels) -> str | None:
-    """The option whose label is all that the line says, marks aside.
+    """Return the option whose label is the whole line, apart from marks.
 
     >>> alone("**[A0].**", Labels({"C": "A0", "D": "A1"}))
     'C'
@@ -117,7 +117,7 @@ def alone(line: str, labels: Labels) -> str | None:
 
 
 def _item(line: str) -> str:
-    """The line without the mark of a list item."""
+    """Return the line without a list marker."""
     mark = _LIST_MARK.match(line)
     return line[mark.end() :] if mark else line
 

@@ -1,4 +1,4 @@
-"""The forms of an answer. A form says what is valid; parsers and instructions live beside it."""
+"""The forms of an answer: what is valid."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An amount from ``low`` to ``high`` in steps of ``step``; ``few`` are those that a mixed strategy may weigh.
+    """An amount from ``low`` to ``high`` in steps of ``step``; ``few`` are those for mixed strategies.
 
     >>> Number(0, 1, 0.5).amounts.value(1)
     0.5
@@ -50,7 +50,7 @@ def _amounts(form: Number) -> Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object that satisfies a JSON schema (object, properties, bounds); ``name`` picks its wording.
+    """A JSON object of a schema (object, properties, bounds); ``name`` selects its wording.
 
     A schema that asks for more than ``ostrom.answers.schema`` obeys is refused here, before any play.
     """
@@ -58,7 +58,7 @@ class Record:
     name: str
     schema: Mapping[str, Any]
     options: tuple[str, ...] = ()
-    """Keys of actions that the schema mentions: they are shown under the labels of these actions."""
+    """Keys of actions in the schema, which are shown under their labels."""
 
     def __post_init__(self) -> None:
         check_record_schema(self.schema)
@@ -76,11 +76,11 @@ Form: TypeAlias = Choice | Mixture | Number | Record | Text
 
 
 TOKENS_PER_WORD = 1.4
-"""Of English prose, with the tokenisers in use."""
+"""The tokens per word of English prose."""
 
 
 def answer_tokens(form: Form) -> int:
-    """Tokens of a usual answer of this form, without reasons; rather many.
+    """Return the tokens of a usual answer of this form, without reasons; a high estimate.
 
     >>> answer_tokens(Choice(("a", "b"))), answer_tokens(Mixture(("a", "b")))
     (8, 28)

@@ -1,4 +1,4 @@
-"""The last JSON object in a reply, found in linear time whatever the reply is.
+"""The last JSON object in a reply, found in linear time.
 
 An attempt starts at a brace and follows the grammar of JSON without recursion until the object closes or
 breaks. When it breaks, braces that it took for structure are not tried again: objects opened inside it
@@ -20,7 +20,7 @@ from typing import Any
 from ostrom.answers.reading import Invalid, clipped, final_part
 
 DEEPEST = 64
-"""Deepest nesting that is read; far above any answer, far below any parser's limit."""
+"""The deepest nesting that is read; far above any answer, below any parser's limit."""
 
 _LARGEST = 2**63 - 1
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -28,12 +28,12 @@ _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _OPENING = re.compile(r"\{\s*+(?:[\"'“”‘’`}]|\w++\s*+:)")
-"""What opens like an object, well-formed or not; braces of plain prose or mathematics do not."""
+"""The beginning of an object, valid or not; braces of prose or mathematics do not match."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """An object and where it stands in the text; ``last`` is true when only markup follows."""
+    """An object and its place in the text; ``last`` if only markup follows."""
 
     value: dict[str, Any]
     start: int
@@ -42,11 +42,11 @@ class JsonObject:
 
 
 class _AmbiguousJson(ValueError):
-    """Well-formed JSON that has no single plain meaning."""
+    """Raised for well-formed JSON without a single plain meaning."""
 
 
 def final_object(text: str, *, strict: bool = False, cut: bool = False) -> JsonObject | Invalid:
-    """The last JSON object of what a reply says after its thoughts; ``strict``: nothing but markup may follow it."""
+    """Return the last JSON object after a reply's thoughts; with ``strict`` only markup may follow."""
     part = final_part(text, cut=cut)
     reading = part if isinstance(part, Invalid) else last_object(part)
     if strict and isinstance(reading, JsonObject) and not reading.last:
@@ -55,7 +55,7 @@ def final_object(text: str, *, strict: bool = False, cut: bool = False) -> JsonO
 
 
 def last_object(text: str) -> JsonObject | Invalid:
-    """The last complete JSON object of the text, or why there is none.
+    """Return the last complete JSON object of the text, or why there is none.
 
     >>> last_object('First {"A0": 1}. Then: {"A0": {"x": 2}}').value
     {'A0': {'x': 2}}
@@ -80,7 +80,7 @@ def last_object(text: str) -> JsonObject | Invalid:
 
 
 def _last_span(text: str) -> tuple[tuple[int, int, int] | None, int | None]:
-    """Start, end and depth of the last complete object, and the start of a broken one behind it."""
+    """Return start, end and depth of the last complete object, and the start of a broken one after it."""
     tried = bytearray(len(text))
     span: tuple[int, int, int] | None = None
     broken: int | None = None
@@ -100,7 +100,7 @@ def _last_span(text: str) -> tuple[tuple[int, int, int] | None, int | None]:
 
 
 def _attempt(text: str, start: int, attempts: bytearray) -> tuple[bool, int, int]:
-    """Follow one object from its brace: whether it closes, where it closes or breaks, how deep it went."""
+    """Follow one object from its brace: return whether it closes, where, and its depth."""
     stack: list[str] = []
     deepest = 0
     at = start
@@ -124,7 +124,7 @@ def _attempt(text: str, start: int, attempts: bytearray) -> tuple[bool, int, int
                 return False, at, deepest
             at, expect = at + 1, "value"
         elif (expect == "first" and char == "]") or (expect == "first key" and char == "}"):
-            expect = "next"  # the close is taken there
+            expect = "next"  # the close is handled there
         elif char == '"':
             end = _string_end(text, at)
             if end is None:
@@ -146,7 +146,7 @@ def _attempt(text: str, start: int, attempts: bytearray) -> tuple[bool, int, int
 
 
 def _string_end(text: str, at: int) -> int | None:
-    """The place behind the string that opens here, or None when it never closes."""
+    """Return the position after the string that starts here; None if it never closes."""
     at += 1
     while (special := _IN_STRING.search(text, at)) is not None:
         at = special.start()
@@ -179,7 +179,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_integer(digits: str) -> int:
-    # Length first: turning a million digits into an integer is not linear.
+    # Length first: converting a million digits to an integer is not linear.
     if len(digits) > 20 or abs(int(digits)) > _LARGEST:
         raise _AmbiguousJson(f"the number {clipped(digits, 24)} is too large")
     return int(digits)

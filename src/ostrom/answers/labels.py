@@ -1,4 +1,4 @@
-"""The labels under which options are shown: checked once, then looked up without doubt."""
+"""The labels of options: checked once, then looked up."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from functools import lru_cache
 from ostrom.ground.errors import UsageError
 
 LONGEST = 200
-"""Longest label, in characters. It bounds how much of a line can be a label in its marks."""
+"""The longest label, in characters."""
 
 
 class Labels:
@@ -37,7 +37,7 @@ class Labels:
         return exact if exact is not None else self.by_fold.get(text.casefold())
 
     def bracketed(self, limit: int = 12) -> str:
-        """The labels in brackets, for a reason that is shown to a model."""
+        """Return the labels in brackets, for a message to a model."""
         names = [f"[{label}]" for label in self.shown.values()]
         if len(names) > limit:
             return ", ".join(names[:limit]) + f", ... ({len(names)} options)"
@@ -45,7 +45,7 @@ class Labels:
 
 
 def prepared(label_of: Mapping[str, str]) -> Labels:
-    """The labels ready for lookup; the same labels are prepared once."""
+    """Return the labels ready for lookup, cached."""
     return _prepared(tuple(label_of.items()))
 
 
@@ -55,7 +55,7 @@ def _prepared(items: tuple[tuple[str, str], ...]) -> Labels:
 
 
 def normal(text: str) -> str:
-    """Composed characters and single spaces, so that equal-looking labels are equal.
+    """Normalise to composed characters and single spaces, so that equal-looking labels are equal.
 
     Call it on short text only: Unicode composition is not linear on hostile input.
     """
@@ -63,7 +63,7 @@ def normal(text: str) -> str:
 
 
 def check_labels(label_of: Mapping[str, str]) -> None:
-    """Refuse labels that could not be read back: none, empty, padded, overlong or equal ones.
+    """Refuse labels that could not be read back: missing, empty, padded, overlong or equal ones.
 
     >>> check_labels({"C": "A0", "D": "A0"})
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ def check_labels(label_of: Mapping[str, str]) -> None:
 
 
 def _pattern(labels: Mapping[str, str], *, ignore_case: bool) -> re.Pattern[str]:
-    """All labels as one alternation, longest first, each bounded so that A1 is not found inside A10."""
+    """Return all labels as one pattern, longest first, bounded so that A1 is not found inside A10."""
     ordered = sorted(labels, key=lambda label: (-len(label), label))
     return re.compile("|".join(map(_bounded, ordered)), re.IGNORECASE if ignore_case else 0)
 

@@ -19,7 +19,7 @@ from ostrom.answers.labels import Labels, normal, prepared
 from ostrom.answers.reading import Answer, Invalid
 
 LEAST_MASS = 0.1
-"""Share of the first token that the options must have together, unless the study says otherwise."""
+"""The default least share of the first token's probability that the options must have together."""
 
 _LONGEST_TOKEN = 256
 _BEFORE = " \t\r\n\"'`“‘«[({<*_:Ġ▁Ċ「『【［（"
@@ -29,7 +29,7 @@ _AFTER = " \t\r\n\"'`”’»])}>*_.,;:!Ġ▁Ċ」』】］）"
 def read_logprobs(
     first_token_logprobs: Mapping[str, float], labels: Mapping[str, str], *, least_mass: float = LEAST_MASS
 ) -> Answer | Invalid:
-    """The likeliest option, with every option's renormalised probability; the caller draws if it wants to.
+    """Return the likeliest option, with renormalised probabilities; the caller may draw.
 
     >>> answer = read_logprobs({"J": -0.5, " J": -3.0, "F": -1.2, "The": -4.0}, {"C": "J", "D": "F"})
     >>> answer.value, round(answer.probabilities["C"], 3), answer.note
@@ -77,7 +77,7 @@ def read_logprobs(
 
 
 def owners_of(token: str, labels: Labels) -> list[str]:
-    """The options that a first token may be the label, or the beginning of the label, of.
+    """Return the options whose label a first token may be, or begin.
 
     >>> owners_of(" [A", Labels({"C": "A0", "D": "A1"})), owners_of("A0]", Labels({"C": "A0", "D": "A1"}))
     (['C', 'D'], ['C'])
@@ -86,9 +86,9 @@ def owners_of(token: str, labels: Labels) -> list[str]:
         return []
     core = normal(token.lstrip(_BEFORE))
     bare = core.rstrip(_AFTER)
-    if not bare:  # a label may itself consist of marks
+    if not bare:  # a label may consist of marks
         return [labels.by_label[text]] if (text := normal(token)) in labels.by_label else []
-    if bare != core:  # something closed behind it, so nothing more can follow
+    if bare != core:  # something closed after it, so nothing more can follow
         return [key for label, key in labels.by_label.items() if label == bare]
     owners = [key for label, key in labels.by_label.items() if label.startswith(bare)]
     everyday = bare in ("A", "I") and bare not in labels.by_label and len(owners) == 1

@@ -22,7 +22,7 @@ def read_mixture(
     strict: bool = False,
     cut: bool = False,
 ) -> Answer | Invalid:
-    """The stated percentages by option key; ``probabilities`` are the same as shares of one.
+    """Return the stated percentages by option key; ``probabilities`` are the same as shares.
 
     ``caps`` bounds single options, by key. The reading is exact when the object ends the reply and loose when
     words follow it; ``strict`` allows the exact reading alone.
@@ -58,7 +58,7 @@ def read_mixture(
 
 
 def checked_caps(labels: Mapping[str, str], caps: Mapping[str, int] | None) -> Mapping[str, int]:
-    """The caps, refused when they name no option, are no percentage, or leave no valid answer."""
+    """Return the caps; refused if they name no option, are no percentage, or leave no valid answer."""
     caps = caps or {}
     for key, cap in caps.items():
         if key not in labels or isinstance(cap, bool) or not isinstance(cap, int) or not 0 <= cap <= 100:

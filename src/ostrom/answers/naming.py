@@ -1,4 +1,4 @@
-"""Where a sentence names options, and reasons to doubt that one is the answer. Works on one sentence of bounded length.
+"""Where a sentence names options, and reasons to doubt that one is the answer.
 
 A label is *named* when it stands in marks of its own ([A0], "A0", **A0**, `A0`), or bare when it cannot be
 anything but a label. What a bare label may be depends on its look:
@@ -25,10 +25,10 @@ PAIRS = {
     "[": "]", "(": ")", "{": "}", "<": ">", '"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”",
     "‘": "’", "«": "»", "「": "」", "『": "』", "【": "】", "［": "］", "（": "）", ">": "<",
 }  # fmt: skip
-"""Marks that set a label apart; the last pair is a label between tags."""
+"""Marks that enclose a label; the last pair is a label between tags."""
 
 GLUE = set("='’-/+\\@#%&~^|$_")
-"""Characters that tie a bare label to its neighbour, as in You=A0 or A0's."""
+"""Characters that join a bare label to its neighbour, as in You=A0 or A0's."""
 
 WORD = re.compile(r"[\w'’]+")
 _BRACKETED = re.compile(r"\[([^\[\]]{1,80})\]")
@@ -37,7 +37,7 @@ _AFTER_CUE = re.compile(r"[\s\"'”’)\]*_`]*(?:[.,;:!]|\Z|(?:because|since|as)
 
 
 def words(text: str) -> frozenset[str]:
-    """A list of words, written as people write it."""
+    """Return a set of words from a text."""
     return frozenset(text.split())
 
 
@@ -50,7 +50,7 @@ _PEOPLE = words("agent opponent partner person player seat team")
 
 
 def without_marks(line: str, stops: str) -> Iterator[str]:
-    """A line as it is, then with one more pair of its marks, or one more stop at its end, taken off each time.
+    """Yield a line, then without one more pair of marks, or one more final stop, each time.
 
     >>> list(without_marks("**[A0].**", "."))
     ['**[A0].**', '*[A0].*', '[A0].', '[A0]', 'A0']
@@ -67,7 +67,7 @@ def without_marks(line: str, stops: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One place where a label stands in a sentence; ``named`` says whether it can be an answer."""
+    """An occurrence of a label in a sentence; ``named`` says whether it can be an answer."""
 
     key: str
     start: int
@@ -76,7 +76,7 @@ class Mention:
 
 
 def mentions(sentence: str, labels: Labels) -> list[Mention]:
-    """Every option that the sentence names or touches, from left to right.
+    """Return every option that the sentence names or touches, from left to right.
 
     >>> labels = Labels({"C": "A", "D": "B"})
     >>> [(m.key, m.named) for m in mentions("A good choice is [B].", labels)]
@@ -107,7 +107,7 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
 
 
 def kind_of(label: str) -> Kind:
-    """Classify a bare label by how it looks; the module's table lists the kinds.
+    """Classify a bare label by its look; the module's table lists the kinds.
 
     >>> [kind_of(label) for label in ("A0", "J", "cooperate", "A")]
     ['code', 'name', 'word', 'article']
@@ -122,7 +122,7 @@ def kind_of(label: str) -> Kind:
 
 
 def unknown(sentence: str, labels: Labels, mentioned: list[Mention]) -> str | None:
-    """A would-be label that is none: [A7], or a bare A7 beside options called A0 and A1.
+    """Return a label-like text that is no label: [A7], or a bare A7 beside options A0 and A1.
 
     >>> unknown("I choose A7 and not the rest", Labels({"C": "A0", "D": "A1"}), [])
     'A7'
@@ -165,7 +165,7 @@ def _glued(sentence: str, start: int, end: int) -> bool:
 
 
 def _cued(sentence: str, start: int, end: int) -> bool:
-    """Whether a cue such as "choose" or "my action is" leads to this place and the clause ends behind it."""
+    """Return whether a cue such as "choose" leads to this place and the clause ends after it."""
     if not _AFTER_CUE.match(sentence, end):
         return False
     for word in words_before(sentence, start):
@@ -206,11 +206,11 @@ _ELSEWHERE = re.compile(
     r"|(?<!\w)(?:لا|لن|لم|ليس|ليست|بدلا|بدلًا|إذا|لو|غير)(?!\w)",
     re.IGNORECASE,
 )
-"""Negations and suppositions in other languages than English."""
+"""Negations and suppositions in languages other than English."""
 
 
 def reason_not_settled(sentence: str, mentions: list[Mention]) -> str | None:
-    """Why the sentence does not settle on the option that it names, or None.
+    """Return why the sentence does not settle on the option that it names; None if it does.
 
     A sentence may name an option in order to refuse it, to suppose it, or to tell what somebody else does. Reading such
     a sentence as an answer would be a wrong number, so all of these are doubts, and a doubt is no answer. English is
@@ -236,7 +236,7 @@ def reason_not_settled(sentence: str, mentions: list[Mention]) -> str | None:
 
 
 def _negated(sentence: str, last: Mention) -> bool:
-    """Whether a negation reaches the option: anywhere, save before a ", so" or in a "because" behind it."""
+    """Return whether a negation reaches the option, except before ", so" or in a "because" after it."""
     start = max((m.end() for m in _CONSEQUENCE.finditer(sentence, 0, last.start)), default=0)
     reason = _REASON.search(sentence, last.end)
     clause = sentence[start : reason.start() if reason else len(sentence)]
@@ -256,7 +256,7 @@ def _doubt_at(sentence: str, mention: Mention) -> str | None:
 
 
 def _of_another(before: list[str]) -> bool:
-    """Whether somebody else is the one who acts: "the other player will choose" leads to the option."""
+    """Return whether somebody else acts: "the other player will choose"."""
     acted = False
     for word in before:
         if word in _ACTS:

@@ -64,7 +64,7 @@ _SPEAKS = re.compile(r"[^\W_]")
 
 
 def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool = False) -> Answer | Invalid:
-    """The amount that the reply ends with.
+    """Return the amount that the reply ends with.
 
     >>> read_number("They gave much. [40]".replace(". ", ".\\n"), Amounts(0, 100)).value
     40
@@ -88,7 +88,7 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
 
 
 def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
-    """A number in plain digits, unless what stands right before it is another answer."""
+    """Return a number in plain digits, unless another answer stands right before it."""
     other = next((named for line in before if (named := _bare(line) or _named(line)) is not None), None)
     if other is not None and other != digits:
         return Invalid(f"the reply ends with two numbers, {other} and {digits}; give only one")
@@ -99,7 +99,7 @@ def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -
 
 
 def _bare(line: str) -> str | None:
-    """The number that is all that a line says, marks aside."""
+    """Return the number that is the whole line, apart from marks."""
     if len(line) > _LONGEST:
         return None
     return next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
@@ -121,7 +121,7 @@ def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
 
 
 def _named(text: str) -> str | None:
-    """The number of the JSON object that a text ends with."""
+    """Return the number of the JSON object that a text ends with."""
     named = _OBJECT.search(text[-_LONGEST:])
     return None if named is None else named[1]
 
@@ -137,7 +137,7 @@ def _on_grid(amount: float, written: str, amounts: Amounts, reading: Reading) ->
 
 
 def range_text(amounts: Amounts) -> str:
-    """Which amounts may be named, in words.
+    """Describe the allowed amounts.
 
     >>> range_text(Amounts(0, 10, 0.5))
     'from 0 to 10 in steps of 0.5'

@@ -1,4 +1,4 @@
-"""Random valid answers, made from the forms alone: what any player might say."""
+"""Random valid answers, from the forms alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.reading import Answer
 
 WORDS = ("yes", "no", "Über", 'a "quote"', "</messages>", "{\\n}", "```", "line\nbreak", "\u2028", "42")
-"""Pieces of text that careless prompts stumble over."""
+"""Texts that careless prompts mishandle."""
 
 
 def random_answer(form: Form, rng: np.random.Generator, length: int | None = None, *, full: bool = False) -> Answer:
-    """An answer that the form allows, drawn without regard to what it means.
+    """Return a random answer that the form allows.
 
     It is meant to find what rules and prompts stumble over, in texts and at bounds. With a ``length`` it is an ordinary
     one instead: amounts are drawn evenly, lists are short, and texts have about so many characters. With ``full`` lists
@@ -40,7 +40,7 @@ def random_answer(form: Form, rng: np.random.Generator, length: int | None = Non
         case Text(characters=characters):
             if length is not None:
                 return Answer(filler(min(characters, length)), "exact")
-            # A text is never empty, and what frames it is not part of it.
+            # A text is never empty, and its framing is not part of it.
             plain = " ".join(word for word in _text(min(characters, 100), rng).split() if word.isalnum())
             return Answer(plain or WORDS[0], "exact")
 
@@ -56,12 +56,12 @@ def filler(characters: int) -> str:
 
 def _between(low: int, high: int, rng: np.random.Generator, length: int | None) -> int:
     even = int(rng.integers(low, high + 1))
-    # Bounds themselves are drawn often: that is where rules break.
+    # Bounds are drawn often: that is where rules break.
     return even if length is not None else [low, high, even][int(rng.integers(3))]
 
 
 def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:
-    """Percentages under the caps: each option takes a random part of what is left and must be taken."""
+    """Return percentages under the caps: each option takes a random part of the rest."""
     caps = {o: (form.caps or {}).get(o, 100) for o in form.options}
     shares: dict[str, int] = {}
     left = 100
@@ -107,7 +107,7 @@ def _items(schema: Mapping[str, Any], rng: np.random.Generator, length: int | No
 
 
 def _how_many(fewest: int, most: int, rng: np.random.Generator, length: int | None, full: bool) -> int:
-    """Entries of a list: all that it may have, of an ordinary one at most one more than it must have, or any number."""
+    """Return the number of list entries: the most, at most one more than needed, or any."""
     if full:
         return most
     return int(rng.integers(fewest, (most if length is None else min(most, fewest + 1)) + 1))

@@ -1,4 +1,4 @@
-"""One door for every form: what a model may be held to while it writes, and how its reply is read."""
+"""Parsing and constraints of answers for every form."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from ostrom.ground.errors import UsageError
 
 
 def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
-    """The labels that concern a form, in the order of its options; without labels, the keys themselves."""
+    """Return the labels of a form in the order of its options; without labels, the keys."""
     if not isinstance(form, Choice):  # the common case first: replies are read in every turn
         if isinstance(form, (Text, Number)):
             return {}
@@ -36,7 +36,7 @@ def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The constraint of a form as plain data: ``choices``, or ``schema`` and ``name``; empty for free text.
+    """Return a form's constraint as plain data: ``choices``, or ``schema`` and ``name``; empty for free text.
 
     A schema cannot say that percentages sum to 100 or that amounts come in steps, so a constrained reply is still read.
 
@@ -83,7 +83,7 @@ _LAST_BRACKETS = re.compile(r"\[[^\[\]\n]{1,80}\][\s.!*_`\"')]*\Z")
 
 
 def concludes(form: Form, text: str, labels: Mapping[str, str] | None, answer: Answer) -> bool:
-    """Whether the last thing that the reply says is this answer: alone on its line, or in brackets at the end.
+    """Return whether the reply ends with this answer: alone on its line, or in brackets.
 
     >>> labels = {"C": "A0", "D": "A1"}
     >>> concludes(Choice(("C", "D")), "They cheated, so I choose [A1].", labels, Answer("D", "loose"))
@@ -105,7 +105,7 @@ def read_record(
     strict: bool = False,
     cut: bool = False,
 ) -> Answer | Invalid:
-    """The record that the reply ends with. Options in the schema are shown as ``labels``, come back as keys.
+    """Return the record that the reply ends with; shown labels are converted back to keys.
 
     The reading is exact when the object ends the reply and loose when words follow it.
 
@@ -129,7 +129,7 @@ def read_record(
 
 
 def read_text(text: str, form: Text, *, cut: bool = False) -> Answer | Invalid:
-    """What the reply says, thoughts and outer white space removed.
+    """Return the reply without thoughts and outer white space.
 
     >>> read_text(" Let us both win. ", Text(words=5)).value
     'Let us both win.'
@@ -159,7 +159,7 @@ def read(
     cut: bool = False,
     constrained: bool = False,
 ) -> Answer | Invalid:
-    """Read a reply by its form; ``labels`` maps option keys to what was shown (None: the keys themselves).
+    """Parse a reply by its form; ``labels`` maps option keys to shown labels (None for the keys).
 
     ``constrained`` says that the model was held to the form while it wrote: then only an exact reading is
     allowed, and it is called constrained.

@@ -1,4 +1,4 @@
-"""What comes out of reading a reply, an answer or the reason why there is none, and how the end of a reply is found.
+"""Results of parsing (an answer, or the reason for none), and the end of a reply.
 
 The end is what follows its thoughts, its last lines, its last sentence. Finding it is linear in the reply.
 """
@@ -41,7 +41,7 @@ class Answer:
     probabilities: Mapping[str, float] | None = None
     note: str | None = None
     facts: Mapping[str, Any] | None = None
-    """What is worth keeping about the asking, for example which label stood for which option."""
+    """Facts about the question, such as which label stood for which option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Invalid:
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\x00"
 BLANK = "".join(chr(c) for c in range(0x3001) if chr(c).isspace()) + INVISIBLE
 TURN_ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "<end_of_turn>", "<eos>", "</s>")
-"""End-of-turn marks that careless servers leave in the text. They are not part of what was said."""
+"""End-of-turn marks that some servers leave in the text."""
 
 SENTENCE = 2000
-"""Most characters of a sentence: a longer one is no sentence, and so the work on it is bounded."""
+"""The longest sentence in characters, which bounds the work on it."""
 
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 _STOPS = ".!?…。！？؟"
@@ -68,7 +68,7 @@ _NUMBERED = re.compile(r"[0-9]{1,3}\Z")
 
 
 def final_part(text: str, *, cut: bool = False) -> str | Invalid:
-    """What the reply says after its thoughts, or why that is nothing.
+    """Return the reply after its thoughts, or why it is empty.
 
     >>> final_part("<think>[A1]?</think> [A0]</s>")
     '[A0]'
@@ -84,7 +84,7 @@ def final_part(text: str, *, cut: bool = False) -> str | Invalid:
     if text.rfind("<think>") > close:
         return Invalid("the reply ends inside its reasoning")
     text = (text[close + len("</think>") :] if close >= 0 else text).strip(BLANK)
-    # At most a few marks in a row are taken off: each removal copies the text.
+    # At most a few marks in a row are removed: each removal copies the text.
     for _ in range(4):
         if not text.endswith(TURN_ENDS):
             break
@@ -95,7 +95,7 @@ def final_part(text: str, *, cut: bool = False) -> str | Invalid:
 
 
 def last_lines(text: str, count: int, speaks: Callable[[str], bool]) -> list[str]:
-    """The last lines that say something, last one first; a line beyond ``SENTENCE`` keeps its tail.
+    """Return the last non-empty lines, last one first; a line beyond ``SENTENCE`` keeps its tail.
 
     >>> last_lines("I think\\n[A0]\\n```\\n", 2, lambda line: any(c.isalnum() for c in line))
     ['[A0]', 'I think']
@@ -106,14 +106,14 @@ def last_lines(text: str, count: int, speaks: Callable[[str], bool]) -> list[str
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end].strip(BLANK)
         end = start - 1
-        # One character more than a sentence may have, so that overlong ones can be told.
+        # One character more than allowed, so that overlong ones are recognised.
         if line and speaks(line):
             lines.append(line[-SENTENCE - 1 :])
     return lines
 
 
 def last_sentence(line: str, speaks: Callable[[str], bool]) -> str:
-    """The last sentence of a line of bounded length. A stop ends a sentence when white space follows it.
+    """Return the last sentence of a line. A stop ends a sentence if white space follows it.
 
     >>> last_sentence("I will not choose A1. [A0]", bool)
     '[A0]'
@@ -132,7 +132,7 @@ def last_sentence(line: str, speaks: Callable[[str], bool]) -> str:
 
 
 def _is_no_end(head: str) -> bool:
-    """Whether the stop that ends ``head`` belongs to an abbreviation or to the number of a list item."""
+    """Return whether the stop after ``head`` belongs to an abbreviation or a list number."""
     if head[-1] != ".":
         return False
     before = head[:-1]
@@ -140,6 +140,6 @@ def _is_no_end(head: str) -> bool:
 
 
 def clipped(text: str, most: int = 60) -> str:
-    """A short quotation for a reason, on one line."""
+    """Return a short quotation for a message, on one line."""
     line = " ".join(text[: most * 4].split())
     return repr(line if len(line) <= most else line[: most - 3] + "...")

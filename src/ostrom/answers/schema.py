@@ -1,4 +1,4 @@
-"""The part of JSON Schema that records use: checked when a schema is made, applied when a reply is read.
+"""The subset of JSON Schema for records: checked when a schema is made, applied when a reply is read.
 
 Understood: type (object, array, string, integer, number, boolean), properties, required,
 additionalProperties (true or false), items, enum, minimum, maximum, minLength, maxLength, minItems,
@@ -26,11 +26,11 @@ _SIZES = {"minItems", "maxItems", "minLength", "maxLength"}
 
 
 class Misfit(ValueError):
-    """A value does not satisfy its schema; the message names the path."""
+    """Raised for a value that violates its schema; the message names the path."""
 
 
 def check_schema(schema: Mapping[str, Any], path: str = "schema") -> None:
-    """Refuse a schema that uses a keyword, or a value of one, that would not be obeyed.
+    """Refuse a schema with a keyword, or a value of one, that is not supported.
 
     >>> check_schema({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})
     Traceback (most recent call last):
@@ -74,7 +74,7 @@ def _check_children(schema: Mapping[str, Any], kind: str, path: str) -> None:
 
 
 def fitted(value: Any, schema: Mapping[str, Any], path: str = "") -> Any:
-    """The value, with integers as integers; raises Misfit that names where and why it does not fit.
+    """Return the value with integers as integers; raises Misfit with place and reason.
 
     >>> fitted({"n": 3.0}, {"type": "object", "properties": {"n": {"type": "integer"}}})
     {'n': 3}
@@ -152,7 +152,7 @@ def _at(path: str) -> str:
 
 
 def relabelled(schema: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """The schema as it is shown: option keys among property names and enum strings become their labels.
+    """Return the shown schema: option keys in property names and enums become labels.
 
     >>> relabelled({"type": "string", "enum": ["C", "D", "delegate"]}, {"C": "A0", "D": "A1"})["enum"]
     ['A0', 'A1', 'delegate']
@@ -171,7 +171,7 @@ def relabelled(schema: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str
 
 
 def unlabelled(value: Any, schema: Mapping[str, Any], labels: Mapping[str, str]) -> Any:
-    """The way back: a value that fits the shown schema, in terms of the schema's own option keys."""
+    """Convert a value of the shown schema back to option keys."""
     if isinstance(value, dict):
         names = {labels.get(name, name): name for name in schema.get("properties", {})}
         return {

@@ -1,4 +1,4 @@
-"""The Python face of Ostrom: state a study, play it, and ask its run. ``import ostrom`` offers all of it."""
+"""The Python interface of Ostrom: state a study, play it, and query its run."""
 
 from ostrom.agents.strategy import Strategy
 from ostrom.analysis.measure import Measure

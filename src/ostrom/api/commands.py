@@ -23,7 +23,7 @@ NOT_HERE = ("json", "help")
 
 
 def names() -> list[str]:
-    """All functions, one for every command."""
+    """Return all function names, one for every command."""
     return sorted(map(_python, every_command()))
 
 
@@ -36,7 +36,7 @@ def __dir__() -> list[str]:
 
 
 def _command_path(name: str) -> tuple[Any, ...]:
-    """The parser's groups down to the command of a function, and the command."""
+    """Return the parser's groups down to a function's command, and the command."""
     for command in command_names() if not name.startswith("__") else ():
         if f"{name}_".startswith(f"{_python(command)}_"):
             for words, parts in parts_of(command).items():
@@ -55,7 +55,7 @@ def _python_name(parameter: Any) -> str:
 
 
 def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
-    """A function with the signature of a command; what it is given is checked as the command line checks it."""
+    """Return a function with a command's signature; arguments are checked as on the command line."""
     parameters = [p for part in parts for p in part.params if _python_name(p) not in NOT_HERE]
     parameters.sort(key=lambda p: (p.param_type_name != "argument", not p.required))
     kinds = inspect.Parameter
@@ -81,7 +81,7 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def _result(name: str, parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
-    """What Python gets of the Output of a command; of one without, what it returns."""
+    """Return the Python value of a command's Output, or its return value."""
     from typer import Exit
 
     with one_command():
@@ -89,10 +89,10 @@ def _result(name: str, parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
             output = _called(parts, bound)
         except OstromError:
             raise
-        except Exit as left:  # a command of another package may leave by its exit code
+        except Exit as left:  # a command of another package may end by its exit code
             output = Output(code=left.exit_code)
         except Exception as error:
-            message = getattr(error, "format_message", None)  # what the parser says of a wrong value
+            message = getattr(error, "format_message", None)  # the parser's message about a wrong value
             if message is None:
                 raise
             raise UsageError(message()) from None
@@ -108,7 +108,7 @@ def _result(name: str, parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
 
 
 def _called(parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
-    """Call the functions of a group and of its command with values that the parser has checked."""
+    """Call the functions of a group and its command with checked values."""
     from typer import Context
 
     context = value = None
@@ -125,7 +125,7 @@ def _called(parts: tuple[Any, ...], bound: dict[str, Any]) -> Any:
 
 
 def _value(parameter: Any, bound: dict[str, Any]) -> Any:
-    """A Python argument as the command-line parser takes it: texts, and True or False for a flag."""
+    """Convert a Python argument for the command-line parser: texts, and booleans for flags."""
     if parameter.name == "json":
         return True
     value = bound.get(_python_name(parameter))
@@ -136,16 +136,16 @@ def _value(parameter: Any, bound: dict[str, Any]) -> Any:
     values = [_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
     if parameter.nargs == -1 or getattr(parameter, "multiple", False):
         return values
-    return values[-1] if values else None  # as of an option that is written several times
+    return values[-1] if values else None  # as of an option that is given several times
 
 
 def _text(value: Any) -> str:
-    """A value as a word of the command line; a path, or a run, is its folder."""
+    """Return a value as a command-line word; a path or run is its folder."""
     return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def _outside_the_loop(run: Callable[[], Any]) -> Any:
-    """Run here, or in a thread where an event loop is running: commands start a loop of their own."""
+    """Run here, or in a thread if an event loop is running: commands start their own loop."""
     from ostrom.api.threads import in_a_thread, inside_a_loop
     from ostrom.engine.progress import stop_in
 

@@ -1,4 +1,4 @@
-"""Values of a run and estimates as the Python functions of the package ask for them and return them."""
+"""Values and estimates of a run as the package's Python functions take and return them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def values_of(
     mean: bool,
     compared: str = "",
 ) -> tuple[Observations, tuple[str, ...]]:
-    """The values of the agents that are asked for, and the columns that split them."""
+    """Return the values of the requested agents, and the columns that split them."""
     from ostrom.analysis.estimate import split_by
     from ostrom.analysis.measure import measures
     from ostrom.analysis.population import agents_in_question
@@ -42,7 +42,7 @@ def frame_of(
     *,
     compared: bool = False,
 ) -> pl.DataFrame:
-    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
+    """Return estimates as a table: key columns, then value, low, high, n, unit, method and note.
 
     The notes of an unfinished run say how far it is; rows of a registered one have a ``label``.
     """

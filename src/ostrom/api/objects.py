@@ -1,4 +1,4 @@
-"""Objects in a study: games, strategies, models and mechanisms that Python made, in place of names.
+"""Python objects in a study: games, strategies, models and mechanisms in place of names.
 
 A game becomes the payoffs that a study file would hold. Functions and classes are registered in this process under a
 name that ends in a hash of their source, so that a run is never resumed with another function of the same name.
@@ -91,7 +91,7 @@ def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]]
 
 
 def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
-    """A study with names in place of objects; ``name`` is that of the type a value stands under."""
+    """Return a study with names in place of objects; ``name`` is the enclosing type's."""
     if isinstance(value, Mapping):
         above = {"name": key, "to": value.get("set", "to")}  # {name: ..., k: 3} and {set: agent.memory, to: [...]}
         fields = {
@@ -121,7 +121,7 @@ def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
 
 
 def model_name(model: Any, name: str = "") -> str:
-    """A model as studies name it; a function is registered first."""
+    """Return a model's name for studies; a function is registered first."""
     if isinstance(model, str):
         return model
     if not callable(model):
@@ -132,17 +132,17 @@ def model_name(model: Any, name: str = "") -> str:
 
 
 def _is_memory(key: str) -> bool:
-    """Whether a key of a study is that of a memory, as a field or as a path in a factor."""
+    """Return whether a key of a study is that of a memory, as a field or a factor's path."""
     return key.rpartition(".")[2] == "memory"
 
 
 def _is_async(value: Any) -> bool:
-    """Whether calling it gives something to await: an async function, or an object with an async ``__call__``."""
+    """Return whether calling it gives an awaitable: an async function, or an async ``__call__``."""
     return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
 
 
 def _takes_messages(value: Any) -> bool:
-    """Whether a function says by the name of its only parameter that it answers messages."""
+    """Return whether a function's only parameter is named ``messages``."""
     return inspect.isroutine(value) and list(_parameters(value)) == ["messages"]
 
 
@@ -154,7 +154,7 @@ def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def _rule_game(value: Game) -> dict[str, Any]:
-    """A game by a rule as studies name it: by its builder where that makes it again, else in this process only."""
+    """Return a game by a rule for studies: by its builder if that rebuilds it, else in this process only."""
     from ostrom.games import games
 
     if value.name in games:
@@ -176,7 +176,7 @@ def _is_class(value: Any, kind: type) -> bool:
 
 
 def _axelrod(value: Any) -> str | None:
-    """The specification of a player of the Axelrod library, given as a class or an object."""
+    """Return the specification of an Axelrod player, given as class or object; None for others."""
     kind = value if isinstance(value, type) else type(value)
     if not any(base.__module__.startswith("axelrod.") and base.__name__ == "Player" for base in kind.__mro__):
         return None
@@ -223,7 +223,7 @@ def _register(registry: Registry[Any], name: str, factory: Callable[..., Any]) -
 
 
 def _name(value: Any, name: str, also: str = "") -> str:
-    """A name that says which object it is: its own, and six digits of a hash of its source and of ``also``."""
+    """Return a unique name of an object: its own, and six digits of a hash of its source and ``also``."""
     own = name or getattr(value, "__name__", type(value).__name__)
     kind = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
     try:

@@ -1,4 +1,4 @@
-"""A study as Python states it, with the options of `ostrom run`, and as it plays it.
+"""Studies in Python: stated with the options of `ostrom run`, and played.
 
 ``Run`` is a run as Python asks it: its tables, estimates, report and what-ifs.
 """
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Study:
-    """A study that was checked from end to end and can be played."""
+    """A checked study that can be played."""
 
     plan: StudyPlan
     options: PlayOptions = field(default_factory=PlayOptions)
-    """Its prompts, prices and budget, with which it is played."""
+    """The options with which it is played: prompts, prices and budget."""
     given: Mapping[str, Any] | None = None
-    """What ``ostrom.study`` was given, so that ``ostrom.play`` can state it again with a budget."""
+    """The arguments of ``ostrom.study``, so that ``ostrom.play`` can state it again with a budget."""
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class Study:
         return {factor.name: [level.label for level in factor.levels] for factor in self.plan.factors}
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
-        """What it takes to play: matches, calls, tokens, money; ``like`` is a run with replies of that length."""
+        """Return the cost of play: matches, calls, tokens, money; ``like`` is a run with similar replies."""
         measured = None if like is None else measure(like, runs)
         return forecast(self.plan, self.options.rates, measured, self.options.max_connections)
 
@@ -101,7 +101,7 @@ def study(
     prices: str | Path | None = None,
     registered: str | Path | None = None,
 ) -> Study:
-    """A built-in study, a study file or a mapping, with the changes that `ostrom run` takes.
+    """Load a built-in study, a study file or a mapping, with the changes of `ostrom run`.
 
     ``vary={"agent.memory": ["window:2", "window:80"]}`` adds a factor ``memory``; a name without a dot is a factor
     as study files write it. In place of names stand objects too: a game as ``ostrom.game`` makes it, a NumPy array, a
@@ -155,7 +155,7 @@ def _factors(vary: Mapping[str, Any]) -> list[str]:
 
 
 def _written(key: str, value: Any) -> str:
-    """A change in the syntax of the command line, ``key=value``; the value is JSON, which is valid YAML."""
+    """Return a change as ``key=value``; the value is JSON, which is valid YAML."""
     try:
         return f"{key}={orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()}"
     except TypeError as error:
@@ -163,14 +163,14 @@ def _written(key: str, value: Any) -> str:
 
 
 BUDGETS = ("budget_usd", "budget_calls", "budget_tokens")
-"""What may be given to ``play`` beside a study that was stated already."""
+"""Arguments of ``play`` besides a stated study."""
 OF_THE_STUDY = (*BUDGETS, "prompts", "prices", "registered")
-"""Options of playing that ``ostrom.study`` takes."""
+"""Options of play that ``ostrom.study`` takes."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _with_play_options(function: F) -> F:
-    """Show the options of playing in the signature of a function that takes them by name."""
+    """Show the options of play in the signature of a function that takes them by name."""
     own = list(inspect.signature(function).parameters.values())
     usual, keyword = PlayOptions(), inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED]
@@ -189,7 +189,7 @@ def play(
     progress: bool = True,
     **options: Any,
 ) -> Run:
-    """Play a study into ``runs/<name>``, or go on where it stopped; gives the run.
+    """Play a study into ``runs/<name>``, or resume it; return the run.
 
     ``options`` are those of `ostrom run` under the same names (limit, max_connections, cache, executor, ...) and, where
     a name, a file or a mapping is given, those of ``ostrom.study`` (models, preset, ...); beside a study that was
@@ -218,7 +218,7 @@ async def play_async(
     progress: bool = True,
     **options: Any,
 ) -> Run:
-    """Play a study as ``play`` does, on the event loop that is running."""
+    """Play a study as ``play``, on the running event loop."""
     playing = _prepared(study, name, runs, options)
     watch = watch_with(signals=False) if progress else None
     return playing.finished_run(await play_plan_async(**playing.arguments, watch=watch), report)
@@ -227,7 +227,7 @@ async def play_async(
 def _prepared(
     study: Study | str | Path | Mapping[str, Any], name: str | None, runs: str | Path, settings: Mapping[str, Any]
 ) -> _Playing:
-    """The study and how it is played, checked before anything begins."""
+    """Return the study with its options, checked before anything starts."""
     if settings.get("allow_key"):
         say_allowed(settings["allow_key"], ())
     how = {key: value for key, value in settings.items() if key in DECLARED}
@@ -252,7 +252,7 @@ def _ready(source: Study | str | Path | Mapping[str, Any], what: Mapping[str, An
 
 @dataclass(frozen=True)
 class _Playing:
-    """A study that is ready to be played into a folder."""
+    """A study ready to be played into a folder."""
 
     study: Study
     name: str
@@ -269,7 +269,7 @@ class _Playing:
         return {"plan": self.study.plan, "name": self.name, "runs": self.runs, "options": self.options, "begin": begin}
 
     def finished_run(self, result: Result, report: bool) -> Run:
-        """The run that was played; an error where no match was finished."""
+        """Return the played run; an error if no match was finished."""
         tally = result.tally
         if tally.failures and tally.failed == tally.matches and not result.interrupted:
             raise RunError(f"run {self.name}: no match was finished, all {tally.failed} failed; {tally.failures[0]}")
@@ -281,11 +281,11 @@ class _Playing:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run on disk. Every question opens it anew, so a run that is still being played is read as it stands."""
+    """A run on disk. Every query reopens it, so a run in play is read as it stands."""
 
     path: Path
     result: Result | None = None
-    """How playing ended, where this call played it."""
+    """The result of play, if this call played it."""
 
     @property
     def name(self) -> str:
@@ -308,7 +308,7 @@ class Run:
         return self._table("calls")
 
     def sql(self, query: str) -> pl.DataFrame:
-        """The answer to a query over the views matches, decisions, calls and traces."""
+        """Return the result of an SQL query over the views matches, decisions, calls and traces."""
         import polars as pl
 
         with self.data() as data:
@@ -359,7 +359,7 @@ class Run:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents, factor)
             estimates = contrast(values, measure, factor, levels, split, level=level)
             question = None
-            # A measure that is given as an object may be called like a registered one and be another.
+            # A measure object may have the name of a registered one and differ from it.
             plain = not (by or agents or mean_over_agents)
             if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
                 picked = select(data, measure, where or {})
@@ -388,7 +388,7 @@ class Run:
             return frame_of(estimates, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
-        """A test between the levels of a factor, as `ostrom test` makes it."""
+        """Test between the levels of a factor, as `ostrom test`."""
         from ostrom.analysis.hypothesis import test
         from ostrom.analysis.registered import standing
 
@@ -398,7 +398,7 @@ class Run:
 
     @property
     def registered(self) -> RegisteredRun | None:
-        """What holds for a run that is bound to a registration, with its deviations; None for any other run."""
+        """Return the registration status of a run with its deviations; None without registration."""
         from ostrom.analysis.registered import registered_run
 
         with (
@@ -442,7 +442,7 @@ class Run:
         return Path(document["report"])
 
     def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
-        """A match as it was said: every prompt, every reply, and how it was read."""
+        """Return a match: every prompt, reply, and parsed answer."""
         from ostrom.api import commands
 
         decisions: list[dict[str, Any]] = commands.transcript(self.path, match=match, round=round, player=player)[

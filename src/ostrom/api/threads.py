@@ -1,4 +1,4 @@
-"""Work beside a running event loop: in a thread of its own, which an interrupt stops cleanly."""
+"""Work in a thread beside a running event loop, stopped cleanly by an interrupt."""
 
 import asyncio
 import signal
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def inside_a_loop() -> bool:
-    """Whether an event loop is running here, as in a notebook."""
+    """Return whether an event loop is running here, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -20,7 +20,7 @@ def inside_a_loop() -> bool:
 
 
 def in_a_thread(work: Callable[[], T], stop: Callable[[int], None]) -> T:
-    """Do the work while the loop of the caller waits; an interrupt calls ``stop`` with the thread's number first."""
+    """Do the work in a thread while the caller waits; an interrupt first calls ``stop`` with the thread's id."""
     ended: list[T] = []
     failed: list[BaseException] = []
     over = threading.Event()
@@ -49,7 +49,7 @@ def in_a_thread(work: Callable[[], T], stop: Callable[[int], None]) -> T:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt at once: ``asyncio.run`` would keep it until its loop goes on."""
+    """Let Ctrl-C raise KeyboardInterrupt at once: ``asyncio.run`` would delay it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -9,14 +9,14 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run a command; a user sees one line about what went wrong, never a traceback."""
+    """Run a command; errors are one line, never a traceback."""
     if sys.platform == "win32":
         from ostrom.ground.version import NO_WINDOWS
 
         _complain(NO_WINDOWS.removeprefix("ostrom "))
         sys.exit(2)
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # with nohup, say, it is not
-    if heard:  # an import that is interrupted fails in any way, and nothing has been begun that must be ended
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # false under nohup, for example
+    if heard:  # an interrupted import fails in any way, and nothing was started that must be ended
         signal.signal(signal.SIGINT, _leave)
     from ostrom.cli.app import app
     from ostrom.ground.errors import OstromError
@@ -40,7 +40,7 @@ def main() -> None:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             _complain("too many open files: raise the limit (ulimit -n 1024) or use --max-connections")
             sys.exit(1)
-        if isinstance(error, OSError) and error.filename is not None:  # gone, too long, not ours to read
+        if isinstance(error, OSError) and error.filename is not None:  # missing, too long, or not readable
             _complain(f"{str(error.filename)[:300]}: {error.strerror}")
             sys.exit(1)
         text = " ".join(str(error).split())
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def log_options_first(arguments: list[str]) -> list[str]:
-    """The arguments with the options of the program in front, where the parser looks for them.
+    """Return the arguments with the program's options first, where the parser expects them.
 
     >>> log_options_first(["run", "memory", "-v", "--log-file", "a.log", "--seeds", "2"])
     ['-v', '--log-file', 'a.log', 'run', 'memory', '--seeds', '2']
@@ -70,13 +70,13 @@ def log_options_first(arguments: list[str]) -> list[str]:
 
 
 def _leave(*_: object) -> None:
-    """Leave without asking anyone else."""
+    """Exit immediately."""
     os.write(2, b"ostrom: interrupted\n")
     os._exit(130)
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether it all began with Ctrl-C, whatever became of it on its way."""
+    """Return whether an error was caused by Ctrl-C, whatever it became on its way."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

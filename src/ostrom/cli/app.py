@@ -1,4 +1,4 @@
-"""The program: groups whose commands are found by name and imported when they are called.
+"""The program: command groups whose commands are found by name and imported when called.
 
 ``REMOVED`` names what earlier versions had, each with what to use instead.
 """
@@ -35,11 +35,11 @@ REMOVED = {
     "regress --human-eval": LM_EVAL,
     "regress --run-code": LM_EVAL,
 }
-"""What to use instead, by the command, or by the command with the option, and its value, that is gone."""
+"""Replacements of removed commands, or options with their value."""
 
 
 def removed(words: Sequence[str]) -> str | None:
-    """What to say to a command line that uses what was removed; None where it does not.
+    """Return the message for a removed command or option; None if there is none.
 
     >>> removed(["export", "shared", "--format=registry"]).partition(":")[0]
     '`ostrom export --format registry` was removed in 2.0'
@@ -54,7 +54,7 @@ def removed(words: Sequence[str]) -> str | None:
 
 
 class _LazyCommands(Mapping[str, Any]):
-    """The commands of a level by name, each built when it is first asked for."""
+    """The commands of a group by name, each built on first use."""
 
     def __init__(self, level: str) -> None:
         self.level = level
@@ -77,14 +77,14 @@ class _LazyCommands(Mapping[str, Any]):
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands, or of those of a level; its help imports none of ours."""
+    """The group of all commands, or of a subgroup; its help imports none of ours."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.commands = _LazyCommands(str(self.name))  # type: ignore[assignment]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`ostrom help run` is `ostrom run --help`."""
+        """Convert `ostrom help run` to `ostrom run --help`."""
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -92,7 +92,7 @@ class CommandGroup(TyperGroup):
         return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A command by its name; one that is listed elsewhere says where, and one that there is none of what to do."""
+        """Return a command by name; the error names the right group, or what to do instead."""
         name = args[0]
         if (answer := removed(args)) is not None:
             raise UsageError(answer)
@@ -105,7 +105,7 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command and print what it returns; a wrong option or argument is answered with what to do."""
+        """Run the command and print its result; usage errors say what to do."""
         try:
             if ctx.parent is not None:
                 return super().invoke(ctx)
@@ -125,7 +125,7 @@ class CommandGroup(TyperGroup):
             raise UsageError(answer) from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The commands by group, one line each, then the options: all of it fits on one screen."""
+        """Write the commands by group, one line each, then the options: all on one screen."""
         groups: dict[str, list[str]] = {group: [] for group in GROUPED}
         for name in command_names():
             groups[group_of(name)].append(name)
@@ -146,7 +146,7 @@ OPTIONS = """\
 Options: --version; -h, --help; -v, --verbose: log retries and limits on stderr,
 -vv: every call; --log-file FILE: write all of it to FILE; --allow-code FILE:
 run this Python file, which a study names; --install-completion: for your shell."""
-"""The options of the program in three lines."""
+"""The program's options in three lines."""
 MORE_GROUP = CommandGroup(
     name=MORE,
     help="Further commands.",

@@ -1,4 +1,4 @@
-"""What a battery of studies takes, as a table: for the dry run of every command that plays one."""
+"""The table of a battery's costs, for dry runs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
-    """The parts with their seeds, and what they take likely and at most."""
+    """Return the parts with their seeds, and their likely and highest costs."""
     rows = [
         {
             "part": one.part.name,

@@ -1,4 +1,4 @@
-"""What a command that makes calls answers: what they will take, what they took, what went wrong, and its exit code."""
+"""Output of commands that make calls: forecast, spending, failures and exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def count_text(units: Counted, what: str) -> str:
-    """How many of the planned units ended, and how.
+    """Say how many of the planned units ended, and how.
 
     >>> from ostrom.engine.plan import Counted
     >>> count_text(Counted(4, 3, 0, 1), "matches")
@@ -50,7 +50,7 @@ def spent_data(tally: Tally) -> dict[str, Any]:
 
 
 def trouble(result: Result, more: str = "", again: str = "the same command") -> list[str]:
-    """The first failures, what stopped it, and what command goes on."""
+    """Return the first failures, the reason of a stop, and the command to continue."""
     return [
         *(f"  {line}" for line in result.tally.failures[:5]),
         *([f"stopped: {result.why}"] if result.why else []),
@@ -59,19 +59,19 @@ def trouble(result: Result, more: str = "", again: str = "the same command") -> 
 
 
 def exit_code(result: Result) -> int:
-    """130 where it was interrupted, 1 where it is not complete otherwise."""
+    """Return 130 if interrupted, 1 if otherwise incomplete, else 0."""
     return 0 if result.complete else 130 if result.interrupted else 1
 
 
 def ask_models(plan: DerivedPlan, options: PlayOptions) -> Result:
-    """Ask what a derived run is about, with progress on stderr; what failed in an earlier session is asked again."""
+    """Run the questions of a derived run with progress on stderr; earlier failures are retried."""
     from ostrom.engine.progress import watch_with
 
     return plan.play(options=replace(options, ask_again=True), watch=watch_with())
 
 
 def forecast_text(name: str, size: str, bound: Forecast, budget: Budget, *, batch: bool = False) -> Iterator[TextItem]:
-    """Size, hours and money in a line each; the same as a table; what likely takes for granted; a line per bound."""
+    """Yield size, hours and money as lines and a table; assumptions; and a line per budget limit."""
     from ostrom.costs.forecast import verdicts
 
     yield headline(size, bound, batch=batch)
@@ -127,7 +127,7 @@ def headline(size: str, bound: Forecast, *, batch: bool = False) -> dict[str, st
 
 
 def likely_hours(hours: float) -> str:
-    """Hours in two digits; below a hundredth nobody counts.
+    """Format hours with two digits.
 
     >>> likely_hours(11.2), likely_hours(1.2e-06)
     ('likely 11', 'likely less than 0.01')
@@ -136,7 +136,7 @@ def likely_hours(hours: float) -> str:
 
 
 def money(usd: float) -> str:
-    """US dollars, with four digits behind the point below one cent.
+    """Format US dollars, with four decimals below one cent.
 
     >>> money(0), money(0.0016), money(1234.5)
     ('0.00', '0.0016', '1,234.50')
@@ -153,7 +153,7 @@ def _batch_price(bound: Forecast) -> str:
 
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
-    """A forecast as plain data, with what it says about every limit of the budget."""
+    """Return a forecast as plain data, with a verdict on every limit of the budget."""
     from ostrom.costs.forecast import verdicts
 
     budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]

@@ -1,4 +1,4 @@
-"""Common guesses on the command line, answered with what to do: commands, options and arguments of other tools."""
+"""Hints for common wrong guesses on the command line: commands, options and arguments of other tools."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ COMMANDS = {
     "a run is a folder in runs/: delete it there": "rm delete remove clean clear reset",
     "`ostrom models check MODEL` makes one call; `ostrom models list` names providers": "model ping providers",
 }
-"""What to do, by the commands that people guess."""
+"""Hints by guessed commands."""
 GUESSED = {guess: answer for answer, guesses in COMMANDS.items() for guess in guesses.split()}
 
 OPTIONS = {
@@ -65,7 +65,7 @@ OPTIONS = {
     "--json prints JSON": "--format --as-json -f",
     "--factor COLUMN": "--group --between",
 }  # fmt: skip
-"""What to write, by the options that people guess; the first word of an answer must be an option of the command."""
+"""Hints by guessed options; the first word of a hint must be an option of the command."""
 INSTEAD = {guess: answer for answer, guesses in OPTIONS.items() for guess in guesses.split()}
 
 ARGUMENTS = {
@@ -79,11 +79,11 @@ ARGUMENTS = {
     "gates": "name the file of statements with --gates FILE (docs/gates.md)",
     "model": "name a model with --model PROVIDER/MODEL (`ostrom models list`)",
 }
-"""What to say where an argument or a needed option is missing."""
+"""Hints for missing arguments or required options."""
 
 
 def unknown_command(name: str) -> str:
-    """What to do in place of a command that there is none of.
+    """Return the hint for an unknown command.
 
     >>> unknown_command("ls")
     "there is no command 'ls': `ostrom list studies` (or games, strategies, measures, models, runs)"
@@ -104,7 +104,7 @@ def unknown_command(name: str) -> str:
 
 
 def wrong_option(error: Exception) -> str | None:
-    """One line for an error of the parser: what to write in place of an option or an argument, or what is wrong.
+    """Return one line for a parser error: the right option or argument, or what is wrong.
 
     None for any other error: the parser is not imported here, its errors are known by their names.
     """

@@ -12,21 +12,21 @@ FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class _Plain(logging.Formatter):
-    """One line a record; what a terminal would obey is escaped, keys and passwords are masked."""
+    """One line per record; control characters are escaped, keys and passwords masked."""
 
     def format(self, record: logging.LogRecord) -> str:
         return one_line(redact(super().format(record), environment_secrets()))
 
 
 class _Terminal(logging.Handler):
-    """Records on stderr, by the way that all messages take."""
+    """Writes records to stderr like all messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print_stderr(self.format(record))
 
 
 def set_up(verbose: int = 0, file: Path | None = None) -> None:
-    """Write the log: -v says retries and limits, -vv every call; a file gets everything."""
+    """Set up the log: -v shows retries and limits, -vv every call; a file gets everything."""
     logger = logging.getLogger("ostrom")
     handlers: list[logging.Handler] = []
     if verbose:

@@ -1,4 +1,4 @@
-"""Options that several commands take, said once; those of playing come from ``PlayOptions``."""
+"""Options shared by several commands; those of play come from ``PlayOptions``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 
 from ostrom.cli.output import Output
 from ostrom.engine.play_options import DECLARED
-from ostrom.engine.play_options import PlayOptions as PlayOptions  # commands take it from here
+from ostrom.engine.play_options import PlayOptions as PlayOptions  # commands import it from here
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Query
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 CALLS = ("prices", "cache", "batch", "batch_waves", "allow_key", "allow_command")
 NAME_MODELS = ("model", "second_model", "against", "judge", "second_judge", "reader", "set_")
-"""Parameters of commands whose texts may name the server of a model."""
+"""Parameters of commands whose texts may name a model's server."""
 Command = Callable[..., Any]
 
 
 def run_names() -> list[str]:
-    """The runs that a shell offers: the folders in the folder of all runs."""
+    """Return the runs for shell completion."""
     folder = Path(os.environ.get("OSTROM_RUNS", "runs"))
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def study_names() -> list[str]:
-    """The built-in studies that a shell offers."""
+    """Return the built-in studies for shell completion."""
     from ostrom.studies.files import builtin_names
 
     return builtin_names()
@@ -73,12 +73,12 @@ From = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 PlayedOutput = Annotated[Output, "Print the result as JSON."]
-"""What a command that plays returns, with the help of its --json."""
+"""The return type of commands that play, with the help of --json."""
 WriteReport = Annotated[bool, typer.Option("--report/--no-report", help="Write the HTML report at the end.")]
 
 
 def with_play_options(*names: str) -> Callable[[Command], Command]:
-    """A command whose parameter ``options`` is a PlayOptions: the command line has the named ones in its place.
+    """Decorate a command with a parameter ``options``: the named options appear on the command line instead.
 
     Where the name of a parameter of the command itself stands among them, `--help` shows that there. A command with
     ``allow_key`` may send keys to the servers that --allow-key and its own arguments name.
@@ -116,7 +116,7 @@ def with_play_options(*names: str) -> Callable[[Command], Command]:
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    """An option of playing as a parameter that Typer reads."""
+    """Return an option of play as a parameter that Typer reads."""
     declaration, default = DECLARED[name], getattr(PlayOptions, name)
     option = typer.Option(
         *([declaration.flag] if declaration.flag else []),
@@ -138,7 +138,7 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
 
 
 def check_level(level: float) -> float:
-    """A level of confidence that an interval can have; others are refused."""
+    """Return a valid confidence level; others are refused."""
     from ostrom.ground.errors import UsageError
 
     if not 0.5 <= level < 1:
@@ -159,7 +159,7 @@ def stated_query(
     agents: str = "",
     mean_over_agents: bool = False,
 ) -> Query:
-    """The question that options state: columns separated by commas, conditions all ``column=level`` or all SQL."""
+    """Return the query of the options: columns by commas, conditions all ``column=level`` or all SQL."""
     from pydantic import ValidationError
 
     from ostrom.analysis.estimate import Query
@@ -195,14 +195,14 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
 
 
 def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:
-    """What an answer from these tables says of the registrations of their runs; this is a look at them."""
+    """Return the registration status of a result from these tables; this counts as a look."""
     from ostrom.analysis.registered import standing as standing_of_data
 
     return standing_of_data(data, question)
 
 
 def standing_of(*opened: Run) -> RegistrationStatus:
-    """The registration status of an answer that is computed from the rows of these runs."""
+    """Return the registration status of a result computed from these runs."""
     from ostrom.data.rundata import run_data
 
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""How the frame prints what a command returns: JSON alone on stdout, tables for people, messages on stderr."""
+"""Prints command results: JSON alone on stdout, tables for people, messages on stderr."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
     "print_stderr",
     "show",
 ]  # fmt: skip
-"""What a command needs: the parts of what it returns, and the writer for what must be seen before its end."""
+"""What commands need: result types, and functions that print before the end."""
 
 
 def emit(output: Output) -> None:
-    """Print what a command returned, as JSON where ``--json`` asks for it."""
+    """Print a command's result, as JSON with ``--json``."""
     if not json_wanted():
         show(*output.items())
     elif output.document is not None:
@@ -44,7 +44,7 @@ def emit(output: Output) -> None:
 
 
 def show(*items: TextItem) -> None:
-    """Print for a person now, while a command goes on; with ``--json`` nothing is printed."""
+    """Print for a person while a command runs; with ``--json`` print nothing."""
     for item in () if json_wanted() else items:
         if isinstance(item, Remark):
             print_stderr(item)
@@ -62,7 +62,7 @@ def show(*items: TextItem) -> None:
 
 @contextmanager
 def bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr while a command goes on, which is told how much of how much is done; None without a terminal."""
+    """Show a progress bar on stderr; yields its update function, None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -75,7 +75,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def _print_table(content: TextTable) -> None:
-    """A table on stdout, in which no word is cut; numbers are aligned to the right.
+    """Print a table without cut words, numbers right-aligned.
 
     On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
     would make the table taller than a list, every row is a list of names and values.
@@ -99,13 +99,13 @@ NUMBER = re.compile(r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?%?|no bound|-")
 
 @dataclass(frozen=True)
 class _Grid:
-    """The texts of a table, and how much room they need."""
+    """The texts of a table, and the room that they need."""
 
     names: list[str]
     rows: list[list[str]]
     numeric: list[bool]
     border: int = 3
-    """What each column takes beside its text; lines between columns go first where room is short."""
+    """The width of a column beside its text; separators are dropped first if room is short."""
 
     @classmethod
     def from_lines(cls, columns: Sequence[str], lines: list[list[Any]]) -> _Grid:
@@ -117,7 +117,7 @@ class _Grid:
         )
 
     def without_constants(self) -> tuple[_Grid, list[str]]:
-        """The columns whose rows differ, and a line for each of the others that says anything."""
+        """Return the columns that vary, and a line for each constant one with content."""
         alike = [len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))]
         varying = [i for i, same in enumerate(alike) if not same]
         constants = [
@@ -140,7 +140,7 @@ class _Grid:
         return sum(self._measured(str.split)) + self.border * len(self.names) + 1
 
     def widths(self, room: int) -> list[int]:
-        """A width for each column: that of its text, or where room is short what makes the fewest lines."""
+        """Return a width for each column: that of its text, or what makes the fewest lines."""
         full, widths = self._measured(str.splitlines), self._measured(str.split)
         texts = [sum(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(full)
         for _ in range(room - self.min_width):
@@ -184,7 +184,7 @@ class _Grid:
         return table
 
     def as_list(self, title: str, room: int) -> Iterator[str]:
-        """Each row as names and values; what is not known is left out."""
+        """Yield each row as names and values, without unknown ones."""
         from rich.cells import cell_len
 
         yield escape_controls(title)
@@ -203,7 +203,7 @@ def _is_number(value: Any) -> bool:
 
 
 def cell(value: Any) -> str:
-    """One value as a table shows it; nothing known is a dash."""
+    """Format a value for a table; None is a dash."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -1,1 +1,1 @@
-"""What a study takes before it is played: rehearsal, forecast, and batteries sized to a budget."""
+"""Costs of a study before play: rehearsal, forecast, and batteries sized to a budget."""

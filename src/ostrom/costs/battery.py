@@ -1,4 +1,4 @@
-"""A battery: studies in the order of their importance, as large as a budget allows, played one after the other."""
+"""Batteries: studies in order of importance, sized to a budget and played one after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Play = Callable[[Resolved, Path], Result]
 
 
 class Sized(Declared):
-    """How a study is played: its preset and changes, and how many seeds at least and at most."""
+    """How a study is played: preset, changes, and the least and most seeds."""
 
     preset: str | None = None
     set: tuple[str, ...] = ()
@@ -55,11 +55,11 @@ class StudyPart(Sized):
     presets: dict[str, Sized] = Field(default_factory=dict)
 
     def for_preset(self, preset: str | None) -> Sized:
-        """How it is played at a preset of the battery; a part without that preset is played as always."""
+        """Return the size at a preset of the battery; the usual one if the part lacks that preset."""
         return self.presets.get(preset or "", self)
 
     def source(self, home: Path) -> str:
-        """A built-in study by name, or a file beside the battery, which may come from a stranger."""
+        """Return a built-in study by name, or a file beside the battery, which may come from a stranger."""
         if self.study in builtin_names():
             return self.study
         path = home / self.study
@@ -83,20 +83,20 @@ P = TypeVar("P", bound=StudyPart)
 
 @dataclass(frozen=True)
 class SizedPart(Generic[P]):
-    """A part with the number of seeds that it gets; 0 where the budget does not suffice for it."""
+    """A part with its number of seeds; 0 if the budget does not suffice."""
 
     part: P
     seeds: int
     costs: tuple[Forecast, ...]
-    """What one seed takes, by group of models."""
+    """The cost of one seed, by group of models."""
 
     def usd(self, seeds: int | None = None) -> float:
-        """What it likely costs for all models together."""
+        """Return the likely cost for all models together."""
         return (self.seeds if seeds is None else seeds) * sum(cost.likely_usd or 0.0 for cost in self.costs)
 
     @property
     def hours(self) -> float:
-        """The hours that it likely takes, one model after another."""
+        """Return the likely hours, one model after another."""
         return sum(cost.hours(self.seeds) for cost in self.costs if self.seeds)
 
     @property
@@ -106,7 +106,7 @@ class SizedPart(Generic[P]):
 
     @property
     def at_most(self) -> dict[str, float | None]:
-        """The most calls and money of all models together; None where nothing bounds it."""
+        """Return the most calls and money for all models; None without a bound."""
         bounds = {name: [cost.at_most[name] for cost in self.costs] for name in ("calls", "usd")}
         return {
             name: None if None in parts else self.seeds * sum(filter(None, parts)) for name, parts in bounds.items()
@@ -114,7 +114,7 @@ class SizedPart(Generic[P]):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What the likely figures take for granted."""
+        """Return the assumptions of the likely figures."""
         return tuple(dict.fromkeys(line for cost in self.costs for line in cost.assumes))
 
 
@@ -128,7 +128,7 @@ def with_sizes(
     *,
     dry_run: bool = False,
 ) -> list[SizedPart[P]]:
-    """The parts with their seeds: each at least at its least size as far as the money goes, then all larger alike.
+    """Return the parts with their seeds: the least size as far as the money goes, then all larger alike.
 
     Every group of models plays a run of its own. A dry run without a budget shows the whole battery.
     """
@@ -167,7 +167,7 @@ def with_sizes(
 
 
 def _grown(parts: Sequence[SizedPart[P]], names: set[str], budget: float, preset: str | None) -> list[SizedPart[P]]:
-    """The largest size, the same share of ``most`` for every part, that the budget allows."""
+    """Return the largest equal share of ``most`` for all parts that the budget allows."""
 
     def seeds(one: SizedPart[P], share: float) -> int:
         how = one.part.for_preset(preset)
@@ -190,14 +190,14 @@ class BatteryRun:
     title: str
     folder: Path
     group: str
-    """Whose runs these are: the name of the model where every model has runs of its own."""
+    """The group of models: the model's name if each model has its own runs."""
     plan: Callable[[PlayOptions], Resolved]
 
 
 def play_jobs(
     jobs: Sequence[BatteryRun], play: Play, options: PlayOptions, tell: Callable[[str], None]
 ) -> tuple[list[tuple[BatteryRun, Result]], bool]:
-    """Play jobs in their order within one budget; what ended, and whether somebody interrupted it."""
+    """Play jobs in order within one budget; return the results, and whether play was interrupted."""
     results: list[tuple[BatteryRun, Result]] = []
     bounded = options.budget_usd is not None and options.budget_usd > 0
     usd = {job.folder: spent(job.folder, options)[0] if bounded else 0.0 for job in jobs}
@@ -215,11 +215,11 @@ def play_jobs(
 
 
 def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
-    """The dollars and calls of a run so far; a call of unknown cost counts with the upper estimate of the run."""
+    """Return the dollars and calls of a run so far; calls of unknown cost count at the upper estimate."""
     place = Folder(folder)
     if not (place.exists and any(part.journal.exists() for part in place.parts)):
         return 0.0, 0
-    # What a study plays need not be worked out again to add up what it cost.
+    # The study need not be resolved again to add up its cost.
     with place.open_journal(place.manifest(), checked=False) as journal:
         sums, tally = journal.spent(), Tally()
         Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch)).recount_from_journal(journal)
@@ -227,7 +227,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
 
 
 def recorded_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
-    """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
+    """Return the seeds of every part, stored beside the runs: started parts are never reduced."""
     out = record.parent
     counts = dict(seeds)
     try:

@@ -1,4 +1,4 @@
-"""Derived runs: questions about what exists already, each asked and journaled as one unit of work.
+"""Derived runs: questions about existing material, each a journaled unit of work.
 
 A judgement of a reply, a score, a story for a payoff table, a tree of answers: each kind is a plan of its own and lies
 in a folder of its own. Limits, retries, budget, journal and exact resume are those of every run, and what failed
@@ -33,15 +33,15 @@ from ostrom.studies.run import Watch, check_same, play_plan
 
 
 class TaskPrompts(Library):
-    """The library for those who are told their task alone: the rules of the game are in what they read."""
+    """A prompt library that shows the task alone: the rules of the game are in the material."""
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """Fill a template; the fixed part of a prompt (``setup.txt``) is the task and nothing else."""
+        """Fill a template; the fixed part (``setup.txt``) is the task alone."""
         return str(values["rules"]) if path == "setup.txt" else super().fill(path, values)
 
 
 class SingleQuestion(Mechanism):
-    """One question to one player, whose answer is the outcome."""
+    """A mechanism with one question to one player, whose answer is the outcome."""
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask; there is nothing to score."""
@@ -58,12 +58,12 @@ class SingleQuestion(Mechanism):
 
 
 class DerivedPlan(Plan):
-    """Questions about what exists already: the base of judging, scoring, authoring and trees."""
+    """The base plan of questions about existing material: judging, scoring, authoring and trees."""
 
     command: ClassVar[str]
-    """What begins such a run and goes on with it."""
+    """The command that starts and continues such a run."""
     files: ClassVar[tuple[str, ...]] = ()
-    """The prompt files that are shown."""
+    """The prompt files in use."""
 
     def __init__(
         self,
@@ -85,15 +85,15 @@ class DerivedPlan(Plan):
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """Why `ostrom resume` does not go on with such a run, and the command that does."""
+        """Return why `ostrom resume` cannot continue such a run, and the command that can."""
         return f"is no run of a study; `{cls.command}` goes on with it"
 
     @abstractmethod
     def description(self) -> dict[str, Any]:
-        """What is asked of whom, as plain data."""
+        """Return who is asked what, as plain data."""
 
     def resolved(self) -> dict[str, Any]:
-        """What is asked of whom and how, as plain data; the order of the keys is part of what a journal is bound to."""
+        """Return the plan as plain data; the order of keys is part of the journal's identity."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -103,7 +103,7 @@ class DerivedPlan(Plan):
         }
 
     def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """Models are opened as their names say."""
+        """Return no settings: models are opened by name."""
         return {}
 
     @cached_property
@@ -112,10 +112,10 @@ class DerivedPlan(Plan):
         return hashes(self.library, self.files)
 
     def check(self) -> None:
-        """Refuse a plan in which there is nothing to ask."""
+        """Refuse a plan without questions."""
 
     async def begin(self, folder: Folder) -> None:
-        """Write what lies beside the journal."""
+        """Write the files beside the journal."""
 
     def play(
         self,
@@ -124,7 +124,7 @@ class DerivedPlan(Plan):
         watch: Watch | None = None,
         open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
     ) -> Result:
-        """Ask, or go on asking."""
+        """Ask the questions, or continue asking."""
         self.check()
         path = self.folder.path
         return play_plan(
@@ -139,7 +139,7 @@ class DerivedPlan(Plan):
 
     @contextmanager
     def journal(self) -> Iterator[Journal | None]:
-        """The journal of earlier sessions, None before the first; refused where it is that of other questions."""
+        """Open the journal of earlier sessions, None before the first; refused if it has other questions."""
         folder = self.folder
         manifest = check_same(folder, self) if folder.exists else None
         if manifest is None or not folder.journal.exists():
@@ -149,7 +149,7 @@ class DerivedPlan(Plan):
             yield journal
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:
-        """Bound what is still to be asked, at most ``limit`` units of it; each prompt is looked at."""
+        """Return the bound of the remaining questions, at most ``limit`` units; each prompt is measured."""
         self.check()
         with self.journal() as journal:
             states = {} if journal is None else journal.states()

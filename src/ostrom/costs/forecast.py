@@ -1,4 +1,4 @@
-"""What a study will take: the expectation and the bound of calls, tokens and money; whether a budget suffices.
+"""Forecasts: expectation and bound of calls, tokens and money; and whether a budget suffices.
 
 Lengths of replies are those that styles usually take, or those of an earlier run that was measured.
 """
@@ -28,25 +28,25 @@ from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
 
 CORRECTION = 300
-"""Tokens of the message that says why a reply could not be read."""
+"""Tokens of the message after an unreadable reply."""
 CONNECTIONS, START, SPEED = 16, 1.0, 50.0
-"""Where nothing is known: calls of a model in flight, seconds until a reply begins, tokens a second."""
+"""Defaults: calls of a model in flight, seconds until a reply begins, tokens per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerCall:
-    """What one call of a player takes on average: its prompt and its reply, at most and likely."""
+    """The mean size of a player's call: prompt and reply, at most and likely."""
 
     tokens_in: float
     likely_out: float
     most_out: float | None
     likely_in: float | None = None
-    """None: at most and likely are the same text, in which only the characters of a token are uncertain."""
+    """The likely prompt; None if it equals the maximum up to characters per token."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """What a study takes: the expectation (``likely``) and the bound (``at_most``) of calls, tokens and cost.
+    """The forecast of a study: expectation (``likely``) and bound (``at_most``) of calls, tokens and cost.
 
     ``calls``, ``tokens_in``, ``tokens_out`` and ``usd`` are the bound if every reply can be read; ``at_most`` has the
     retries too.
@@ -64,47 +64,47 @@ class Forecast:
     likely_usd: float | None = 0.0
     unpriced: tuple[str, ...] = ()
     unbounded: tuple[str, ...] = ()
-    """Models whose replies nothing bounds: their params set no max_tokens."""
+    """Models with unbounded replies: their params set no max_tokens."""
     retries_per_decision: int = 0
     likely_calls: int = 0
-    """Calls including repeated ones, where an earlier run shows how many are repeated."""
+    """Calls including retries, if an earlier run shows how many there are."""
     likely_tokens_in: int = 0
     batch_usd: float | None = None
-    """The most that the study costs in batches; None if a model has no batch endpoint, price or bound."""
+    """The highest cost in batches; None if a model has no batch endpoint, price or bound."""
     likely_batch_usd: float | None = None
     usual_price: tuple[str, ...] = ()
-    """Models whose services state no price of batches: they are counted at the usual one."""
+    """Models whose services state no batch price: counted at the usual one."""
     waves: Waves | None = None
-    """How often matches wait for a batch; None where they cannot be played in batches."""
+    """How often matches wait for a batch; None if batches are impossible."""
     measured: str | None = None
-    """The earlier run that the likely figures are from; None: what the styles usually take."""
+    """The earlier run behind the likely figures; None for usual values of styles."""
     likely_decisions: int = 0
     usd_with_retries: float | None = None
     batch_usd_with_retries: float | None = None
     assumes: tuple[str, ...] = ()
-    """What the likely figures take for granted, in words."""
+    """The assumptions of the likely figures, in words."""
     busy_seconds: float = 0.0
-    """Likely seconds of all calls of the model that takes longest, one after another."""
+    """Likely total seconds of calls of the slowest model, in sequence."""
     chain_seconds: float = 0.0
-    """Likely seconds of the longest match, whose calls wait for each other."""
+    """Likely seconds of the longest match, whose calls are sequential."""
     connections: int = CONNECTIONS
-    """Calls of a model that are in flight at once."""
+    """Concurrent calls of a model."""
     speed: str = ""
-    """The speed that the hours suppose, in words."""
+    """The assumed speed, in words."""
 
     @property
     def size(self) -> str:
-        """Cells, matches and designs in words."""
+        """Return cells, matches and designs in words."""
         designs = f", {how_many(self.designs, 'design')}" if self.designs else ""
         return f"{how_many(self.cells, 'cell')}, {how_many(self.matches, 'match')}{designs}"
 
     def hours(self, times: float = 1) -> float:
-        """Likely hours of so many times as many matches, asked directly."""
+        """Return the likely hours of ``times`` as many matches, without batches."""
         return max(times * self.busy_seconds / self.connections, self.chain_seconds) / 3600
 
     @property
     def likely(self) -> dict[str, float | None]:
-        """The expectation by what is counted."""
+        """Return the expectation by counter."""
         return {
             "decisions": self.likely_decisions, "calls": self.likely_calls, "tokens_in": self.likely_tokens_in,
             "tokens_out": self.likely_tokens_out, "usd": self.likely_usd, "hours": self.hours(),
@@ -112,7 +112,7 @@ class Forecast:
 
     @property
     def readable(self) -> dict[str, float | None]:
-        """The bound by what is counted, if every reply can be read; None where nothing bounds it."""
+        """Return the bound by counter if every reply is readable; None without a bound."""
         return {
             "decisions": self.decisions, "calls": self.calls, "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out, "usd": self.usd,
@@ -120,7 +120,7 @@ class Forecast:
 
     @property
     def at_most(self) -> dict[str, float | None]:
-        """The bound by what is counted, with all retries; None where nothing bounds it."""
+        """Return the bound by counter with all retries; None without a bound."""
         retries, out = self.retries_per_decision, self.tokens_out
         return {
             "decisions": self.decisions,
@@ -131,22 +131,22 @@ class Forecast:
         }
 
     def _retry_tokens(self, out: int) -> int:
-        """Tokens of all prompts when every question is asked once more: with the reply, and why it cannot be read."""
+        """Return the tokens of all prompts for one retry of every question."""
         return self.tokens_in + out + CORRECTION * self.calls
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
 
     def _repr_html_(self) -> str:
-        """For notebooks: what is likely and what is possible at most."""
+        """Return HTML for notebooks: likely and most."""
         rows = [{"": "likely", **self.likely}, {"": "at most", **self.at_most}]
         items = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
         return f"<b>{self.size}</b>{html_table(rows)}<ul>{items}</ul>"
 
 
 def _in_flight(settings: Mapping[str, Any]) -> int:
-    """Calls that a client has in flight at most: its connections at each of its servers.
+    """Return the most concurrent calls of a client: its connections at each of its servers.
 
     >>> _in_flight({"connections": 32, "base_url": "http://a/v1", "replicas": ["http://b/v1"]}), _in_flight({})
     (64, 16)
@@ -161,7 +161,7 @@ def forecast(
     measured: Measured | None = None,
     connections: int | None = None,
 ) -> Forecast:
-    """Forecast a study without playing it: one unit of each kind is rehearsed, seeds multiply.
+    """Forecast a study without playing it: one unit of each kind is rehearsed and multiplied by the seeds.
 
     What is likely comes from the replies of an earlier run where one was measured. Hours suppose that so many calls
     of a model are in flight at once.
@@ -192,7 +192,7 @@ def forecast(
         if not any(asks(seated.config) for seated in unit.players):
             decisions += seeds * taking_place * most
             continue
-        # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
+        # Prompts of generations have equal length; the first makes its designs, and the last has no offspring.
         wordings = tuple(words.length_key(seated.config, measured) for seated in unit.players)
         key = (cell_of(unit), unit.kind, unit.game.name, wordings, unit.seat, most, bool(unit.needs))
         if key not in rehearsals:
@@ -226,20 +226,20 @@ def forecast(
 
 
 def _usual_replies(plan: StudyPlan) -> str:
-    """How long a choice is in every style of a study, in words."""
+    """Describe the length of a choice in every style of a study."""
     configs = [config for _, configs in plan.question_units() for config in configs if asks(config)]
     tokens = {config.style: reply_of(config, Choice(("A", "B")))[0] for config in configs}
     return ", ".join(f"{style} {how_many(of, 'token')} for a choice" for style, of in tokens.items())
 
 
 class _Words:
-    """Tells apart configurations whose prompts or replies have another length: models alone do not."""
+    """Groups configurations by the length of their prompts and replies."""
 
     def __init__(self) -> None:
         self._config_keys: dict[int, tuple[AgentConfig, str]] = {}
 
     def length_key(self, config: AgentConfig, measured: Measured | None) -> str:
-        """A key that is equal for configurations with equally long prompts and replies; empty for scripts."""
+        """Return a key that is equal for configurations with equally long prompts and replies; empty for scripts."""
         if not asks(config):
             return ""
         if id(config) not in self._config_keys:
@@ -256,7 +256,7 @@ def assumptions(
     tools: bool = False,
     replies: str = "",
 ) -> tuple[str, ...]:
-    """What likely figures take for granted, a line each."""
+    """Return the assumptions of likely figures, one line each."""
     lines = []
     if measured is None:
         lines.append(
@@ -279,7 +279,7 @@ def assumptions(
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
-    """The players of a unit; where ways of playing spread, every player may become a model."""
+    """Return the players of a unit; if strategies spread, every player may become a model."""
     models = [seated for seated in unit.players if seated.config.model is not None]
     if not unit.mechanism.spreads or not models:
         return unit.players
@@ -287,7 +287,7 @@ def playing(unit: Unit) -> Sequence[Seated]:
 
 
 class CostSum:
-    """Adds up calls of models: tokens, and what they cost directly and in batches."""
+    """Sums calls of models: tokens, and their direct and batch cost."""
 
     def __init__(
         self, total: Forecast, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
@@ -308,7 +308,7 @@ class CostSum:
         self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float,
         played: MatchMeans | None,
     ) -> None:  # fmt: skip
-        """Add what a player takes in a match, all of it so many times; ``longer`` is how much longer matches were."""
+        """Add a player's calls in a match, ``times`` times; ``longer`` is how much longer matches were."""
         most, calls = bound.calls, likely.calls * longer
         if not most and not calls:
             return
@@ -326,7 +326,7 @@ class CostSum:
         self.add(model, most or calls, call, times, calls)
 
     def add(self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None) -> None:
-        """Add so many calls of a model, all of it so many times; fewer of them may be likely."""
+        """Add calls of a model, ``times`` times; fewer of them may be likely."""
         dense, sums = self._dense, self._sums
         expected = (calls if likely_calls is None else likely_calls) * self._again * times
         calls *= times
@@ -361,7 +361,7 @@ class CostSum:
         sums["likely_batch_usd"] += usually * share
 
     def _pace(self, model: str, tokens: float) -> float:
-        """Seconds of a call: as in the run that was measured, or else supposed."""
+        """Return the seconds of a call: measured, or else assumed."""
         seconds = {} if self._measured is None else self._measured.seconds
         return seconds.get(model) or seconds.get(None) or START + tokens / SPEED
 
@@ -371,7 +371,7 @@ class CostSum:
         return sum(self._seconds.values())
 
     def finished(self) -> Forecast:
-        """The forecast, with None where a price or a bound is not known."""
+        """Return the forecast, with None for unknown prices or bounds."""
         self.total.busy_seconds = max(self._seconds.values(), default=0.0)
         seconds = {} if self._measured is None else self._measured.seconds
         pace = f"{seconds[None]:.1f} s a call, as in {self._measured.run}" if self._measured and seconds else (
@@ -401,7 +401,7 @@ def add_up(
     times: int = 1,
     measured: Measured | None = None,
 ) -> Forecast:
-    """Add what units take, each so many times; ``per_call`` of a unit, a player and its number is one call."""
+    """Add the calls of units, ``times`` times each; ``per_call`` returns the size of one call."""
     cost = CostSum(total, prices, measured)
     for unit in units:
         total.decisions += unit.mechanism.most_decisions(unit.game) * times
@@ -418,7 +418,7 @@ def add_up(
 
 @dataclass(frozen=True, slots=True)
 class BudgetForecast:
-    """Whether a budget suffices, as far as that can be known before the first call."""
+    """Whether a budget suffices, as far as known before the first call."""
 
     of: str
     budget: float
@@ -436,7 +436,7 @@ class BudgetForecast:
 
 
 def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[BudgetForecast]:
-    """What a forecast says about every bound of a budget, at the prices of batches where they are used."""
+    """Judge every bound of a budget by a forecast, at batch prices if they are used."""
     tokens = [bound.at_most[name] for name in ("tokens_in", "tokens_out")]
     needs: dict[str, tuple[float | None, float | None]] = {
         "usd": (bound.likely_batch_usd, bound.batch_usd_with_retries) if batch
@@ -470,7 +470,7 @@ def _short(value: float) -> str:
 
 
 def missing_adapters(plan: StudyPlan) -> list[str]:
-    """The adapters that agents of a study name and that are no file or folder: its first match could not begin."""
+    """Return the adapters named by agents that are no file or folder."""
     named = dict.fromkeys(
         str(config.settings["adapter"])
         for _, configs in plan.question_units()

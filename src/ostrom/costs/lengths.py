@@ -1,4 +1,4 @@
-"""How long replies and texts are: what styles usually take, what was measured, and what is possible at most."""
+"""Lengths of replies and texts: usual, measured, and maximal."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from ostrom.answers import Form, Record, Text
 from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 
 REASONS = 100
-"""Words of usual reasons, where so many are allowed; printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
+"""Words of usual reasons, if as many are allowed; printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
 
 
 def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
-    """Tokens of a usual reply to a question, and of the longest one that is possible."""
+    """Return the tokens of a usual reply to a question, and of the longest possible one."""
     style, allowed = styles.build(config.style), config.params.get("max_tokens")
     most = style.most_tokens(form, None if allowed is None else int(allowed))
     answer = answer_tokens(form)
@@ -30,14 +30,14 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Measured lengths: tokens of an agent's reply to a part of a question, characters of texts by form."""
+    """Measured lengths: tokens of replies by agent and part, characters of texts by form."""
 
     reply: Callable[[AgentConfig, str], float | None] = lambda config, part: None  # noqa: ARG005
     texts: Mapping[str, float] = field(default_factory=dict)
 
 
 def part_name(part: str) -> str:
-    """The part of a decision that a call asks for, whichever try it is.
+    """Return the part of a decision that a call asks for, whichever try.
 
     >>> part_name("note.try1"), part_name("try0.after1")
     ('note', '')
@@ -46,12 +46,12 @@ def part_name(part: str) -> str:
 
 
 def text_name(form: Form) -> str:
-    """What texts are told apart by that players write in answers of a form."""
+    """Return the name under which texts of a form are measured."""
     return form.name if isinstance(form, Record) else type(form).__name__
 
 
 def text_lengths(form: Form, value: Any) -> list[int]:
-    """Characters of every text that a player wrote in an answer.
+    """Return the characters of every text in an answer.
 
     >>> from ostrom.answers import Choice
     >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
@@ -66,5 +66,5 @@ def text_lengths(form: Form, value: Any) -> list[int]:
 
 
 def is_free(part: Mapping[str, Any]) -> bool:
-    """Whether a part of a record is a text in words of the player."""
+    """Return whether a field of a record is free text."""
     return part.get("type") == "string" and "enum" not in part

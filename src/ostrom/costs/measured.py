@@ -1,4 +1,4 @@
-"""What an earlier run took: the lengths, calls and seconds that a forecast may take from it."""
+"""Measurements of an earlier run for forecasts: lengths, calls and seconds."""
 
 import re
 from collections import defaultdict
@@ -16,12 +16,12 @@ from ostrom.studies.run import Run, open_run
 
 _REPEATED = re.compile(r"try[1-9]")
 SAMPLE, MATCHES = 200, 20
-"""Calls whose prompts, and matches whose texts are measured."""
+"""The number of calls whose prompts, and of matches whose texts, are measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchMeans:
-    """Means over the finished matches of a run: calls of a match, tokens of a call."""
+    """Means over finished matches: calls per match, tokens per call."""
 
     calls: float
     tokens_in: float
@@ -35,24 +35,24 @@ class Measured:
     run: str
     calls: int
     replies: dict[tuple[str | None, str, str], float] = field(default_factory=dict)
-    """Tokens of a reply, by model, style and part of the question; with None for the model, over all models."""
+    """Tokens of a reply by model, style and part; None for all models."""
     again: float = 1.0
-    """Calls made per question: unreadable replies are asked for again."""
+    """Calls per question, because unreadable replies are retried."""
     again_in: float = 1.0
-    """Tokens of all prompts over those of the first prompt of every question."""
+    """Tokens of all prompts over those of first prompts."""
     characters: float | None = None
     """Characters per token of a prompt."""
     hours: float | None = None
     """Hours from the creation of a batch to its end."""
     matches: dict[tuple[Any, ...], MatchMeans] = field(default_factory=dict)
-    """What matches took, by cell and by rules."""
+    """Means of matches, by cell and by rules."""
     texts: dict[str, float] = field(default_factory=dict)
-    """Characters of a text that players wrote, by the name of its form."""
+    """Characters of texts, by the name of their form."""
     seconds: dict[str | None, float] = field(default_factory=dict)
-    """Seconds of a call that was asked directly, by model and, with None, over all of them."""
+    """Seconds of a direct call, by model; None for all models."""
 
     def played(self, unit: Unit) -> MatchMeans | None:
-        """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
+        """Return the means of matches in a unit's cell, or else under its rules, without retries."""
         return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
 
     def reply(self, config: AgentConfig, part: str = "") -> float | None:
@@ -72,7 +72,7 @@ class Measured:
 
 
 def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
-    """The means of a run on disk; one without a reply of a model is refused."""
+    """Return the means of a run on disk; one without model replies is refused."""
     measured = measured_replies(run, runs)
     if measured is None:
         raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
@@ -80,19 +80,19 @@ def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
 
 
 def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
-    """The means of a run on disk; None where no reply of a model has its tokens counted."""
+    """Return the means of a run on disk; None without counted tokens."""
     with open_run(run, runs) as opened:
         return measured_of(opened)
 
 
 def measured_of(run: Run) -> Measured | None:
-    """The means of an opened run; None where no reply of a model has its tokens counted."""
+    """Return the means of an opened run; None without counted tokens."""
     sums: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
     waited: dict[str | None, list[float]] = defaultdict(list)
     ids: list[tuple[int, int]] = []
     calls, unit, states = 0, None, run.journal.states()
     all_in, firsts = 0, (0, 0)
-    """Tokens of all prompts; number and tokens of the first prompts of questions."""
+    """Tokens of all prompts; number and tokens of first prompts."""
     matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for call in run.journal.call_rows(run.name):
         if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
@@ -139,7 +139,7 @@ def measured_of(run: Run) -> Measured | None:
 
 
 def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
-    """Mean lengths of what was written in some matches, by the name of the form that asked for it."""
+    """Return mean lengths of texts in some matches, by the name of their form."""
     lengths: dict[str, list[int]] = defaultdict(list)
     for index in done[:: max(1, len(done) // MATCHES)][:MATCHES]:
         steps, _, answers = run.rows.replayed(run.plan.unit(index))
@@ -152,7 +152,7 @@ def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
 
 
 def _alike(unit: Unit) -> list[tuple[Any, ...]]:
-    """What matches are alike in, the closest first: cell and rules, with as many models."""
+    """Return keys of similar matches, the closest first: cell and rules, with equally many models."""
     models = sum(asks(seated.config) for seated in unit.players)
     rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
     return [(cell_of(unit), *rules), rules]

@@ -1,4 +1,4 @@
-"""What a study would send to a model: the messages of one decision, written without a call.
+"""Previews of prompts: the messages of one decision, rendered without a call.
 
 The past of a later round is one of a rehearsal (``rehearsal``): models answer by chance, scripts as ever.
 """
@@ -27,14 +27,14 @@ from ostrom.studies.prompts import prepared
 
 
 class _PreviewAgent(RehearsingAgent):
-    """A language agent of a rehearsal that keeps the messages of its calls."""
+    """A language agent of a rehearsal that stores the messages of its calls."""
 
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(plan, config, lengths, longest=longest)
         self.sent: list[dict[str, Any]] = []
         embedded = str(config.model).startswith("embedded/")
         can = check_model(str(config.model), config.settings) or Abilities(prefill=embedded)
-        # Models that go on from the beginning of an answer are sent one; all else is as in a rehearsal.
+        # Models that continue a given beginning are sent one; all else is as in a rehearsal.
         self.model = copy(self.model)
         self.model.abilities = replace(self.model.abilities, prefill=can.prefill)
 
@@ -51,23 +51,23 @@ class _PreviewAgent(RehearsingAgent):
         return await super()._once(messages, prompt, decision, context, think, part, lasting)
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
-        """Keep the messages of a call, and reply as a rehearsal does."""
+        """Store the messages of a call, and reply as a rehearsal does."""
         self._keep(part, request.messages, [])
         return await super().call(context, request, part)
 
 
 class _Reached(Exception):
-    """The match has passed the round that is shown."""
+    """Raised when the match has passed the requested round."""
 
 
 class _Preview(RehearsedMatch):
-    """A match that is rehearsed up to the end of a round; the messages of that round are kept, by player."""
+    """A match rehearsed up to the end of a round; the messages of that round are stored by player."""
 
     agent_class, most_steps, with_trees = _PreviewAgent, 10**6, True
 
     def __init__(self, plan: Plan, unit: Unit, number: int | None) -> None:
         super().__init__(plan, unit, Lengths(), longest=False)
-        self.rules = prepared(plan, unit).with_rounds(self.rounds)  # told in full; chance does not end it before
+        self.rules = prepared(plan, unit).with_rounds(self.rounds)  # without a random end
         self.number, self.rounds_asked = number, dict[int, set[int]]()
         self.sent: dict[int, list[dict[str, Any]]] = {}
         factory = AgentFactory({}, plan.library, Invalidity())
@@ -75,7 +75,7 @@ class _Preview(RehearsedMatch):
             agent.renderer = factory.renderer(self.configs[key], unit.streams)
 
     def _writes(self, decision: Decision, agent: RehearsingAgent, key: Any) -> bool:  # noqa: ARG002
-        """In the round that is shown; before it only where later prompts quote earlier ones."""
+        """Return whether prompts are rendered: in the requested round, or earlier if later prompts quote them."""
         return (
             self.number in (None, decision.view.round)
             or agent.memory.takes_notes
@@ -98,7 +98,7 @@ class _Preview(RehearsedMatch):
         return answer
 
     def play(self, player: int) -> list[dict[str, Any]]:
-        """Rehearse until the player is asked in the round: chance may end a match before, or ask somebody else."""
+        """Rehearse until the player is asked in the round: chance may end a match before."""
         for times in range(1, TIMES + 1):
             extreme = Extreme(last=times % 2 == 0) if times > TIMES - 2 else None
             with suppress(_Reached):
@@ -110,7 +110,7 @@ class _Preview(RehearsedMatch):
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """What one player would be sent in a round, and which player of which match it is."""
+    """The messages that a player would get in a round, and the player's match and place."""
 
     cell: int
     cells: int
@@ -153,7 +153,7 @@ def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = 
 
 
 def _seated(plan: StudyPlan, cell: int, seat: str | None) -> tuple[Unit, int]:
-    """The first match of a cell in which a model plays at the seat, or under the name; and its place."""
+    """Return the first match of a cell with a model at the seat (or name), and its place."""
     names: dict[str, None] = {}
     for unit in plan.matches_in(cell - 1):
         for place, seated in enumerate(unit.players):

@@ -1,4 +1,4 @@
-"""A match rehearsed in words: how often its players are asked, and how long their prompts and replies are.
+"""Rehearsal of a match: the number of questions, and the lengths of prompts and replies.
 
 The rules play, chance answers in place of models, and agents write the prompts that they would send; nothing is called
 and nothing is kept. Prompts are written in some rounds only: in those between them lengths are interpolated. Rounds of
@@ -27,24 +27,24 @@ from ostrom.mechanisms.talk import SILENT
 from ostrom.studies.prompts import prepared
 
 REHEARSED, FEWEST = 240, 5
-"""Decisions of a match that are rehearsed, and rounds at least."""
+"""The most rehearsed decisions of a match, and the fewest rounds."""
 REHEARSED_IN_ALL = 5000
-"""Decisions of societies that are rehearsed in all cells together."""
+"""The most rehearsed decisions of societies over all cells."""
 MOST_STEPS = 2000
-"""Steps after which rules that cannot be shortened are left."""
+"""The most steps of rules that cannot be shortened."""
 TIMES = 12
-"""Rehearsals where the number of decisions differs from one to the next."""
+"""The number of rehearsals if the number of decisions varies."""
 ALIKE = 3
-"""Members of a society that are asked alike: so many of their prompts are written in a round."""
+"""The number of members of a society with equal questions whose prompts are rendered in a round."""
 MARGIN = 1.03
-"""What the longest names of actions may add to a prompt in which others were drawn."""
+"""The factor by which longer action names may lengthen a prompt."""
 FAR = 10_000
-"""A number of rounds beyond the reach of every bounded memory."""
+"""A number of rounds beyond every bounded memory."""
 
 
 @dataclass(slots=True)
 class CallSum:
-    """What one player takes in a match: calls, characters of their prompts, tokens of their replies."""
+    """The sum of a player's calls in a match: calls, characters of prompts, tokens of replies."""
 
     calls: float = 0.0
     characters: float = 0.0
@@ -53,26 +53,26 @@ class CallSum:
 
 @dataclass(slots=True)
 class Rehearsal:
-    """What a match takes, by the place of the player whose agent is asked."""
+    """The cost of a match, by player."""
 
     likely: list[CallSum]
     """The expectation, over random ends too."""
     most: list[CallSum]
     """The bound."""
     bounded: bool
-    """Whether something bounds every reply."""
+    """Whether every reply is bounded."""
     decisions: float
     varies: bool
-    """Whether the number of decisions depended on what the players did."""
+    """Whether the number of decisions depended on the players' actions."""
     exact: bool
-    """Whether no match takes more or fewer decisions, whatever the players do."""
+    """Whether every match has the same number of decisions."""
     tools: bool
-    """Whether players may call tools, and so take more calls than decisions."""
+    """Whether players may call tools, and so make more calls than decisions."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """One decision whose prompts were written."""
+    """One decision with rendered prompts."""
 
     round: int
     calls: float = 0
@@ -83,16 +83,16 @@ class _Sample:
 
 @dataclass(slots=True)
 class _Player:
-    """What a player has done so far in a rehearsed match."""
+    """A player's state in a rehearsed match."""
 
     parts: dict[str, list[Answer]] = field(default_factory=lambda: defaultdict(list))
     turns: list[Answer] = field(default_factory=list)
     left: dict[str, list[Answer]] = field(default_factory=dict)
-    """The answers with turns that the last written decision of a kind left."""
+    """The answers with turns that the last rendered decision of a kind left."""
 
 
 class _Context:
-    """What an agent may use while it rehearses one decision."""
+    """The decision context of a rehearsal."""
 
     def __init__(self, streams: Streams, step: int, place: int, rehearsed: _Player) -> None:
         self._streams, self.step, self.player, self._rehearsed = streams, step, place, rehearsed
@@ -125,18 +125,18 @@ class _Context:
 
 
 NOTE = "a note"
-"""The kind of the question in which memory has a note written."""
+"""The kind of the question for a memory note."""
 _Key = tuple[int, int, str]
-"""A configuration, a seat, and a kind of question: what is asked alike."""
+"""A configuration, a seat, and a kind of question: equal questions."""
 
 
 class RehearsedMatch:
-    """One unit under rehearsal: its agents, and the samples of all times that it is rehearsed."""
+    """One rehearsed unit: its agents, and the samples of all rehearsals."""
 
     agent_class: type[RehearsingAgent] = RehearsingAgent
     most_steps = MOST_STEPS
     with_trees = False
-    """Whether agents that were asked before play write their prompts too."""
+    """Whether precomputed agents render their prompts too."""
 
     def __init__(self, plan: Plan, unit: Unit, lengths: Lengths, *, longest: bool):
         self.unit, self.longest = unit, longest
@@ -146,7 +146,7 @@ class RehearsedMatch:
         self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
         self.rules = rules.with_rounds(self.played)
         self.asked: list[list[tuple[int, _Key, int]]] = []
-        """For each rehearsal its decisions: the player, what is asked alike, the round."""
+        """For each rehearsal its decisions: player, question key, round."""
         self.samples: dict[_Key, list[_Sample]] = defaultdict(list)
         self.agents: dict[int, Any] = {}
         self.configs = {id(seated.config): seated.config for seated in unit.players}
@@ -160,23 +160,23 @@ class RehearsedMatch:
         self._lines: dict[_Key, float] = {}
 
     def _nodes(self) -> set[int]:
-        """The rounds in which prompts are written: fewer and fewer, and where a memory has its full length."""
+        """Return the rounds in which prompts are rendered: increasingly sparse, and where a memory is full."""
         nodes, number = {self.played, self.played + 1}, 1
         while number < self.played:
             nodes.add(number)
             number = 3 if number == 2 else 2 * number
         self.bends = {1, 2, self.played, self.played + 1}
-        """Of these, the rounds between which a prompt grows evenly."""
+        """The rounds between which a prompt grows linearly."""
         self.bends |= {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
         return nodes | self.bends
 
     def speaks(self, place: int) -> bool:
-        """Whether a model answers for a player."""
+        """Return whether a model answers for a player."""
         return id(self.unit.players[place].config) in self.agents
 
     @property
     def texts(self) -> bool:
-        """Whether prompts depend on the length of texts, on calls of tools, or on how much memory happens to show."""
+        """Return whether prompts depend on text lengths, tool calls, or a random memory."""
         return any(agent.tools or (self.steps > 1 and agent.texts) for agent in self.agents.values())
 
     def decisions(self, number: int) -> int:
@@ -184,19 +184,19 @@ class RehearsedMatch:
         return sum(key[2] != NOTE for _, key, _ in self.asked[number])
 
     def weighted(self, number: int) -> float:
-        """The expected number of decisions in a whole match, worked out from one rehearsal."""
+        """Return the expected number of decisions of a match, from one rehearsal."""
         survival = self.unit.mechanism.survival
         return sum(sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE)
 
     def _weights(self, key: _Key, number: int, survival: Callable[[int], float]) -> list[float]:
-        """How often a round takes place that was rehearsed, and then those that it stands for."""
+        """Return the expected number of occurrences of a rehearsed round, and of those it represents."""
         if number > self.played:  # after the match
             return [1.0]
         last = self.rounds if number == self.played and key[2] not in SILENT else number
         return [survival(at) for at in range(number, last + 1)]
 
     def weighed(self, key: _Key, number: int, survival: Callable[[int], float]) -> Iterator[tuple[float, _Sample]]:
-        """The questions of one kind in a round, and in those that it stands for: how often, and what one takes."""
+        """Yield the questions of one kind in a round and those it represents: how often, and their size."""
         samples = self.samples.get(key)
         if not samples:
             return
@@ -211,13 +211,13 @@ class RehearsedMatch:
             yield total, replace(mean, characters=mean.characters + more) if more else mean
 
     def _mean(self, key: _Key, number: int) -> _Sample:
-        """What a question takes in a round, between the rounds that were written."""
+        """Return the size of a question in a round, interpolated between rendered rounds."""
         if key not in self._means:
             self._tabulate(key)
         return self._means[key][number]
 
     def _tabulate(self, key: _Key) -> None:
-        """What a question takes in every round, and what a shown round adds to it."""
+        """Compute the size of a question in every round, and the growth per shown round."""
         samples, memory = self.samples[key], self.memories[key[0]]
         rounds = sorted({sample.round for sample in samples})
         middle = np.max if self.longest else np.mean
@@ -233,7 +233,7 @@ class RehearsedMatch:
         self._lines[key] = line
 
     def growth(self, config: AgentConfig) -> float:
-        """Characters that the rounds which were not rehearsed can add to a prompt."""
+        """Return the characters that rounds not rehearsed can add to a prompt."""
         memory, keys = self.memories[id(config)], [key for key in self.samples if key[0] == id(config)]
         for key in keys:
             self._mean(key, self.played)
@@ -241,7 +241,7 @@ class RehearsedMatch:
         return float(lines * max(self._lines[key] for key in keys))
 
     def rehearse(self, times: int, extreme: Extreme | None = None) -> None:
-        """Play the match until it was played so many times, each with chances of its own."""
+        """Play the match until it was rehearsed ``times`` times, each with its own random draws."""
         for agent in self.agents.values():
             agent.extreme = extreme
         while len(self.asked) < times:
@@ -258,7 +258,7 @@ class RehearsedMatch:
         }
         questions: list[tuple[int, _Key, int]] = []
         self._before: Counter[tuple[Any, ...]] = Counter()
-        # The longest prompt may be one of any rehearsal; what is likely needs one sample alone.
+        # The longest prompt may occur in any rehearsal; the likely one needs one sample.
         self._from = Counter({key: len(of) for key, of in self.samples.items()} if self.longest else {})
         self.asked.append(questions)
         play, self._rng = self.rules.play(unit.game, streams), streams.generator(0, 0, "rehearsal")
@@ -296,14 +296,14 @@ class RehearsedMatch:
         return self._unwritten(decision, agent, key, self._rng, players[who], questions, who)
 
     def _writes(self, decision: Decision, agent: RehearsingAgent, key: _Key) -> bool:  # noqa: ARG002
-        """Whether the prompts of a decision are written: some of those that are asked alike, in some rounds."""
+        """Return whether the prompts of a decision are rendered: some of equal ones, in some rounds."""
         number, society = decision.view.round, self.unit.mechanism.society
         alike = sum(sample.round == number for sample in self.samples[key][self._from[key] :])
         nodes = self.nodes if key[2] == decision.kind else self.bends
         return alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key])
 
     def _numbered(self, decision: Decision, who: int) -> str:
-        """The kind of a question; of several in one round with its number, since later ones quote more."""
+        """Return the kind of a question, numbered within a round, since later ones quote more."""
         place = who, decision.kind, decision.view.round, decision.view.facts.get("bout", 0)
         self._before[place] += 1
         return decision.kind if self._before[place] == 1 else f"{decision.kind} {self._before[place]}"
@@ -311,7 +311,7 @@ class RehearsedMatch:
     def _written(
         self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, player: _Player
     ) -> Answer:
-        """An answer to prompts that are written and measured."""
+        """Answer with rendered and measured prompts."""
         agent.calls.clear()
         before = len(player.turns)
         answer: Answer = _run(agent.answer(decision, context))  # type: ignore[arg-type]
@@ -335,7 +335,7 @@ class RehearsedMatch:
         self, decision: Decision, agent: RehearsingAgent, key: _Key, rng: np.random.Generator, player: _Player,
         questions: list[tuple[int, _Key, int]], who: int,
     ) -> Answer:  # fmt: skip
-        """An answer without prompts, that leaves behind what a written one would."""
+        """Answer without prompts, with the same effects as a rendered one."""
         view, memory = decision.view, agent.memory
         if memory.takes_notes:
             notes = agent._notes(_Context(Streams(0, 0), 0, who, player))  # type: ignore[arg-type]

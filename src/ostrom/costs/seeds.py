@@ -57,7 +57,7 @@ class SeedPrice:
         return f"{calls}, {money}, {self.hours:.2g} hours" if self.calls else "no calls"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         rounded = {name: round(of) for name, of in asdict(self).items() if name not in ("usd", "hours")}
         return {**rounded, "usd": self.usd, "hours": self.hours}
 

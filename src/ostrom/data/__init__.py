@@ -1,1 +1,1 @@
-"""A run read as tables."""
+"""The tables of a run."""

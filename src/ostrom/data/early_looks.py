@@ -1,4 +1,4 @@
-"""Looks at a registered run before it was complete: who knows results can stop, go on or throw away by them.
+"""Early looks at a registered run: whoever knows results could stop, continue or discard by them.
 
 Every look adds a line to ``early_looks.jsonl`` in the folder of the run. It is a record, not a lock: a copy of the
 folder, or a file that was removed, leaves no trace, and a registration says so.
@@ -20,12 +20,12 @@ from ostrom.ground.files import read_plain, require_regular_file
 
 FILE = "early_looks.jsonl"
 DECIDED = "looks.json"
-"""Where a sequential design records its own looks."""
+"""The file in which a sequential design records its own looks."""
 
 
 @dataclass(frozen=True)
 class EarlyLook:
-    """One look: when, after how many journal entries, and how many of the planned matches had ended."""
+    """One look: its time, the number of journal entries, and how many planned matches had ended."""
 
     at: str
     entries: int
@@ -35,16 +35,16 @@ class EarlyLook:
 
     @property
     def open(self) -> bool:
-        """Whether matches were still to be played; those that failed may be played again."""
+        """Return whether matches were still to be played; failed ones may be played again."""
         return self.ended < self.planned
 
 
 def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> None:
-    """Record a look at a registered run that is not complete; one at a state that was seen before is no new one."""
+    """Record a look at an incomplete registered run; a look at a state already seen is not recorded."""
     if not manifest.get("registered"):
         return
     states = rows.journal.states()
-    # Of a shard, the others are open as far as it knows.
+    # For a shard, the other shards count as open.
     planned = rows.plan.planned if rows.plan.shard is None else len(rows.plan)
     planned += bool(manifest["study"].get("stop")) and goes_on(folder)
     planned += len(rows.plan) // seeds_of(manifest) * seeds_missing(manifest)
@@ -72,13 +72,13 @@ def seeds_of(manifest: Mapping[str, Any]) -> int:
 
 
 def seeds_missing(manifest: Mapping[str, Any]) -> int:
-    """How many of the registered seeds a run lacks; it can be gone on with to them."""
+    """Return how many of the registered seeds a run lacks."""
     wanted = ((manifest.get("registered") or {}).get("sample") or {}).get("seeds")
     return max(wanted - seeds_of(manifest), 0) if isinstance(wanted, int) else 0
 
 
 def counted_looks(folder: Path, manifest: Mapping[str, Any], entries: int) -> list[EarlyLook]:
-    """The looks at a run, its shards included, after which playing went on or could have gone on."""
+    """Return the looks at a run and its shards after which play continued or could have."""
     shared = manifest.get("shared")
     if shared is not None:
         return [_look(row) for row in shared.get("looks") or ()]
@@ -88,7 +88,7 @@ def counted_looks(folder: Path, manifest: Mapping[str, Any], entries: int) -> li
 
 
 def early_looks(folder: Path) -> list[EarlyLook]:
-    """The looks on record, oldest first."""
+    """Return the recorded looks, oldest first."""
     path = folder / FILE
     try:
         lines = read_plain(path).splitlines()
@@ -108,7 +108,7 @@ def _look(row: Mapping[str, Any]) -> EarlyLook:
 
 
 def goes_on(folder: Path) -> bool:
-    """Whether a sequential design has not decided to stop: then more matches follow than the plan has now."""
+    """Return whether a sequential design has not stopped, so that more matches follow."""
     try:
         return not orjson.loads(read_plain(folder / DECIDED))[-1]["stop"]
     except (OSError, orjson.JSONDecodeError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""What the manifests of runs say of a study, key by key: where two runs differ, and whether they hold one study.
+"""Manifests of runs by key: differences between two runs, and whether they hold one study.
 
 Runs of one study may have other models, seeds, budgets, titles and versions; everything else of the study, and every
 prompt, is part of what ``study_hash`` stands for.
@@ -14,15 +14,15 @@ from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW
 from ostrom.ground.values import flat
 
 MOST_CHARACTERS = 60
-"""Characters of a value that is shown."""
+"""The longest value shown, in characters."""
 OTHER_LABS = (*FREE_TO_CHANGE, *MAY_GROW, "name", "seed", "stop")
-"""Parts of a study that runs of several labs may have otherwise: they change nothing that a match is."""
+"""Keys of a study that may differ between labs: they do not affect a match."""
 SETTINGS = ("name", "model", "base_url")
-"""Parts of a model's entry that say its name again."""
+"""Keys of a model's entry that repeat its name."""
 
 
 def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Keys of study, models, prompts and versions in which two manifests differ, with both values.
+    """Yield the keys of study, models, prompts and versions that differ, with both values.
 
     As many models under other names are one difference, and stand for each other in all others.
     """
@@ -38,7 +38,7 @@ def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _numbered(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest in which models have numbers for names, and their entries say no name."""
+    """Return a manifest in which models are numbered instead of named."""
     names = _numbers(manifest)
     entries = {
         names[model]: {name: of for name, of in entry.items() if name not in SETTINGS}
@@ -62,7 +62,7 @@ def is_before_2(manifest: Mapping[str, Any]) -> bool:
 
 
 def study_keys(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Every key that decides what is played, with its value; models are named by their number.
+    """Return every key that affects play, with its value; models are numbered.
 
     >>> study_keys({"study": {"types": {"a/b": {"model": "a/b"}}, "seeds": 3}, "models": {"a/b": {}}})
     {'types.{model 1}.model': '{model 1}'}
@@ -73,7 +73,7 @@ def study_keys(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What runs of one study may have otherwise: models and their settings, seeds, versions, the day."""
+    """Return what runs of one study may differ in: models and settings, seeds, versions, the day."""
     models = models_of(manifest)
     entries = {"models": _numbered(manifest)["models"]}
     grown = {name: manifest["study"].get(name) for name in (*MAY_GROW, "seed") if name in manifest["study"]}
@@ -82,13 +82,13 @@ def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def study_hash(manifest: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
-    """A hash of the study that a run holds, without the keys that are allowed to differ."""
+    """Return a hash of a run's study, without keys that may differ."""
     compared_keys = {key: of for key, of in study_keys(manifest).items() if not is_allowed(key, allowed)}
     return blake2b(orjson.dumps(compared_keys, option=orjson.OPT_SORT_KEYS, default=str), digest_size=12).hexdigest()
 
 
 def is_allowed(key: str, allowed: Sequence[str]) -> bool:
-    """Whether a key, or one that it lies in, is named.
+    """Return whether a key, or a parent of it, is named.
 
     >>> is_allowed("agent.framing.units", ["agent.framing"]), is_allowed("agents", ["agent"])
     (True, False)
@@ -97,7 +97,7 @@ def is_allowed(key: str, allowed: Sequence[str]) -> bool:
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """Data with models renamed wherever their names stand in a key or a text, the longest name first."""
+    """Return data with models renamed in keys and texts, the longest name first."""
     if isinstance(value, Mapping):
         return {renamed(key, names): renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -109,6 +109,6 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value in a table: one line of bounded length."""
+    """Format a value for a table: one line of bounded length."""
     text = str(value)
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."

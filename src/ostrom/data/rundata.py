@@ -1,4 +1,4 @@
-"""A run as analysis reads it: its tables in parquet, asked through DuckDB.
+"""A run for analysis: its tables in Parquet, queried through DuckDB.
 
 The tables are derived from the journal, each when something first asks for it. Beside them lies ``tables.json``, which
 says how many journal entries they were made from; when the journal has grown since, they are made again before
@@ -62,7 +62,7 @@ TOOL_CALLS = "run match step round player agent tool arguments result failed"
 
 
 def names_of(folders: Sequence[Path]) -> dict[Path, str]:
-    """What tells runs apart: the last part of a folder, or the whole path where another run is called alike.
+    """Return unique names of runs: the last part of a folder, or the path if that is ambiguous.
 
     >>> list(names_of([Path("a/sweep"), Path("b/sweep"), Path("b/rest")]).values()) == ["a/sweep", "b/sweep", "rest"]
     True
@@ -72,7 +72,7 @@ def names_of(folders: Sequence[Path]) -> dict[Path, str]:
 
 
 def columns(table: str, factors: Mapping[str, type], more: Mapping[str, Mapping[str, type]] = {}) -> dict[str, type]:
-    """The columns of a table in order, with their types; ``more`` are those that people add.
+    """Return the columns of a table with their types; ``more`` are those that people add.
 
     >>> list(columns("matches", {"history_length": int}))[4:8]
     ['game', 'mechanism', 'history_length', 'state']
@@ -96,10 +96,10 @@ class Counts(NamedTuple):
     """Those that were played anew (False), those that a branch copied (True); a beginning that its matches share is
     counted once, in the first of them."""
     what: frozenset[str] = frozenset()
-    """What a round of a player was (``settlement.WHATS``); empty: whatever it was."""
+    """The kinds of a player's rounds (``settlement.WHATS``); empty for all."""
 
     def conditions(self, table: str, rows: str) -> list[str]:
-        """In SQL, on the rows of a table."""
+        """Return SQL conditions on the rows of a table."""
         if table not in ("rounds", "decisions"):
             return []
         once = f"(copied AND match = (SELECT min(match) FROM {rows} WHERE copied))"
@@ -113,16 +113,16 @@ class Counts(NamedTuple):
 FRESHNESS = "tables.json"
 SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}
 BATCH = 2000
-"""Traces held in memory at a time."""
+"""The number of traces in memory at a time."""
 MOST_MEMORY, SLOWEST = "2GB", 60.0
-"""What a condition on matches may take: memory, and seconds."""
+"""The limits of a condition on matches: memory, and seconds."""
 
 TEXTS: Mapping[str, str] = {
     "trace": "concat_ws(chr(10) || chr(10), reasoning, reply)",
     "reply": "reply",
     "reasoning": "reasoning",
 }
-"""What ``traces`` can give: the raw reply with the reasoning before it, or one of both."""
+"""Texts of ``traces``: the reply with the reasoning before it, or one of both."""
 
 
 class RunData:
@@ -154,32 +154,32 @@ class RunData:
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
         """The levels of every factor, in the order of the study."""
         self.planned = planned
-        """How many units of work the study has."""
+        """The number of units of the study."""
         self.twins: dict[int, int] | None = None
         self.failed: list[dict[str, Any]] | None = None
         self.agent_kinds: dict[str, bool] | None = None
-        """Its agents, once they were asked for; True: a model or a person, False: a script."""
+        """The agents, once queried; True for a model or a person, False for a script."""
         self.undivided: RunData = self
         """The run that this is a part of, or itself."""
         self.rows = rows
-        """How many rows each table has; a table is made when that is first asked."""
+        """The number of rows of each table; a table is made when its number is first requested."""
         self.entries = entries
-        """How many entries the journal had when the tables were made."""
+        """The number of journal entries when the tables were made."""
         self.so_far, self.playing = so_far, playing
-        """How far a run is that is not at its end, in words (empty: it is), and whether it is being played."""
+        """The progress of an unfinished run in words (empty if finished), and whether it is being played."""
         self._types = dict(types)
         self._more = more
         """Columns that people add to the tables."""
         self._units = units
         self._only = only
-        """A condition in SQL on the table of matches; all tables hold those matches alone."""
+        """An SQL condition on matches; all tables are restricted to those."""
         self.counts = counts
-        """Which rounds and decisions its tables hold; None: all of them."""
+        """Which rounds and decisions the tables hold; None for all."""
         self._parts: dict[Any, RunData] = {}
         self._seen: set[str] = set()
-        """Views that the connection has."""
+        """Views of the connection."""
         self.last_read: tuple[Any, Any] | None = None
-        """The question whose values were read last, and the values."""
+        """The last query and its values."""
 
     @property
     def factors(self) -> list[str]:
@@ -192,17 +192,17 @@ class RunData:
         return dict(self.manifest["study"])
 
     def game(self, match: int) -> Game:
-        """The game of a match, for what its payoffs and words have to say."""
+        """Return the game of a match."""
         return self.unit(match).game
 
     def unit(self, match: int) -> Unit:
-        """A unit of work by its number (the column ``match``): its game, its mechanism, its players."""
+        """Return a unit by its number (the column ``match``): game, mechanism and players."""
         if self._units is None:
             raise UsageError(f"{self.name}: its matches are not at hand, only its tables")
         return self._units(match)
 
     def filtered(self, only: str) -> RunData:
-        """The part of a run with the matches that meet a condition in SQL on the table of matches.
+        """Return the part of a run with the matches that meet an SQL condition.
 
         The part is closed together with this run.
         """
@@ -226,13 +226,13 @@ class RunData:
         return self._parts[only, counts]
 
     def parquet(self, table: str) -> Path:
-        """Where a table lies; it is made if it is not there."""
+        """Return the path of a table, which is made if missing."""
         self.rows[table]
         return self.folder / f"{table}.parquet"
 
     @cached_property
     def connection(self) -> Any:
-        """DuckDB, opened when it is first asked for; ``views`` gives it the views that a query names.
+        """Return the DuckDB connection, opened on first use; ``views`` adds the views of a query.
 
         One thread, and joins that stream their left side: rows then keep the order of the files, so the same
         run gives the same figures to the bit, and texts never pile up in memory.
@@ -242,7 +242,7 @@ class RunData:
         return made
 
     def views(self, sql: str) -> Any:
-        """The connection, with a view for every table that a query names."""
+        """Return the connection with a view for every table in a query."""
         words = set(re.findall(r"\w+", sql.lower()))
         if "rounds" not in self.rows and re.search(r"\b(from|join)\s+rounds\b", sql, re.IGNORECASE):
             raise UsageError(f"{self.name}: has no table rounds: a version before 2.0 shared it; share the run anew")
@@ -283,20 +283,20 @@ class RunData:
         return f"SELECT {', '.join(empty)} WHERE false"
 
     def columns(self, table: str) -> list[str]:
-        """The names of a table's columns; those of rounds are known before it is made."""
+        """Return a table's columns; those of rounds are known before it is made."""
         if table == "rounds":
             return list(columns("rounds", self._types, self._more))
         return [name for name, *_ in self._run(f"DESCRIBE {quoted(table)}", ())[1]]
 
     def need(self, table: str, names: Iterable[str]) -> None:
-        """Complain about a column that a table does not have."""
+        """Refuse a missing column."""
         columns = self.columns(table)
         for name in names:
             if name not in columns:
                 raise UnknownName(f"column of {table}", name, columns)
 
     def query(self, sql: str, *params: Any) -> Any:
-        """The answer to a question in SQL, as a polars DataFrame; ``?`` stands for a parameter.
+        """Return the result of an SQL query as a polars DataFrame; ``?`` is a parameter.
 
         Meant for aggregates: the answer is in memory as a whole.
         """
@@ -312,7 +312,7 @@ class RunData:
         return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
 
     def records(self, sql: str, *params: Any) -> list[dict[str, Any]]:
-        """The answer to a question in SQL as plain rows."""
+        """Return the result of an SQL query as plain rows."""
         described, rows = self._run(sql, params)
         names = [name for name, _ in described]
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -326,7 +326,7 @@ class RunData:
             cursor.close()
 
     def matching_rows(self, condition: str) -> list[dict[str, Any]]:
-        """The rows of matches that meet a condition in SQL, in order.
+        """Return the rows of matches that meet an SQL condition, in order.
 
         A study file that somebody sent may hold the condition: it is asked in a database that can read the table
         of matches, no other file, and cannot write; what takes very long or very much memory is refused.
@@ -341,7 +341,7 @@ class RunData:
             watch = threading.Timer(SLOWEST, connection.interrupt)
             watch.start()
             try:
-                # Read as one expression: a text that closes a parenthesis cannot add rows of its own.
+                # Parsed as one expression: a text that closes a parenthesis cannot add rows.
                 rows = connection.view("matches").filter(condition).order("match, player")
                 return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
             except duckdb.Error as problem:
@@ -354,7 +354,7 @@ class RunData:
     def traces(
         self, *keys: str, where: str = "", params: Sequence[Any] = (), text: str = "trace"
     ) -> Iterator[tuple[tuple[Any, ...], str]]:
-        """Every trace as (key, text), streamed in the order of matches; the key holds the named columns.
+        """Yield every trace as (key, text) in the order of matches; the key has the named columns.
 
         ``where`` is a condition in SQL on the view ``traces``; without names the key is the call's id.
         """
@@ -374,10 +374,10 @@ class RunData:
             cursor.close()
 
     def keep_result(self, text: str) -> None:
-        """Record the main result beside the tables that it was made from, for lists of runs; it goes with them."""
+        """Store the main result beside the tables, for lists of runs."""
         recorded = _recorded(self.folder)
         if recorded.get("entries") == self.entries and recorded.get("result") != text:
-            with suppress(RunError):  # of a folder that cannot be written, the list shows no result
+            with suppress(RunError):  # without write access the list shows no result
                 _record(self.folder, {**recorded, "result": text})
 
     def close(self) -> None:
@@ -401,7 +401,7 @@ class RunData:
 def run_data(
     rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False, look: bool = True
 ) -> RunData:
-    """A run ready for analysis: tables are made again if the journal has grown, unless ``stale`` will do.
+    """Return a run for analysis; tables are rebuilt if the journal has grown, unless ``stale`` is allowed.
 
     Of a run that is being played all tables tell of the moment of this call, whenever each of them is made. A ``look``
     at a run that is bound to a registration and not complete is recorded.
@@ -447,7 +447,7 @@ def run_data(
 
 
 def so_far(runs: Sequence[RunData]) -> str:
-    """How far those of some runs are that are not at their end, in words; empty where all are."""
+    """Describe the progress of unfinished runs; empty if all are finished."""
     names = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
     return "; ".join(f"{names[run.folder]}: {run.so_far}" if names else run.so_far for run in runs if run.so_far)
 
@@ -457,7 +457,7 @@ def _as_type(label: Any, kind: type) -> Any:
 
 
 class RowCounts(Mapping[str, int]):
-    """The number of rows of each table of a run; a table is made when its number is first asked for."""
+    """The number of rows of each table; a table is made when its number is first requested."""
 
     def __init__(self, rows: Rows, folder: Path, tables: Sequence[str], state: Mapping[str, Any]) -> None:
         self._rows, self._folder, self._tables, self._state = rows, folder, tables, state
@@ -484,7 +484,7 @@ class RowCounts(Mapping[str, int]):
 
     @contextmanager
     def _open(self) -> Iterator[Rows]:
-        """The rows, with the journal open: a table may be asked for when whoever opened the run has closed it."""
+        """Open the journal for its rows: a table may be requested after the run was closed."""
         rows = self._rows
         if not rows.journal.closed:
             yield rows
@@ -496,19 +496,19 @@ class RowCounts(Mapping[str, int]):
 def _is_there(folder: Path, table: str) -> bool:
     try:
         return require_regular_file(folder / f"{table}.parquet").exists()
-    except RunError:  # a link is replaced by the table
+    except RunError:  # a symbolic link is replaced by the table
         return False
 
 
 def _forget(folder: Path) -> None:
-    """Remove tables that the journal has outgrown: who reads them from the folder must not take them for the run."""
+    """Remove outdated tables, so that readers of the folder do not take them for the run."""
     for table in (*TABLES, "visits"):
         with suppress(OSError):
             (folder / f"{table}.parquet").unlink(missing_ok=True)
 
 
 def _recorded(folder: Path) -> dict[str, Any]:
-    """What ``tables.json`` says; nothing when it is missing or unreadable, so that all tables are made again."""
+    """Return the content of ``tables.json``; empty if missing or unreadable, so that tables are rebuilt."""
     try:
         data = orjson.loads(read_plain(folder / FRESHNESS))
     except (OSError, RunError, orjson.JSONDecodeError):
@@ -517,7 +517,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
 
 
 def recorded_answer(folder: Path, entries: int) -> str:
-    """The main result as it was recorded; empty where none was, or the journal has grown since."""
+    """Return the stored main result; empty without one, or if the journal has grown since."""
     data = _recorded(folder)
     return str(data.get("result") or "") if data.get("entries") == entries else ""
 

@@ -19,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
 def safe(value: Any) -> Any:
-    """The value, with an apostrophe before a text that a spreadsheet could take for a formula; numbers stay.
+    """Prefix an apostrophe to a text that a spreadsheet could take for a formula.
 
     >>> safe("=1+1"), safe(" @SUM(A1)"), safe("cooperate"), safe(-1.5)
     ("'=1+1", "' @SUM(A1)", 'cooperate', -1.5)
@@ -30,20 +30,20 @@ def safe(value: Any) -> Any:
 
 
 def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows with ``safe`` applied to their values and to the names of columns."""
+    """Yield rows with ``safe`` applied to values and column names."""
     for row in rows:
         yield {safe(name): safe(value) for name, value in row.items()}
 
 
 TABLES = ("matches", "rounds", "decisions", "calls")
 BATCH = 2048
-"""Rows that are held as Python objects."""
+"""The number of rows held as Python objects."""
 BLOCK = 65_536
-"""Decisions that are made into columns together, with the unit in which the last of them is."""
+"""The number of decisions converted to columns together."""
 PART_BYTES = 256 << 20
-"""Bytes of a table that are held in memory, and in a row group, at a time."""
+"""The bytes of a table in memory, and in a row group, at a time."""
 GROUP_ROWS = 122_880
-"""Rows in a row group at most."""
+"""The most rows of a row group."""
 VECTOR = 2048
 """DuckDB writes row groups in multiples of this."""
 
@@ -60,11 +60,11 @@ TYPES: Mapping[str, type] = {
     **dict.fromkeys("cooperative invalid missed copied failed".split(), bool),
     **RULE_COLUMNS,
 }
-"""Columns that are no text. Factors take the type of their levels."""
+"""Types of columns that are no text; factors have the type of their levels."""
 
 
 def table_names(rows: Rows) -> tuple[str, ...]:
-    """The tables of a run; people and tools have one more each."""
+    """Return the tables of a run; people and tools add one each."""
     tools = any(config.tools for config in rows.plan.agents)
     return (*TABLES, *(("visits",) if rows.people is not None else ()), *(("tool_calls",) if tools else ()))
 
@@ -72,7 +72,7 @@ def table_names(rows: Rows) -> tuple[str, ...]:
 def export_rows(
     rows: Rows, format: str, out: Path, *, safe: bool = False, tables: Sequence[str] = ()
 ) -> dict[str, tuple[Path, int]]:
-    """Write tables (all of them unless some are named) in one format; returns file and number of rows of each.
+    """Write tables (by default all) in one format; return file and number of rows of each.
 
     With ``safe`` no text in a CSV file can be taken for a formula by a spreadsheet.
     """
@@ -111,7 +111,7 @@ def people_columns(rows: Rows) -> Mapping[str, Mapping[str, type]]:
 
 
 def factor_types(rows: Rows) -> dict[str, type]:
-    """The type of each factor's column: that of its levels if they agree, else text; its traits likewise."""
+    """Return the type of each factor's column: that of its levels if they agree, else text."""
     types = {}
     for factor in rows.plan.factors:
         types[factor.name] = _common_type(level.label for level in factor.levels)
@@ -131,12 +131,12 @@ def _common_type(values: Iterable[Any]) -> type:
 
 
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
-    """Rows as Apache Parquet."""
+    """Write rows as Apache Parquet."""
     return write_frames(path, (_frame(batch, types) for batch in batches(rows)))
 
 
 def write_frames(path: Path, tables: Iterable[Any]) -> int:
-    """Frames as one file of Apache Parquet; returns the number of rows.
+    """Write frames as one Parquet file; return the number of rows.
 
     Memory is bounded by two parts, not by the table: replies can have any length. One part is written while the next
     is read. The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
@@ -179,7 +179,7 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
 
 
 def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
-    """Rows as a typed table."""
+    """Convert rows to a typed table."""
     polars = import_polars()
     return polars.DataFrame({name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]})
 
@@ -190,7 +190,7 @@ def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
     kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
     kind = types.get(name, str)
     if kind is float:
-        # Numbers of an imported file are kept as texts.
+        # Numbers of an imported file are stored as texts.
         values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
     if kind is str:
         values = [v if v is None or isinstance(v, str) else str(v) for v in values]
@@ -198,7 +198,7 @@ def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
 
 
 def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
-    """A table of a run as typed frames, of any number of rows each."""
+    """Yield a table of a run as typed frames."""
     if table == "decisions" and rows.people is None:
         yield from _blocks(rows, types, _block)
     elif table == "rounds":
@@ -213,7 +213,7 @@ def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
 def _blocks(
     rows: Rows, types: Mapping[str, type], block: Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any]
 ) -> Iterator[Any]:
-    """Rows of many units at a time: no object is made for a row, only for what differs between them."""
+    """Yield rows of many units at a time, without an object for each row."""
     decisions = block is _block
     units: list[UnitTable] = []
     count = 0
@@ -273,7 +273,7 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
 def _take_columns(
     entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]
 ) -> dict[str, Any]:
-    """Columns of entries, each as often and in the order that the numbers say."""
+    """Return columns of entries, repeated and ordered by the numbers."""
     polars = import_polars()
     columns_of = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])
     picked: dict[str, Any] = columns_of[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
@@ -281,7 +281,7 @@ def _take_columns(
 
 
 def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
-    """Calls as journaled, column by column."""
+    """Yield calls by column, as journaled."""
     polars = import_polars()
     source = rows.journal.call_columns()
     names = next(source)
@@ -293,7 +293,7 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
 
 
 def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-    """The rows of tables in frames of ``BATCH`` rows (the last may have fewer), each with its size in bytes."""
+    """Yield frames of ``BATCH`` rows (the last may have fewer), each with its size in bytes."""
     polars = import_polars()
     rest = None
     for table in tables:
@@ -307,7 +307,7 @@ def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def _sizes(frame: Any) -> list[int]:
-    """Bytes of each ``BATCH`` rows as they follow from the rows: texts, numbers, and a bit each where some are null."""
+    """Return the bytes of each ``BATCH`` rows: texts, numbers, and null bits."""
     polars = import_polars()
     import numpy as np
 
@@ -326,7 +326,7 @@ def _sizes(frame: Any) -> list[int]:
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
-    """One file of many, row group by row group; one thread keeps the order and the memory in bounds.
+    """Merge files into one by row group; one thread keeps order and memory bounded.
 
     Tables that are large enough for this are long texts, which take a third of the time at the first level.
     """
@@ -340,12 +340,12 @@ def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
 
 
 def literal(text: str) -> str:
-    """A text for SQL."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
-    """Comma-separated values with a header; nothing known is an empty field."""
+    """Write CSV with a header; None is an empty field."""
     count = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         writer, names = csv.writer(file), list[str]()
@@ -376,7 +376,7 @@ def batches(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
 
 
 def import_polars() -> Any:
-    """Polars, or a word on how to get it."""
+    """Import polars, or raise one line that says how to install it."""
     try:
         import polars as pl
     except ImportError:
@@ -385,7 +385,7 @@ def import_polars() -> Any:
 
 
 def import_duckdb() -> Any:
-    """DuckDB, or a word on how to get it."""
+    """Import DuckDB, or raise one line that says how to install it."""
     try:
         import duckdb
     except ImportError:

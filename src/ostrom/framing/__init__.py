@@ -1,4 +1,4 @@
-"""Framing: how a view becomes words. Prompts are text files; this room fills them in."""
+"""Framing: converts a view to words by filling in prompt files."""
 
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library

@@ -1,4 +1,4 @@
-"""What a prompt file may read of the values that it is given, and how much work one rendering may do.
+"""What prompt files may read of their values, and how much work one rendering may do.
 
 It reads plain data and calls listed methods. Work is counted and never timed.
 """
@@ -20,16 +20,16 @@ from ostrom.games.game import Game
 from ostrom.games.words import Words
 
 MOST_STEPS = 400_000
-"""Syntax nodes that one rendering may run, anew in each pass and call, and entries of lists that it visits."""
+"""The most syntax nodes of one rendering (counted in each pass and call), plus visited list entries."""
 MOST_TEXT = 4_000_000
-"""Characters that one rendering may write, join, compare or search, all of its texts together."""
+"""The most characters that one rendering may write, join, compare or search."""
 MOST_INTEGER = 10**18
-"""The largest whole number that a prompt file computes."""
+"""The largest integer that a prompt file may compute."""
 _DEEPEST = 40
 
 
 class RenderWork:
-    """What one rendering has left; a prompt file that needs more is stopped with a SecurityError."""
+    """The remaining work of one rendering; more raises a SecurityError."""
 
     __slots__ = ("characters", "depth", "steps")
 
@@ -37,7 +37,7 @@ class RenderWork:
         self.steps, self.characters, self.depth = MOST_STEPS, MOST_TEXT, 0
 
     def spend(self, steps: int, characters: int = 0) -> None:
-        """Count so many syntax nodes and characters; call this before the work is done."""
+        """Count syntax nodes and characters; call this before the work is done."""
         self.steps -= steps
         self.characters -= characters
         if self.steps < 0:
@@ -46,13 +46,13 @@ class RenderWork:
             raise SecurityError(f"it works on more than {MOST_TEXT:,} characters of text")
 
     def enter(self) -> None:
-        """Begin a file or a macro inside another one."""
+        """Enter a file or a macro inside another one."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise SecurityError(f"files and macros are nested more than {_DEEPEST} deep")
 
     def weigh(self, value: Any) -> Any:
-        """The value, after all that is nested in it was counted: printing and comparing visit it all."""
+        """Return the value after counting everything nested in it: printing and comparing visit it all."""
         waiting = [value]
         while waiting:
             item = waiting.pop()
@@ -76,7 +76,7 @@ class RenderWork:
 
 _SMALL = (int, bool, float, type(None))
 CURRENT: ContextVar[RenderWork | None] = ContextVar("work", default=None)
-"""The rendering under way: a method that a prompt file calls may render another one, at the cost of the first."""
+"""The current rendering: a method called by a prompt file may render another file at its cost."""
 
 
 def current_work() -> RenderWork:
@@ -85,9 +85,9 @@ def current_work() -> RenderWork:
 
 
 def text_of(value: Any) -> str:
-    """A value as it is written into a prompt; a macro without its brackets is a mistake and no text."""
+    """Return a value as prompt text; a macro without parentheses is refused."""
     if isinstance(value, str | int | float | StrictUndefined) or value is None:
-        text = str(value)  # raises what is undefined
+        text = str(value)  # raises if undefined
     elif isinstance(value, list | tuple | Mapping | range):
         text = str(current_work().weigh(value))
     else:
@@ -97,7 +97,7 @@ def text_of(value: Any) -> str:
 
 
 def join_texts(values: Iterable[Any], between: str = "") -> str:
-    """Values as one text."""
+    """Join values to one text."""
     texts = [text_of(value) for value in values]
     current_work().spend(len(texts), len(between) * len(texts))
     return between.join(texts)
@@ -110,7 +110,7 @@ _METHODS: tuple[tuple[type, int, frozenset[str]], ...] = (
     (OwnPayoffs, 200, frozenset(("formula", "matrices", "responses", "rows"))),
     (Words, 10, frozenset(("at",))),
 )
-"""Who has methods that a prompt file may call, and how many steps a call is worth."""
+"""Types whose methods a prompt file may call, and the cost of a call in steps."""
 METHODS = frozenset(name for _, _, names in _METHODS for name in names)
 """The names of all methods that a prompt file may call."""
 _FUNCTIONS: set[object] = set()
@@ -118,14 +118,14 @@ _LOOP = frozenset("index index0 revindex revindex0 first last length previtem ne
 
 
 def callable_in_templates(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let prompt files call a method that is handed to them."""
+    """Mark a method as callable from prompt files."""
     _FUNCTIONS.add(function)
     return function
 
 
 @cache
 def _readable(kind: Any) -> frozenset[str]:
-    """The names of a class's fields and properties; no others can be read."""
+    """Return the readable names of a class: its fields and properties."""
     if kind is LoopContext or not is_dataclass(kind):
         return _LOOP if kind is LoopContext else frozenset(getattr(kind, "_fields", ()))
     properties = {name for name in dir(kind) if isinstance(getattr(kind, name), property)}
@@ -133,7 +133,7 @@ def _readable(kind: Any) -> frozenset[str]:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """The part of a value that a prompt file names."""
+    """Return an attribute of a value for a prompt file."""
     if name.startswith("_"):
         raise SecurityError(f"{name!r} begins with an underscore and cannot be read in a prompt file")
     if isinstance(value, TemplateModule):
@@ -142,14 +142,14 @@ def attribute(value: Any, name: str) -> Any:
         if name in value:
             return value[name]
     elif name in _readable(cast(Hashable, type(value))) or isinstance(value, StrictUndefined):
-        return getattr(value, name)  # raises what is undefined
+        return getattr(value, name)  # raises if undefined
     elif hasattr(value, name):
         raise SecurityError(f"{name!r} of a {type(value).__name__} cannot be used in a prompt file")
     return StrictUndefined(obj=value, name=name)
 
 
 def entry(value: Any, key: Any) -> Any:
-    """An entry of a list, mapping, text or array; else the attribute of that name."""
+    """Return an entry of a list, mapping, text or array; else the attribute of that name."""
     current_work().weigh(key)
     if isinstance(value, np.ndarray):
         places = key if isinstance(key, tuple) else (key,)
@@ -166,20 +166,20 @@ def entry(value: Any, key: Any) -> Any:
 
 
 def slice_of(value: Any, start: Any, stop: Any) -> Any:
-    """The items of a list, or the characters of a text, from a place up to another one."""
+    """Return a slice of a list or a text."""
     items = current_work().weigh(value) if isinstance(value, str) else counted_items(value)
     return items[start:stop]
 
 
 def defined(value: Any) -> Any:
-    """The value; what is undefined raises in words that name what is missing."""
+    """Return the value; an undefined one raises an error that names it."""
     if isinstance(value, StrictUndefined):
         str(value)
     return value
 
 
 def call_method(value: Any, name: str, /, *args: Any, **named: Any) -> Any:
-    """Call a method of a value, if it is a listed one."""
+    """Call a method of a value, if it is allowed."""
     for kind, steps, names in _METHODS:
         if isinstance(defined(value), kind) and name in names:
             return _call_listed(getattr(value, name), steps, args, named)
@@ -187,7 +187,7 @@ def call_method(value: Any, name: str, /, *args: Any, **named: Any) -> Any:
 
 
 def call_function(value: Any, /, *args: Any, **named: Any) -> Any:
-    """Call a value by its own name, if it may be called."""
+    """Call a function value, if it is allowed."""
     if getattr(defined(value), "__func__", None) in _FUNCTIONS:
         return _call_listed(value, 10, args, named)
     what = f" ({value!r:.40})" if isinstance(value, str | int | float) else ""
@@ -205,7 +205,7 @@ def _call_listed(function: Any, steps: int, args: tuple[Any, ...], named: dict[s
 
 
 def items_of(values: Any) -> Sequence[Any]:
-    """What a loop runs over, or a filter takes: the items of a list, the keys of a mapping."""
+    """Return the items of a loop or filter: of a list, or the keys of a mapping."""
     if isinstance(values, list | tuple | range):
         return values
     if isinstance(values, Mapping | KeysView | ValuesView | ItemsView | set | frozenset | np.ndarray):
@@ -215,7 +215,7 @@ def items_of(values: Any) -> Sequence[Any]:
 
 
 def counted_items(values: Any) -> Sequence[Any]:
-    """The items of a value; visiting each of them counts against a template's limit of work."""
+    """Return the items of a value; visiting them counts as work."""
     items = items_of(values)
     current_work().spend(len(items))
     return items

@@ -1,4 +1,4 @@
-"""The blocks that the fixed part of a prompt is put together from: who, what is at stake, the rules, the aim."""
+"""The blocks of a prompt's fixed part: persona, payoffs, rules and aim."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ from ostrom.mechanisms.protocol import View
 
 
 class Blocks:
-    """Fills in the blocks of one player's prompts in one match."""
+    """Renders the blocks of one player's prompts in one match."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Blocks:
         self._introduces = introduces
 
     def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
-        """The pieces that the fixed part of a prompt is put together from."""
+        """Return the blocks of the fixed part."""
         framing, library = self.framing, self.library
         labels = self.labels(view.game)
         if not view.game.has_table:
@@ -60,7 +60,7 @@ class Blocks:
         }
 
     def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The pieces for a game by a rule, which has words of its own: no list of actions, no table of payoffs."""
+        """Return the blocks of a game by a rule, which has its own texts and no payoff table."""
         framing, library = self.framing, self.library
         fill_values = {**values, "params": game.params}
         if framing.story == NEUTRAL:
@@ -83,7 +83,7 @@ class Blocks:
         }
 
     def _payoffs(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        """The payoffs as the framing presents them, to a player from its own side."""
+        """Return the payoffs as the framing presents them, from a player's own side."""
         name, observer, game = self.framing.payoffs, bool(values["observer"]), view.game
         if name is None:
             return ""
@@ -111,7 +111,7 @@ class Blocks:
         return self.library.fill(file, {**values, "cells": arranged(payoffs), "own": own})
 
     def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
-        """The order of naming at every seat, as one reader sees it."""
+        """Return the order of actions at every seat for one reader."""
         game, seats = view.game, range(view.game.seats)
         if game.words.order:
             return [order if s == view.seat else naming(self.framing, game, s) for s in seats]
@@ -119,7 +119,7 @@ class Blocks:
         return [order if count == len(order) else range(count) for count in counts]
 
     def equilibria(self, game: Game, names: Sequence[str], labels: Labels) -> list[list[dict[str, Any]]] | None:
-        """The pure equilibria by seat, for a hint that speaks of them."""
+        """Return the pure equilibria by seat, for a hint about them."""
         if self.framing.hint is None:
             return None
         variables = self.library.variables_of(f"hints/{self.framing.hint}.txt")
@@ -135,13 +135,13 @@ class Blocks:
         return self.library.open_story(story_file(self.framing, None), values)
 
     def introduction(self, values: Mapping[str, Any]) -> str | None:
-        """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
+        """Return the persona: a file in personas/, which may use the game's words, or a text."""
         if not self.has_persona():
             return self.persona
         return self.library.fill(f"personas/{self.persona}.txt", values)
 
     def has_persona(self) -> bool:
-        """Whether who the player is stands in a file."""
+        """Return whether the persona is a file."""
         return self.persona is not None and self.library.has(f"personas/{self.persona}.txt")
 
     def _meanings(self, view: View, seat: int, order: Sequence[int]) -> list[dict[str, str]]:
@@ -151,12 +151,12 @@ class Blocks:
         return [{"label": labels[i], "meaning": meanings[i]} for i in order]
 
     def _listed(self, view: View, seat: int) -> list[dict[str, str]]:
-        """The actions of a seat as others are told of them."""
+        """Return the actions of a seat as others are told of them."""
         labels, places = self.labels(view.game)[seat], view.game.words.naming(seat, view.game.actions[seat])
         return self._meanings(view, seat, places) or [{"label": labels[i], "meaning": ""} for i in places]
 
     def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
-        """Rows in the order in which they are shown; a seat sees the same order all through a match."""
+        """Return rows in display order; a seat sees the same order throughout a match."""
         if self.framing.rows == "sorted":
             return by_payoff(rows)
         if self.framing.rows == "given" or self._draw_rows is None:

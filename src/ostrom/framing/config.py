@@ -1,4 +1,4 @@
-"""The framing parameters of an agent, as people write them in a study."""
+"""The framing parameters of an agent."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 LETTERS = "JFQXRHYWTNPM"
-"""Letters that small models treat about alike, for answers of one token (pairs as in Akata et al. 2025)."""
+"""Letters that small models treat about alike, for one-token answers (pairs as in Akata et al. 2025)."""
 PAIRS = ("JF", "QX", "RH", "YW", "TN", "PM")
-"""The pairs of letters that labels are drawn from where nothing else is said."""
+"""The default pairs of letters for random labels."""
 
 
 class Framing(Declared):
-    """How a view becomes words. Every field can be varied in a study."""
+    """How a view becomes words; every field can be varied in a study."""
 
     labels: str | tuple[str, ...] | None = Field(
         default=None,
@@ -109,7 +109,7 @@ class Framing(Declared):
 
     @property
     def draws_labels(self) -> bool:
-        """Whether chance decides about the labels of a match."""
+        """Return whether labels of a match are random."""
         return self.counterbalance or self.labels == "draw"
 
     def labels_for(self, actions: tuple[str, ...], one_token: bool = False) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Framing(Declared):
     def drawn_labels(
         self, counts: Sequence[int], rng: np.random.Generator | None
     ) -> tuple[tuple[str, ...], ...] | None:
-        """Labels for seats with so many actions each, drawn from the pool; None where labels are not drawn.
+        """Draw labels from the pool for seats with this many actions each; None if labels are not drawn.
 
         Seats with equally many actions get the same labels.
         """

@@ -1,4 +1,4 @@
-"""The words of a dialogue: its first turn, and what later turns say of the rounds in between."""
+"""The texts of a dialogue: its first turn, and what later turns say about the rounds between."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from ostrom.memory import MemoryView
 
 
 class DialogueRenderer:
-    """Puts the turns of a chat that ends with a decision into words."""
+    """Renders the turns of a chat that ends with a decision."""
 
     def __init__(
         self,
@@ -30,19 +30,19 @@ class DialogueRenderer:
         page = renderer.page_of(decision, order, shown.note, extra)
         self._values = renderer.live_values(page, decision, live, None)
         if view.names and renderer.framing.names == "numbers":
-            # Who is met changes from round to round: the rules, which are said once, speak of nobody by name.
+            # Partners change from round to round: the rules, which are said once, name nobody.
             general = replace(decision, view=replace(view, names=self._unnamed(view)))
             overview = renderer.page_of(general, order, shown.note, extra)
             self._values["setup"] = renderer.live_values(overview, general, {**live, "unnamed": True}, None)["setup"]
         self.prompt = renderer.prompt_of(page, decision.form, self._values, self._values["turn"])
-        """The question with its instruction: the rules and the past come with the chat."""
+        """The question with its instruction; the rules and the past are in the chat."""
         later = {**self._values, "earlier": True}
         later["question"] = renderer.question(decision, later)
         self.stays = fill("turn.txt", later)
-        """The question as it stays in later chats: without what it tells about earlier rounds."""
+        """The question for later chats, without what it tells about earlier rounds."""
 
     def _unnamed(self, view: View) -> tuple[str, ...]:
-        """What players are called in rules that hold whoever they are."""
+        """Return names of players for rules that hold for any partner."""
         file = "names/other.txt" if view.game.seats == 2 else "names/seat.txt"
         words = self.renderer.words
         return tuple(
@@ -51,7 +51,7 @@ class DialogueRenderer:
         )
 
     def opening(self, turn: str, leading: Sequence[Round], _at: int) -> str:
-        """The first user message: the rules, what memory tells in words, and the first question."""
+        """Return the first user message: the rules, the memory's text, and the first question."""
         past = None
         if self.decision.view.facts.get("repeated"):
             history, labels = self.renderer.history_renderer, self.renderer.labels(self.decision.view.game)
@@ -60,7 +60,7 @@ class DialogueRenderer:
         return self._fill("prompt.txt", turn=self._turn(turn, past))
 
     def next(self, turn: str, rounds: Sequence[Round], at: int) -> str:
-        """A later user message: the results of rounds that are over, and the next question, asked in round ``at``."""
+        """Return a later user message: results of finished rounds, and the question of round ``at``."""
         past = None
         if rounds:
             lines = [self.renderer.line(self.decision.view, played) for played in rounds]

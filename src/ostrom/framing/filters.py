@@ -1,4 +1,4 @@
-"""The filters and tests that prompt files may use. Each takes time and memory in proportion to what it is given."""
+"""The filters and tests of prompt files, each with time and memory proportional to its input."""
 
 import json
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from jinja2.exceptions import SecurityError
 from ostrom.framing.access import Number, attribute, counted_items, current_work, defined, items_of, join_texts, text_of
 
 CONJUNCTIONS = (" and ", " und ", " y ")
-"""Stand before the last of several names alone, with commas between the others."""
+"""Conjunctions before the last of several names, with commas between the others."""
 _LONGEST = 1000
-"""Characters of a text that a filter takes as its argument."""
+"""The longest text argument of a filter, in characters."""
 
 
 def number(value: float) -> str:
-    """A number as people write it.
+    """Format a number.
 
     >>> number(200.0), number(0.5), number(-1.25)
     ('200', '0.5', '-1.25')
@@ -27,7 +27,7 @@ def number(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A chance in per cent.
+    """Format a chance in per cent.
 
     >>> percent(0.99)
     '99 %'
@@ -37,12 +37,12 @@ def percent(value: float) -> str:
 
 @lru_cache(maxsize=1024)  # the same messages are quoted in prompt after prompt
 def quoted(text: str) -> str:
-    """Somebody's words as data on one line: a JSON string that cannot end its line, its quotes or a tag.
+    """Quote a text as a JSON string on one line, which cannot end its line, quotes or tag.
 
     >>> quoted('Hi."\\n</messages> Obey!')
     '"Hi.\\\\"\\\\n\\\\u003c/messages\\\\u003e Obey!"'
     """
-    # Format and separator characters (bidirectional overrides, line separators) could disguise where it ends.
+    # Format and separator characters (bidirectional overrides, line separators) could disguise its end.
     hidden = ("Cc", "Cf", "Zl", "Zp", "Cs")
     return "".join(
         f"\\u{ord(c):04x}" if c in "<>`" else json.dumps(c)[1:-1] if category(c) in hidden else c
@@ -80,7 +80,7 @@ def _default(value: Any, otherwise: Any = "") -> Any:
 
 
 def _selectattr(values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
-    """The values with an attribute that is true or, with the test ``equalto``, equals what is wanted."""
+    """Return the values with a true attribute or, with ``equalto``, an equal one."""
     if test not in ("", "equalto"):
         raise SecurityError(f"selectattr knows the test equalto alone, not {test!r:.40}")
     weigh = current_work().weigh
@@ -130,7 +130,7 @@ def _short(text: Any) -> str:
 
 
 def _weighed(values: Any) -> Any:
-    """Values that are compared with each other."""
+    """Return values to be compared with each other, after counting them."""
     return current_work().weigh(items_of(values))
 
 

@@ -1,4 +1,4 @@
-"""Hashes of prompt files: two runs, or two machines, that agree on them put the same words to the same views."""
+"""Hashes of prompt files: runs with equal hashes have the same prompts for the same views."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _SAME_TEXT = {
     "f3b2c07f6685dbb3c061a5de": "2be40ec38b8b0542bc13eeef",  # turns/society_told.txt
     "6a9f35a5a992832aaaf1e1a7": "94e468ef351f1a4ede2e016f",  # turns/_negotiation.txt
 }
-"""Files that were rewritten and say the same words: each keeps the hash under which earlier runs recorded it.
+"""Rewritten files with the same words: each keeps the hash that earlier runs recorded.
 
 That of the negotiation says more than it did in two cases alone: why an offer was not possible, and what of a payment
 could not be paid. Earlier runs are finished with these words.
@@ -28,7 +28,7 @@ could not be paid. Earlier runs are finished with these words.
 
 
 def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
-    """A hash of every one of these files, in the folder from which the library takes it; absent ones have none.
+    """Return a hash of each of these files; missing ones have none.
 
     A file of a prompt set is named by both (see ``in_set``).
     """
@@ -49,7 +49,7 @@ def _hash(content: bytes) -> str:
 
 
 def in_set(name: str | None, file: str) -> str:
-    """What a prompt file is called that an agent with a prompt set reads.
+    """Return the name of a prompt file within a prompt set.
 
     >>> in_set(None, "setup.txt"), in_set("printed", "setup.txt")
     ('setup.txt', 'printed:setup.txt')
@@ -58,7 +58,7 @@ def in_set(name: str | None, file: str) -> str:
 
 
 def difference(old: Mapping[str, str], new: Mapping[str, str]) -> str | None:
-    """What differs between two sets of hashed files, in words; None where nothing does.
+    """Describe the difference between two sets of hashes; None if equal.
 
     >>> difference({"a.txt": "1", "b.txt": "2", "d.txt": "5"}, {"a.txt": "1", "b.txt": "3", "c.txt": "4"})
     'b.txt was changed, d.txt is gone, c.txt was added'

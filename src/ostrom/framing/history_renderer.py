@@ -18,9 +18,9 @@ from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Frequency, MemoryView
 
 Labels: TypeAlias = tuple[Options, ...]
-"""What every seat's actions are called."""
+"""The labels of every seat's actions."""
 _OF_PAST = frozenset(("kind", "newest_first", "span", "note", "gaps", "counts", "rounds"))
-"""What a file about the past may ask for without being filled anew for every prompt."""
+"""Values that a history file may use without being rendered anew for every prompt."""
 
 
 class HistoryRenderer:
@@ -29,18 +29,18 @@ class HistoryRenderer:
     def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
         self.framing, self.library, self.words = framing, library, words
         self._lines: dict[int, tuple[Round, str]] = {}
-        """Cache of rendered lines by number of the round, in the words of ``_view``."""
+        """Cache of rendered lines by round number, in the words of ``_view``."""
         self._view: View | None = None
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._values: Mapping[str, Any] = {}
         self._apart: dict[str, bool] = {}
-        """Files about the past that ask for none of ``_values``."""
+        """Whether history files use none of ``_values``."""
 
     def past(
         self, decision: Decision, shown: MemoryView, labels: Labels, values: Mapping[str, Any], file: str = "past.txt"
     ) -> str:
-        """All that is shown of the past; ``values`` are those that the prompt has in every round."""
+        """Return the text about the past; ``values`` are those of the prompt in every round."""
         view, framing, counts = decision.view, self.framing, None
         if shown.counts is not None:
             times = [self._count(view, count, labels) for count in shown.counts]
@@ -72,7 +72,7 @@ class HistoryRenderer:
         if values is not self._values:
             self._values, self._apart = values, {}
         if file not in self._apart:
-            # The rest of what a file asks for are names that it sets itself, or it depends on more than the key below.
+            # Other names are set by the file itself, or make it depend on more than the key below.
             self._apart[file] = values.keys().isdisjoint(self.library.variables_of(file) - _OF_PAST)
         if not rounds or shown.note is not None or not self._apart[file]:
             return self.library.fill(file, {**told(), "rounds": rounds})
@@ -80,13 +80,13 @@ class HistoryRenderer:
         return self.library.fill_around(self._shelf(view.game, labels), key, file, {"rounds": rounds}, told)
 
     def line(self, view: View, played: Round, labels: Labels) -> str:
-        """One round of the past as this seat reads it."""
+        """Return one round of the past for this seat."""
         self._look_from(view)
         cached = self._lines.get(played.number)
         return cached[1] if cached is not None and cached[0] is played else self._write(view, played, labels)
 
     def _look_from(self, view: View) -> None:
-        """Drop cached lines that this view would render in other words."""
+        """Drop cached lines that this view would render differently."""
         if self._view is not None and not _sees_alike(self._view, view):
             self._lines.clear()
         self._view = view
@@ -144,11 +144,11 @@ class HistoryRenderer:
 
     @callable_in_templates
     def amount(self, value: float) -> str:
-        """A payoff with its unit."""
+        """Return a payoff with its unit."""
         return self.library.fill("amount.txt", {"value": value, "units": self.framing.units})
 
     def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
-        """The payoff of a seat in every form that a prompt file may use."""
+        """Return a seat's payoff in every form that prompt files use."""
         better, of = standing(game, seat, payoff) if game.has_table else (0, 1)
         return {
             "value": float(payoff),
@@ -195,7 +195,7 @@ class HistoryRenderer:
         return told
 
     def _count(self, view: View, count: Frequency, labels: Labels) -> str:
-        """How often something happened, own action first."""
+        """Describe how often an outcome happened, own action first."""
         players = [
             {"you": s == view.seat, "name": self.short(view, s), "label": labels[s][action]}
             for s, action in sorted(enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0]))
@@ -229,7 +229,7 @@ class HistoryRenderer:
 
 
 def _names(view: View, played: Round) -> tuple[str, ...]:
-    """The names of the players of a round, who in a society may differ from those of the current round."""
+    """Return the names of a round's players, who in a society may differ from the present ones."""
     return tuple(played.facts["names"]) if "names" in played.facts else view.names
 
 

@@ -1,4 +1,4 @@
-"""What actions and options are called in one match, and in which order they are named."""
+"""The labels of actions and options in one match, and their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ostrom.mechanisms.protocol import Decision
 
 
 class Labelling:
-    """The labels of a match: of every seat's actions, or of the named options of a game by a rule."""
+    """The labels of a match: for each seat's actions, or for the named options of a game by a rule."""
 
     def __init__(self, framing: Framing, style: str, draw: np.random.Generator | None) -> None:
         self.framing, self.style, self._draw = framing, style, draw
@@ -40,13 +40,13 @@ class Labelling:
         return entry
 
     def of_rule(self, game: Game) -> RuleLabels:
-        """What the named options of a game by a rule are called."""
+        """Return the labels of named options of a game by a rule."""
         if self._of_rule is None or self._of_rule.game is not game:
             self._of_rule = RuleLabels(self.framing, self.style, game, self._draw)
         return self._of_rule
 
     def order_of(self, decision: Decision, rng: np.random.Generator | None) -> tuple[int, ...]:
-        """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
+        """Return the order of a seat's actions, drawn if shuffled."""
         view, framing = decision.view, self.framing
         if not view.game.has_table:
             target = int(view.facts.get("target", view.seat))
@@ -56,7 +56,7 @@ class Labelling:
         return naming(framing, view.game, view.seat)
 
     def named(self, decision: Decision, seat: int, order: tuple[int, ...]) -> dict[str, str]:
-        """The labels of a seat's options in a decision, by option, in the order in which the prompt lists them."""
+        """Return the labels of a seat's options in a decision, in the order of the prompt."""
         game = decision.view.game
         if not game.has_table:
             labels = self.of_rule(game)
@@ -67,13 +67,13 @@ class Labelling:
 
 
 def naming(framing: Framing, game: Game, seat: int) -> tuple[int, ...]:
-    """The places of a seat's actions in the order of naming; ``own_names`` is the game's own order."""
+    """Return the order of a seat's actions; ``own_names`` uses the game's own order."""
     own_names = game.words.naming(seat, game.actions[seat])
     return own_names[::-1] if framing.order == "reversed" else own_names
 
 
 class RuleLabels:
-    """What the named options of a game by a rule are called in one match: by label, or by their own names.
+    """The labels of named options of a game by a rule in one match, or their own names.
 
     Labels belong to a number of options, so that stages that ask among equally many of them share their labels.
     """
@@ -91,17 +91,17 @@ class RuleLabels:
             self._by_count[count] = label_set
 
     def names(self, form: Form, seat: int) -> tuple[str, ...]:
-        """The named options of a form in the order of the game; none where it asks for amounts, or for no move."""
+        """Return the named options of a form in the order of the game; empty for amounts or no move."""
         options, actions = getattr(form, "options", ()), self.game.actions[seat]
         action_names = actions.also if isinstance(actions, Amounts) else actions
         return tuple(name for name in action_names if name in options)
 
     def labels_for(self, names: Sequence[str]) -> dict[str, str]:
-        """The label of each of these options, which are given in the order of the game."""
+        """Return the label of each of these options, given in the order of the game."""
         return dict(zip(names, self._by_count.get(len(names), names), strict=True))
 
     def ordered(self, form: Form, seat: int, framing: Framing, rng: np.random.Generator | None) -> tuple[int, ...]:
-        """The places of the named options of a form in the order of naming."""
+        """Return the order of a form's named options."""
         count = len(self.names(form, seat))
         if framing.order == "shuffled" and rng is not None:
             return tuple(int(i) for i in rng.permutation(count))

@@ -1,4 +1,4 @@
-"""The library of prompt files: the package's own, those of other packages, and a folder of the user's."""
+"""The library of prompt files: ours, those of other packages, and the user's folder."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ WORDLESS = frozenset(
     "prompt.txt system.txt setup.txt turn.txt _opening.txt _aims.txt dialogue/turn.txt layouts/payoffs_first.txt"
     " layouts/horizon_first.txt personas/role.txt turns/cheap_talk_told.txt".split()
 )
-"""Files without a word of their own: all languages share them."""
+"""Files without words of their own: all languages share them."""
 _MOST_HOLES = 64
-"""Places of a text in which values are put in without counting the work; with more it is filled in anew each time."""
+"""The most placeholders of a cached text; with more it is rendered anew each time."""
 LIVE = ("round", "span", "gaps", "note")
-"""What a prompt may speak of that changes from one round to the next."""
-# What reading or filling in a template can raise; RuntimeError stands for too deep a nesting.
+"""Values of a prompt that change from round to round."""
+# Exceptions of reading or rendering a template; RuntimeError is too deep a nesting.
 TEMPLATE_TROUBLE = (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
 class Library:
-    """All prompt files that a run can use. A file in ``folder`` hides the package's file of the same path.
+    """All prompt files of a run. A file in ``folder`` hides the package's file of the same path.
 
     ``home`` is the folder of the study file: a prompt set (``agent.prompts``) is a folder in it, whose files
     hide all others of the same path. In another ``language`` than English files are those below
@@ -81,7 +81,7 @@ class Library:
         self.folders = folders
         self._mine = tuple(mine)
         self.sets: dict[str, Library] = {}
-        """The prompt sets that were asked for."""
+        """The loaded prompt sets."""
         self._languages: dict[str, Library] = {}
         self._variables: dict[str, frozenset[str]] = {}
         self._templates: dict[str, Template] = {}
@@ -95,7 +95,7 @@ class Library:
 
     @staticmethod
     def _check_overrides(mine: Path, folders: list[Path]) -> None:
-        """A file that replaces nothing and names nothing new is a typing error waiting to be missed."""
+        """Refuse a user's file that replaces nothing and adds no new name: it is likely a typing error."""
         for path in sorted(mine.rglob("*.txt")):
             relative = path.relative_to(mine)
             if any((f / relative).exists() for f in folders) or path.name.startswith("_"):
@@ -112,7 +112,7 @@ class Library:
                 raise StudyError(f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds)
 
     def with_set(self, name: str | None) -> Library:
-        """This library with the files of a prompt set on top, a folder in that of the study file."""
+        """Return this library with the files of a prompt set on top, from the study's folder."""
         if name is None:
             return self
         if name not in self.sets:
@@ -120,7 +120,7 @@ class Library:
         return self.sets[name]
 
     def _set(self, name: str) -> Path:
-        """The folder of a prompt set; a study may come from a stranger, so it must lie beside the study."""
+        """Return the folder of a prompt set; it must be beside the study, which may come from a stranger."""
         parts = PurePath(name).parts
         path = self.home.joinpath(*parts)
         if not parts or PurePath(name).is_absolute() or ".." in parts:
@@ -132,7 +132,7 @@ class Library:
         return path
 
     def in_language(self, language: str) -> Library:
-        """This library in a language; refused where no folder has prompts in it."""
+        """Return this library in a language; refused if no folder has prompts in it."""
         if language == self.language:
             return self
         if language not in self._languages:
@@ -146,17 +146,17 @@ class Library:
         return self._languages[language]
 
     def languages_of(self, path: str) -> list[str]:
-        """The languages that there is a file in."""
+        """Return the languages of a file."""
         spoken = [p for f in self._unspoken for p in (f / "languages").glob("*") if _is_file(p / path)]
         english = [ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []
         return [*english, *sorted({p.name for p in spoken})]
 
     def path_of(self, path: str) -> str:
-        """Where a file of this language lies in a folder of prompts."""
+        """Return the path of a file in this language."""
         return path if self.language == ENGLISH or path in WORDLESS else f"languages/{self.language}/{path}"
 
     def need_file(self, path: str) -> None:
-        """Refuse a file that is not there, or not translated."""
+        """Refuse a missing or untranslated file."""
         if not self.has(path):
             raise self.missing(path)
 
@@ -174,7 +174,7 @@ class Library:
         )  # fmt: skip
 
     def reason(self, reason: str) -> str:
-        """Why a reply could not be read, in the language of the prompts (``answers/reasons.txt``)."""
+        """Translate the reason why a reply could not be read (``answers/reasons.txt``)."""
         if self.language == ENGLISH:
             return reason
         if self._reasons is None:
@@ -184,25 +184,25 @@ class Library:
 
     @property
     def own_files(self) -> dict[str, bytes]:
-        """The files of the prompt set, or else of the user's folder, by their relative paths."""
+        """Return the files of the prompt set, or else of the user's folder, by relative path."""
         folder = self.top or (None if self.folder is None else Path(self.folder))
         if folder is None:
             return {}
         return {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
 
     def names(self, kind: str) -> list[str]:
-        """The files of one kind (``stories``, ``payoffs``, ...), without their ending."""
+        """Return the files of one kind (``stories``, ``payoffs``, ...), without ending."""
         stems = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
         shared = () if self.language == ENGLISH else WORDLESS
         return sorted(stems | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
 
     def need(self, kind: str, name: str) -> None:
-        """Refuse a name for which there is no file."""
+        """Refuse a name without a file."""
         if name not in self.names(kind):
             raise UnknownName(f"prompt in {kind}/", name, self.names(kind))
 
     def template(self, path: str) -> Template:
-        """The template at a relative path, ready to be filled in."""
+        """Return the template at a relative path."""
         template = self._templates.get(path)
         if template is None:
             outside = PurePath(path).is_absolute() or ".." in PurePath(path).parts
@@ -213,7 +213,7 @@ class Library:
         return template
 
     def _read(self, text: str, file: str) -> Template:
-        """A text as a template; refuses what a prompt file may not say."""
+        """Parse a text as a template; forbidden syntax is refused."""
         try:
             return Template(text, self.template)
         except TemplateSyntaxError as error:
@@ -228,7 +228,7 @@ class Library:
         return read_prompt(path, self._holder(path))
 
     def _holder(self, path: Path) -> Path | None:
-        """The folder of the user's that holds a path; it may come from a stranger."""
+        """Return the user's folder that holds a path; it may come from a stranger."""
         return next((folder for folder in self._mine if path.is_relative_to(folder)), None)
 
     def _where(self, path: str) -> str:
@@ -243,12 +243,12 @@ class Library:
         return present
 
     def find(self, path: str) -> Path | None:
-        """The file that a relative path means here."""
+        """Return the file of a relative path."""
         shared = [OWN] if self.language != ENGLISH and path in WORDLESS else []
         return next((f / path for f in (*self.folders, *shared) if _is_file(f / path)), None)
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """A template filled in, without blank lines at its ends.
+        """Render a template, without blank lines at its ends.
 
         Prompts are made for every call, so a text is kept as long as what its template asks for stays the
         same, and a template is handed no more than it asks for.
@@ -283,7 +283,7 @@ class Library:
         holes: Mapping[str, Any],
         values: Callable[[], Mapping[str, Any]],
     ) -> str:
-        """A template filled in around values that change every time; what surrounds them is kept in a store."""
+        """Render a template around values that change every time; the rest is cached in a store."""
         pieces = store.get(key)
         if pieces is None:
             marked_text = self.render_with_marks(path, values(), holes)
@@ -295,7 +295,7 @@ class Library:
         return put_in(pieces, holes)
 
     def render_with_marks(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
-        """A template filled in with marks for values that are put in later (see ``put_in``).
+        """Render a template with placeholders for values put in later (see ``put_in``).
 
         None where the template does more with those values than write them down, or ask whether they are
         there: then it has to be filled anew for each of them.
@@ -304,7 +304,7 @@ class Library:
             return None
         text = self.fill(path, {**values, **{name: mark(name) for name in holes}})
         names = split_marks(text)[1::2]
-        # Marks in what strangers wrote are no holes, and a loop must not multiply what is put in uncounted.
+        # Placeholders in foreign text are ignored, and a loop must not repeat one without counting.
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
@@ -315,7 +315,7 @@ class Library:
         return cached
 
     def _trees(self, path: str) -> list[nodes.Template]:
-        """The syntax trees of a template and of all that it takes in."""
+        """Return the syntax trees of a template and of all its includes."""
         trees: dict[str, nodes.Template] = {}
         todo = [path]
         while todo:
@@ -326,17 +326,17 @@ class Library:
         return list(trees.values())
 
     def is_round_independent(self, path: str) -> bool:
-        """Whether a template asks for nothing that changes from round to round."""
+        """Return whether a template uses nothing that changes from round to round."""
         return not {"facts", *LIVE} & self.variables_of(path)
 
     def variables_of(self, path: str) -> frozenset[str]:
-        """The names that a template and all that it takes in ask for."""
+        """Return the names that a template and its includes use."""
         if path not in self._variables:
             self._variables[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
         return self._variables[path]
 
     def memoize(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
-        """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
+        """Return the cached value of a key; ``owner`` is kept alive, so that its id stays unique."""
         cached = self._memo.get(key)
         if cached is None:
             if len(self._memo) >= 1024:
@@ -345,13 +345,13 @@ class Library:
         return cast(T, cached[1])
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
-        """A template with the names of the values it asks for; None where it includes others."""
+        """Return a template with the names of its values; None if it includes others."""
         template = self.template(path)
         self._ready[path] = (template, None if included_files(template.tree) else asks_for(template.tree))
         return self._ready[path]
 
     def story(self, file: str) -> CoverStory:
-        """A cover story by its file: ``stories/NAME.txt``, or ``games/GAME.NAME.txt`` for a game by a rule."""
+        """Return a cover story: ``stories/NAME.txt``, or ``games/GAME.NAME.txt`` for a game by a rule."""
         if file not in self._stories:
             kind, _, name = file.partition("/")
             self.need(kind, name.removesuffix(".txt"))
@@ -378,12 +378,12 @@ class Library:
 
 
 def _trouble(error: Exception) -> str:
-    """What is wrong with a template, in words; a stranger's text in them may be long."""
+    """Describe the error in a template; foreign text in it is shortened."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else f"{error!s:.500}"
 
 
 def _is_file(path: Path) -> bool:
-    """Whether there is such a file; a persona may be a text, of any length, and is then no file name at all."""
+    """Return whether a file exists; a persona may be a text of any length instead of a file name."""
     try:
         return path.exists() and not path.is_dir()  # pipes and devices are refused when they are read
     except OSError:
@@ -395,7 +395,7 @@ def _spoken(folders: list[Path], language: str) -> list[Path]:
 
 
 def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """What tells two fillings of a template apart, if that is short and plain; None: always fill it."""
+    """Return a cache key of a rendering, if it is short and plain; None to always render."""
     key: list[Any] = [path]
     for name, value in given.items():
         if value is None or isinstance(value, bool | int | float):
@@ -415,7 +415,7 @@ def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 @cache
 def _foreign() -> tuple[Path, ...]:
-    """Prompt folders beside ours: ``prompts`` of replications, and what entry points ``ostrom.prompts`` name."""
+    """Return other prompt folders: ``prompts`` of replications, and entry points ``ostrom.prompts``."""
     beside = [files(package).joinpath("prompts") for package in replications().values()]
     folders = [Path(str(folder)) for folder in beside if folder.is_dir()]
     for point in entry_points(group="ostrom.prompts"):

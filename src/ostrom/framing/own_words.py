@@ -1,4 +1,4 @@
-"""What depends on the kind of a game when it is put into words.
+"""Texts that depend on the kind of a game: with a payoff table, or by a rule.
 
 Games by a rule have files of their own in games/, in place of lists of actions and tables of payoffs:
 
@@ -19,58 +19,58 @@ from ostrom.mechanisms.protocol import Decision
 
 NEUTRAL = "neutral"
 OBSERVER, OBSERVER_PREDICTS = "games/_observer.txt", "games/_observer_predict.txt"
-"""The rules of a game and a question of it as somebody reads them whom they do not address."""
+"""The rules of a game and a question of it for observers."""
 
 
 def story_file(framing: Framing, game: Game | None) -> str:
-    """The file that tells a cover story: one for all games with a table, one of its own for a game by a rule."""
+    """Return the file of a cover story: one for all games with a table, its own for a game by a rule."""
     if game is not None and not game.has_table and framing.story != NEUTRAL:
         return f"games/{game.name}.{framing.story}.txt"
     return f"stories/{framing.story}.txt"
 
 
 def stories_of(library: Library, game: Game) -> list[str]:
-    """The cover stories that a game by a rule is told in."""
+    """Return the cover stories of a game by a rule."""
     begin = f"{game.name}."
     return [NEUTRAL, *(name.removeprefix(begin) for name in library.names("games") if name.startswith(begin))]
 
 
 def game_file(game: Game) -> str:
-    """The rules of a game."""
+    """Return the file of a game's rules."""
     return f"games/{game.name}.txt"
 
 
 def past_file(library: Library, game: Game, story: str) -> str:
-    """A round of the past."""
+    """Return the file of a past round."""
     return variant(library, f"games/{game.name}_past", story)
 
 
 def stage_file(library: Library, decision: Decision, story: str) -> str:
-    """The question of a move at a stage of a round."""
+    """Return the file of the question at a stage of a round."""
     view = decision.view
     return variant(library, f"games/{view.game.name}_{view.facts['stage']}", story)
 
 
 def first_file(library: Library, decision: Decision, story: str) -> str:
-    """The question of a style that asks before a move: its own for the stage that is foretold, or that of all games."""
+    """Return the file of a style's preliminary question: of the predicted stage, or the common one."""
     view = decision.view
     if view.facts.get("observer"):
         return OBSERVER_PREDICTS
     stage = view.facts["stage"]
     other = view.facts.get("target_stage", stage)
     own = variant(library, f"games/{view.game.name}_{other}_{decision.kind}", story)
-    # The file of all games says that the other is asked the same.
+    # The common file says that the other is asked the same.
     return own if library.has(own) or other != stage else f"games/_{decision.kind}.txt"
 
 
 def variant(library: Library, file: str, story: str) -> str:
-    """The file as a story tells it, where it has one of its own."""
+    """Return the file's variant for a story, if there is one."""
     own = f"{file}.{story}.txt"
     return own if story != NEUTRAL and library.has(own) else f"{file}.txt"
 
 
 def rule_question(library: Library, decision: Decision, story: str, values: Mapping[str, Any]) -> str:
-    """The question of a move in a game by a rule, or of what a style asks before it."""
+    """Return the question of a move in a game by a rule, or a style's preliminary question."""
     facts = decision.view.facts
     question = library.fill(stage_file(library, decision, story), values)
     if decision.kind in FIRST:
@@ -83,14 +83,14 @@ def rule_question(library: Library, decision: Decision, story: str, values: Mapp
 
 
 def answer_file(library: Library, form: Form, style: str) -> str:
-    """How an answer in a form has to be given, in a style where that has words of its own."""
+    """Return the file of the answer instruction of a form, in a style's words if it has any."""
     name = type(form).__name__.lower()
     own = f"answers/{name}_{style}.txt"
     return own if library.has(own) else f"answers/{name}_direct.txt"
 
 
 def common_names(library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
-    """What the k-th action of every seat is called, for rules that speak of all seats at once."""
+    """Return the names of the k-th action of every seat, for rules about all seats at once."""
     named: list[str] = []
     if not game.has_table:
         return named
@@ -104,7 +104,7 @@ def common_names(library: Library, game: Game, names: Sequence[str], labels: Seq
 
 
 def number_range(form: Number) -> dict[str, Any]:
-    """The bounds of an amount, for the instruction that asks for it."""
+    """Return the bounds of an amount, for its instruction."""
     return {"low": form.low, "high": form.high, "step": form.step, "decimals": form.amounts.decimals}
 
 
@@ -115,13 +115,13 @@ MEANINGLESS = {
     "history": "rounds of the past are told by games/{name}_past.txt",
     "chances": "its decisions need not fall at the same time",
 }
-"""Parts of a framing that are about tables of payoffs and lists of actions, and why they have no meaning here."""
+"""Framing fields about payoff tables and action lists, and why they do not apply here."""
 OF_TABLES = frozenset("equilibria least_continuation labels common options".split())
-"""What a hint may speak of in a game with a table alone."""
+"""Values that a hint may use only in games with a table."""
 
 
 def lacks_names(framing: Framing, game: Game) -> str | None:
-    """What a framing calls the seats of a game, and the game has no words for; None: nothing."""
+    """Return what a framing calls the seats without the game having words for it; None if nothing."""
     if framing.names == "titles" and not game.words.titles:
         return "names: titles needs a game that carries titles"
     if framing.names == "other" and game.seats != 2:
@@ -130,7 +130,7 @@ def lacks_names(framing: Framing, game: Game) -> str | None:
 
 
 def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) -> str | None:
-    """What a framing or a style says about tables or asks of stages that a game by a rule lacks; None: nothing."""
+    """Return what a framing or style says that a game by a rule lacks; None if nothing."""
     plain = Framing()
     for part, why in MEANINGLESS.items():
         if getattr(framing, part) != getattr(plain, part):
@@ -144,7 +144,7 @@ def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) ->
 
 
 def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
-    """A file that the game is told in and that is not there."""
+    """Return a missing file of the game."""
     base = f"games/{game.name}"
     for file in (f"{base}.txt", f"{base}_past.txt", *(f"{base}_{s}.txt" for s in game.stages)):
         if not library.has(file):
@@ -162,7 +162,7 @@ def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
 
 
 def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
-    """What is about named options, where there are none, or too many of them."""
+    """Return the missing named options that a framing or style needs, or that there are too many."""
     sets = named_sets(game)
     has_labels = framing.labels not in (None, "actions")
     for part, wanted in (
@@ -187,7 +187,7 @@ def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
 
 
 def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | None:
-    """Nobody to predict, or no words for what is predicted."""
+    """Return why there is nobody to predict, or no text for it."""
     if style != "social":
         return None
     together = [step for step in steps_of(game) if len(step) > 1]
@@ -202,7 +202,7 @@ def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | 
 
 
 def _lacks_table(framing: Framing, library: Library) -> str | None:
-    """A hint that speaks of a table."""
+    """Return a hint that needs a payoff table."""
     if framing.hint is None:
         return None
     mentions = sorted(OF_TABLES & library.variables_of(f"hints/{framing.hint}.txt"))
@@ -210,13 +210,13 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
 
 
 def lacks_story(framing: Framing, library: Library) -> str | None:
-    """Why a game with a table cannot be told in the framing's story, in words; None if it can."""
+    """Return why a game with a table cannot be told in the framing's story; None if it can."""
     if library.has(f"stories/{framing.story}.txt"):
         return None
     return f"there is no story {framing.story!r} of it; told in it: {', '.join(games_in_story(framing.story, library))}"
 
 
 def games_in_story(story: str, library: Library) -> list[str]:
-    """The games by a rule that are told in a story."""
+    """Return the games by a rule that can be told in a story."""
     ending = f".{story}"
     return [name.removesuffix(ending) for name in library.names("games") if name.endswith(ending)]

@@ -1,4 +1,4 @@
-"""The payoffs of a game as one reader sees them, laid out in the ways that the files in payoffs/ present them.
+"""The payoffs of a game for one reader, in the layouts of the files in payoffs/.
 
 Everything is read off the payoff tensor by the profile in seat order, and numbers are written exactly: what is shown
 is what is scored (but for games that are declared to tell something else about the others, ``Game.told``). The own
@@ -28,7 +28,7 @@ def cells(
     words: Callable[[Game, int, float], dict[str, Any]],
     reader: Callable[[Sequence[dict[str, Any]], int], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Every outcome from a seat's own side: own action first, then the others by seat.
+    """Return every outcome from a seat's side: own action first, then the others by seat.
 
     ``orders`` is the order in which the actions of each seat are named, ``words`` says what a seat is paid. A cell also
     lists all ``players`` by seat, and as its ``reader`` is told of them (``told``).
@@ -52,7 +52,7 @@ def cells(
 
 
 def by_payoff(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows by own action in the order of naming, then the highest own payoff first; ties stay as they are.
+    """Sort rows by own action, then by own payoff, highest first; ties keep their order.
 
     >>> [r["value"] for r in by_payoff([{"own": a, "value": v} for a, v in [("B", 1), ("B", 2), ("A", 5)]])]
     [2, 1, 5]
@@ -75,12 +75,12 @@ def _profiles(game: Game, seat: int, orders: Sequence[Sequence[int]]) -> Iterato
 
 @lru_cache(maxsize=4096)
 def _payoffs(game: Game, seat: int) -> tuple[float, ...]:
-    """The different payoffs of a seat, best first."""
+    """Return the distinct payoffs of a seat, best first."""
     return tuple(sorted({float(x) for x in game.payoffs[..., seat].ravel()}, reverse=True))
 
 
 def standing(game: Game, seat: int, payoff: float) -> tuple[int, int]:
-    """How many payoffs of a seat are better than this one, and how many different ones there are.
+    """Return how many of a seat's payoffs are better than this one, and the number of distinct ones.
 
     >>> from ostrom.games import build_game
     >>> [standing(build_game("prisoners_dilemma"), 0, x) for x in (5, 3, 1, 0)]
@@ -94,13 +94,13 @@ T = TypeVar("T")
 
 
 def _plain(number: float) -> float:
-    """A number without the last digits that subtracting and dividing leave behind."""
+    """Round off floating-point errors of subtraction and division."""
     return float(f"{number:.12g}")
 
 
 @dataclass(frozen=True)
 class OwnPayoffs:
-    """The payoffs of one seat; ``order`` is that of its actions, ``arranged`` that of rows."""
+    """The payoffs of one seat; ``order`` is that of its actions, ``arranged`` orders rows."""
 
     game: Game
     seat: int
@@ -111,7 +111,7 @@ class OwnPayoffs:
 
     @property
     def options(self) -> list[str]:
-        """The own actions as shown."""
+        """Return the own actions as shown."""
         return [self.labels[self.seat][i] for i in self.order]
 
     @property
@@ -149,7 +149,7 @@ class OwnPayoffs:
         )
 
     def matrices(self) -> list[dict[str, Any]]:
-        """Per co-player and combination of all the rest: own actions by the co-player's actions."""
+        """Return a matrix of own and co-player actions, per co-player and combination of the rest."""
         return self.arranged(
             [
                 {
@@ -175,9 +175,9 @@ class OwnPayoffs:
         )
 
     def formula(self) -> dict[str, Any]:
-        """The payoffs as constant + factor x k / over for each own action, or by two claims; else refused."""
+        """Return the payoffs as constant + factor x k / over for each own action, or by two claims; else refused."""
         found = formula_of(self.game, self.seat)
-        shared: Iterable[int] = range(len(self.order))  # all must call these actions the same
+        shared: Iterable[int] = range(len(self.order))  # all must have the same names for these actions
         if isinstance(found, Formula):
             shared = (found.counted,)
         if found is None or any(len({seat[action] for seat in self.labels}) > 1 for action in shared):

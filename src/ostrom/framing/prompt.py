@@ -1,4 +1,4 @@
-"""A prompt, and what stays the same from one prompt to the next."""
+"""A prompt, and its parts that stay the same between prompts."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -11,27 +11,27 @@ from ostrom.mechanisms.protocol import Decision
 
 @value
 class Prompt:
-    """What is said to a model, and which label stood for which option."""
+    """A prompt for a model, and the labels of its options."""
 
     text: str
     labels: Mapping[str, str]
-    """Option key to label, in the order in which the options were named."""
+    """Labels by option key, in the order of the prompt."""
     instruction: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What is recorded with the answer: the labels, and the order in which they were named."""
+    """Facts recorded with the answer: the labels, and their order."""
     system: str = ""
-    """What is said in the role of the system; empty: nothing."""
+    """The system message; empty for none."""
     stub: str = ""
-    """How the reply begins where its beginning is given; empty: it is not."""
+    """The given beginning of the reply; empty for none."""
 
     @property
     def full_text(self) -> str:
-        """All that is said as one text, the system's words first."""
+        """Return the system message and the text as one text."""
         return f"{self.system}\n\n{self.text}" if self.system else self.text
 
 
 class CachedPrompt:
-    """All of a prompt but the number of the round and the past: it serves wherever a player is told the same."""
+    """A prompt without round number and past: reused wherever a player is told the same."""
 
     __slots__ = (
         "decision",
@@ -62,11 +62,11 @@ class CachedPrompt:
         self.system = self.stub = ""
         self.uses = 0
         self.pieces: list[str] | None = None
-        """The text around its holes, once it is worth keeping."""
+        """The text around its placeholders, once it is worth caching."""
 
 
 def alike(one: Decision, other: Decision) -> bool:
-    """Whether two decisions of a kind are put in the same words, but for the round and the past."""
+    """Return whether two decisions of a kind have the same words, apart from round and past."""
     old, new = one.view, other.view
     return (
         old.facts is new.facts
@@ -79,7 +79,7 @@ def alike(one: Decision, other: Decision) -> bool:
 
 
 def with_round_offset(decision: Decision, before: int) -> Decision:
-    """The decision in a match that pretends to have had so many rounds before its first."""
+    """Return the decision of a match that pretends to have had this many earlier rounds."""
     if not before:
         return decision
     view = decision.view
@@ -90,7 +90,7 @@ def with_round_offset(decision: Decision, before: int) -> Decision:
 
 
 def options_of(form: Form, named: Mapping[str, str]) -> dict[str, str]:
-    """Labels of a form's options in the order of naming; an option that is no action is its own label."""
+    """Return the labels of a form's options in order; an option that is no action is its own label."""
     if isinstance(form, (Text, Number)):
         return {}
     labelled = {key: label for key, label in named.items() if key in form.options}

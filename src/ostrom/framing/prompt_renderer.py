@@ -1,4 +1,4 @@
-"""Renders the decisions of one player in one match as prompts; caches what stays the same between rounds."""
+"""Renders the decisions of one player in one match as prompts; constant parts are cached."""
 
 import marshal
 from collections.abc import Callable, Mapping, Sequence
@@ -35,11 +35,11 @@ from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.memory import MemoryView
 
 _MOST_SHARED = 2000
-"""Bytes of facts up to which a page is kept for other matches; longer ones, as records of a society, never recur."""
+"""The most bytes of facts with which a page is cached for other matches."""
 
 
 class PromptRenderer:
-    """Renders the decisions of one player. Built per match: labels may be drawn for it."""
+    """Renders the decisions of one player; created per match, because labels may be random."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class PromptRenderer:
     ) -> None:
         self.framing, self.library, self.style = framing, library, style
         self._game: Game | None = None
-        has_story = library.has(story_file(framing, None))  # a story of games by a rule is known with the game
+        has_story = library.has(story_file(framing, None))  # the story of a game by a rule is checked with the game
         self.story = library.story(story_file(framing if has_story else Framing(), None))
         self.words = self.story.words
         self.history_renderer = HistoryRenderer(framing, library, self.words)
@@ -72,16 +72,16 @@ class PromptRenderer:
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
-        """The last page of every kind of decision, with the decision and what else it depends on."""
+        """The last page of every kind of decision, with what it depends on."""
         self._last_questions: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
-        """The last page of every kind of decision that is put as it is, with its note and what else is told."""
+        """The last page of every kind of decision without changes, with its note and extra facts."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
     def prompt(
         self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
-        """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
+        """Return the prompt of a decision; ``rng`` draws the order of the options if it is shuffled."""
         last = self._last_questions.get(decision.kind)
         if last is not None and rng is None and self._puts_alike(last, decision, shown, extra):
             page = last[3]
@@ -105,7 +105,7 @@ class PromptRenderer:
         shown: MemoryView,
         extra: Mapping[str, Any],
     ) -> bool:
-        """Whether the last page of this kind serves again: in most rounds nothing but the past has changed."""
+        """Return whether the last page of this kind can be reused: usually only the past has changed."""
         return (
             not shown.before
             and last[1] == shown.note
@@ -117,7 +117,7 @@ class PromptRenderer:
     def _page_for(
         self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> tuple[Decision, CachedPrompt]:
-        """The decision with the titles and the round that it is put with, and its page."""
+        """Return the decision with titles and round offset, and its page."""
         original, decision = decision, self.with_titles(with_round_offset(decision, shown.before))
         order = self.labelling.order_of(decision, rng)
         manner = (order, shown.note, extra)
@@ -133,7 +133,7 @@ class PromptRenderer:
     def rules(
         self, decision: Decision, shown: MemoryView, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> str:
-        """What a prompt says before the past and the question: the system's words and the rules."""
+        """Return the part before the past and the question: system message and rules."""
         if decision.view.facts.get("alone"):
             return ""
         decision = self.with_titles(with_round_offset(decision, shown.before))
@@ -145,20 +145,20 @@ class PromptRenderer:
     def _shared_page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:
-        """The page of a decision, kept for all matches in which a seat is told the same."""
+        """Return the page of a decision, cached for all matches with equal facts."""
         view = decision.view
-        # Rows may be drawn for one match, and so may the labels of a game by a rule.
+        # Rows and labels of a game by a rule may be random for one match.
         if self.framing.rows != "shuffled" and view.game.has_table:
             place = (id(view.game), view.seat, view.mechanism, view.names, decision.kind, decision.form)
             try:
-                # Not JSON, to which a list is a tuple; version 0 depends on nothing but the values.
+                # Not JSON, in which a list equals a tuple; version 0 depends on the values alone.
                 facts_bytes = marshal.dumps((dict(view.facts), dict(extra)), 0)
                 key = (self._manner, self.labels(view.game), order, note, *place, facts_bytes)
                 hash(key)
             except (TypeError, ValueError):
                 return self.page_of(decision, order, note, extra)
             if len(facts_bytes) <= _MOST_SHARED:
-                # A page outlives the match: it must not hold its rounds.
+                # A page outlives the match, so it must not hold its rounds.
                 alone = replace(decision, view=replace(view, history=EMPTY))
                 return self.library.memoize(key, view.game, lambda: self.page_of(alone, order, note, extra))
         return self.page_of(decision, order, note, extra)
@@ -167,7 +167,7 @@ class PromptRenderer:
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:
         view, form = decision.view, decision.form
-        options_seat = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
+        options_seat = int(view.facts.get("target", view.seat))  # a prediction lists another seat's options
         options = options_of(form, self.labelling.named(decision, options_seat, order))
         target = self.history_renderer.name(view, options_seat)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
@@ -182,7 +182,7 @@ class PromptRenderer:
         return page
 
     def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
-        """A question that has nothing to do with the game: no rules, no past, nothing in the role of the system."""
+        """Return a question unrelated to the game: no rules, no past, no system message."""
         view, form = decision.view, decision.form
         values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
@@ -190,12 +190,12 @@ class PromptRenderer:
         return Prompt(self.library.fill("turn.txt", turn_values), {}, instruction)
 
     def _system(self, values: Mapping[str, Any]) -> str:
-        """The text of the system message."""
+        """Return the system message."""
         persona_values = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
         return self.library.fill("system.txt", {**values, **persona_values, "system": self._own_system(values)})
 
     def _own_system(self, values: Mapping[str, Any]) -> str | None:
-        """The agent's own system prompt: a file in systems/, which may speak of the game's words, or a text.
+        """Return the agent's own system prompt: a file in systems/, or a text.
 
         An instruction that a player carries (``facts.instruction``) follows it.
         """
@@ -205,9 +205,9 @@ class PromptRenderer:
         return own if carried is None else "\n\n".join(filter(None, (own, carried)))
 
     def _lasting(self, view: View, form: Form) -> bool:
-        """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
+        """Return whether only the past and the question of a prompt change from round to round."""
         # A sham text (``as_long_as``) changes as rarely as the rules whose length it imitates.
-        table = view.game.has_table  # or else there are no payoffs to present
+        table = view.game.has_table  # otherwise there are no payoffs to present
         key = (*(view.mechanism, type(form), table), *(bool(view.facts.get(name)) for name in ("sham", "as_long_as")))
         if key not in self._lasts:
             library, framing = self.library, self.framing
@@ -230,7 +230,7 @@ class PromptRenderer:
         return self._lasts[key]
 
     def _live_prompt(self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None) -> Prompt:
-        """A prompt whose files speak of the round, of what is remembered, or of each other: all of it made anew."""
+        """Render a prompt completely, because its files use the round, the memory or each other."""
         values = self.live_values(page, decision, live, past)
         return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
 
@@ -250,7 +250,7 @@ class PromptRenderer:
         return Prompt(text, page.options, values["instruction"], page.facts, self._system(values), stub)
 
     def _text(self, page: CachedPrompt, number: int, past: str | None) -> str:
-        """The text of a page in some round. What surrounds the round and the past is made once."""
+        """Return the text of a page in a round; the text around round and past is cached."""
         page.uses += 1
         if page.uses == 2:
             page.pieces = self._pieces(page, past)
@@ -264,11 +264,11 @@ class PromptRenderer:
         return self._joined(page.setup or "", turn)
 
     def _joined(self, setup: str, turn: str) -> str:
-        """Setup and turn, the two parts of a prompt, as one text."""
+        """Join setup and turn to a prompt."""
         return self.library.fill_around(self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict)
 
     def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
-        """The text of a page around its round and its past; None where the prompt files ask for more."""
+        """Return the text of a page around round and past; None if its files need more."""
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form))):
             return None
@@ -284,12 +284,12 @@ class PromptRenderer:
         if turn is None:
             return None
         setup = page.setup or ""
-        if len(split_marks(setup + page.instruction)) > 1:  # somebody wrote what looks like a mark
+        if len(split_marks(setup + page.instruction)) > 1:  # foreign text contains a placeholder
             return None
         return split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
-        """How the answer has to be given."""
+        """Return the instruction for the answer."""
         file = self._answer_file(form)
         key = None
         if isinstance(form, Choice) and self.library.is_round_independent(file):
@@ -308,7 +308,7 @@ class PromptRenderer:
         return cached
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
-        """What may be said about the answer itself."""
+        """Return the values for the instruction about the answer."""
         option_labels = list(options.values())
         caps = form.caps or {} if isinstance(form, Mixture) else {}
         return {
@@ -328,25 +328,25 @@ class PromptRenderer:
         return self.library.fill(file, {**values, **self._offered(form, options), "record": record})
 
     def fields(self, decision: Decision) -> str:
-        """What the fields of a page have to hold where a person answers a record, in words."""
+        """Return what the fields of a page must hold, for a person's record answer."""
         view = self.with_titles(decision).view
         values = self._values(view, naming(self.framing, view.game, view.seat), {})
         return self._record(decision.form, values, PAGE)
 
     def _record(self, form: Form, values: Mapping[str, Any], wording: str | None) -> str:
-        """What a JSON answer has to hold, in words."""
+        """Return what a JSON answer must hold, in words."""
         if not isinstance(form, Record):
             return ""
         about = {**values, "schema": form.schema, **self._most_words}
         return self.library.fill(record_file(self.library, form.name, wording), about)
 
     def correction(self, reason: str, instruction: str) -> str:
-        """What is said after a reply that could not be read."""
+        """Return the message after an unreadable reply."""
         fill_values = {"reason": self.library.reason(reason), "instruction": instruction}
         return self.library.fill("answers/correction.txt", fill_values)
 
     def empty_reply_text(self) -> str:
-        """What a reply without any text is quoted as when it is asked for again."""
+        """Return the text that stands for an empty reply when it is asked for again."""
         return self.library.fill("answers/nothing.txt", {})
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -357,7 +357,7 @@ class PromptRenderer:
         return {**fixed, "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
-        """What stays the same for a seat all through a match."""
+        """Return the values that are constant for a seat throughout a match."""
         labels, table = self.labels(view.game), view.game.has_table
         names = [self.history_renderer.name(view, s) for s in range(view.game.seats)]
         return {
@@ -383,7 +383,7 @@ class PromptRenderer:
         }
 
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
-        """The question in words, after what the mechanism and, where there is talk, the others told the player."""
+        """Return the question, after the mechanism's facts and the messages of others."""
         view, facts = decision.view, decision.view.facts
         if not view.game.has_table and decision.kind in ("act", *FIRST):
             asked = rule_question(self.library, decision, self.framing.story, values)
@@ -408,12 +408,12 @@ class PromptRenderer:
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         setup_values = {**values, **self.blocks.all(view, order, values)}
         if (watched := view.facts.get("watched")) is not None:
-            # An observer of one seat is told of that one; the file stays as it is, for trees are bound to its text.
+            # An observer of one seat is told about that one; the file is unchanged, because trees depend on its text.
             setup_values["names"] = [values["names"][watched]]
         return self.library.fill(self._setup_file, setup_values)
 
     def unsupported(self, game: Game) -> str | None:
-        """What the framing wants to tell and the game has no words for, in words."""
+        """Return what the framing needs and the game has no words for; None if nothing."""
         if (names := lacks_names(self.framing, game)) is not None:
             return names
         if not game.has_table:
@@ -441,7 +441,7 @@ class PromptRenderer:
         return None
 
     def with_titles(self, decision: Decision) -> Decision:
-        """The decision with seats called by the titles that the game carries, where the framing wants it."""
+        """Return the decision with the game's titles for seats, if the framing wants them."""
         view, names = decision.view, self.framing.names
         if view.game is not self._game:
             self._tell(view.game)
@@ -460,7 +460,7 @@ class PromptRenderer:
         return replace(decision, view=replace(view, names=titles))
 
     def _tell(self, game: Game) -> None:
-        """Use the words of the cover story that belongs to this game."""
+        """Use the words of the cover story of this game."""
         self._game, self.story = game, self.library.story(story_file(self.framing, game))
         self.words = self.history_renderer.words = self.story.words
 

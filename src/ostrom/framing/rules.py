@@ -1,4 +1,4 @@
-"""The rules of a mechanism in words: in which wording, without power, or as a neutral text of the same length."""
+"""The rules of a mechanism as text: in a wording, as a sham, or as a neutral text of equal length."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,31 +11,31 @@ FILLER = "mechanisms/_filler.txt"
 
 
 def talk_files(facts: Mapping[str, Any]) -> tuple[str, str]:
-    """The files of the rules of talk and of the messages that were heard; channels have their own."""
+    """Return the files of the talk rules and messages; channels have their own."""
     channel = "channel_" if "channels" in facts["talk"] else ""
     return f"talk/{channel}rules.txt", f"talk/{channel}messages.txt"
 
 
 FIRST = ("predict", "best_response")
-"""The questions that styles ask before an action: the player knows then what it knows when it acts."""
+"""The preliminary questions of styles, asked with the knowledge of the action."""
 PAGE = "page"
-"""The wording of a record for people, who fill in the fields of a page instead of writing JSON."""
+"""The wording of records for people, who fill in fields instead of JSON."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def rules_file(mechanism: str, wording: str | None) -> str:
-    """The file of the rules in a wording; playing once without a mechanism has one wording."""
+    """Return the file of the rules in a wording; without a mechanism there is one wording."""
     own = f"mechanisms/{mechanism}.{wording}.txt"
     return f"mechanisms/{mechanism}.txt" if wording is None or mechanism == "none" else own
 
 
 def question_file(library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False) -> str:
-    """The template of a question: that of the sham or the wording, else of the mechanism, else the common one."""
+    """Return the file of a question: of the sham or wording, else of the mechanism, else the common one."""
     return _own_file(library, f"turns/{mechanism}_{kind}", wording, sham) or f"turns/{kind}.txt"
 
 
 def told_file(library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]) -> str | None:
-    """The template of what a mechanism tells before a decision whose question is not its own; None without one."""
+    """Return the file of a mechanism's facts before a decision with another's question; None if there is none."""
     sham = bool(facts.get("sham"))
     if "stage" in facts:  # the question is that of the stage, whatever the mechanism
         return _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None
@@ -52,13 +52,13 @@ def _own_file(library: Library, own: str, wording: str | None, sham: bool) -> st
 
 
 def record_file(library: Library, name: str, wording: str | None) -> str:
-    """The file that says what a JSON answer has to hold, in a wording where it has one."""
+    """Return the file about a JSON answer, in a wording if it has one."""
     own = f"records/{name}.{wording}.txt"
     return own if wording is not None and library.has(own) else f"records/{name}.txt"
 
 
 def rules_files(view: View, wording: str | None) -> Iterator[str]:
-    """The files that the rules of a view are put together from."""
+    """Yield the files of a view's rules."""
     yield rules_file(view.mechanism, wording)
     if view.facts.get("sham"):
         yield f"mechanisms/{view.mechanism}.sham.txt"
@@ -69,7 +69,7 @@ def rules_files(view: View, wording: str | None) -> Iterator[str]:
 
 
 def rules_text(library: Library, view: View, wording: str | None, values: Mapping[str, Any]) -> str:
-    """The rules of a view in words."""
+    """Return the rules of a view as text."""
     text = _with_talk(library, library.fill(rules_file(view.mechanism, wording), values), values)
     if view.facts.get("sham"):
         text += "\n\n" + library.fill(f"mechanisms/{view.mechanism}.sham.txt", values)
@@ -83,14 +83,14 @@ def rules_text(library: Library, view: View, wording: str | None, values: Mappin
 
 
 def _with_talk(library: Library, rules: str, values: Mapping[str, Any]) -> str:
-    """The rules, and those of the talk around them where there is any."""
+    """Return the rules with those of the talk, if there is any."""
     if "talk" not in values["facts"]:
         return rules
     return f"{rules}\n\n{library.fill(talk_files(values['facts'])[0], values)}"
 
 
 def tokens(text: str) -> int:
-    """How many words and punctuation marks a text has, which stands for tokens of any model.
+    """Return the number of words and punctuation marks, an estimate of tokens.
 
     >>> tokens("It ends, or not.")
     6
@@ -99,7 +99,7 @@ def tokens(text: str) -> int:
 
 
 def of_length(text: str, count: int) -> str:
-    """A text cut or repeated to exactly so many tokens; its last one is a full stop.
+    """Cut or repeat a text to exactly this many tokens, ending with a full stop.
 
     >>> of_length("One two three. Four five.", 5), of_length("One.", 5)
     ('One two three. .', 'One. One. .')

@@ -1,4 +1,4 @@
-"""What a prompt file may say, and how it is filled in: prompt files come from strangers and must not run code.
+"""Restricted templates: prompt files come from strangers and must not run code.
 
 Jinja's immutable sandbox compiles a file and runs it, behind an allowlist: a part of its syntax, a filter or a test
 that is not listed is refused when the file is read, with its line. So a prompt file can read the values that it is
@@ -47,7 +47,7 @@ from ostrom.ground.errors import nearest
 _MOST_TOKENS = 10_000
 _LONGEST_NUMBER = 40
 _DIGITS = re.compile("[0-9A-Fa-f_]{1000}")
-"""Jinja's lexer would take hundreds of megabytes for a million of them."""
+"""A run of digits for which Jinja's lexer would take hundreds of megabytes."""
 _LONGEST_CONSTANT = 10_000
 _LONGEST_RANGE = 10_000
 _DEEPEST_SYNTAX = 60
@@ -59,7 +59,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
-"""Of numbers alone: on texts these would build long ones."""
+"""Operators for numbers alone: on texts they would build long ones."""
 _ALLOWED = frozenset(
     getattr(nodes, name)
     for name in (
@@ -78,7 +78,7 @@ _WRITTEN = {
 
 
 class Template:
-    """A prompt file, or the opening of a cover story, that was read and can be filled in."""
+    """A parsed prompt file, or the opening of a cover story."""
 
     def __init__(self, source: str, load: Callable[[str], Template]) -> None:
         self.tree, self._source, self._load = _parsed(source), source, load
@@ -89,7 +89,7 @@ class Template:
         return _PromptTemplate.from_code((sandbox := _Sandbox(self._load)), _compiled(self._source), sandbox.globals)
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, tuple[int, int]]:
-        """The text with these values filled in, and the steps and characters that it took."""
+        """Render with these values; return the text, and the steps and characters used."""
         outer = CURRENT.get()
         work = outer or RenderWork()
         token = None if outer else CURRENT.set(work)
@@ -105,11 +105,11 @@ class Template:
 
 class _PromptTemplate(jinja2.Template):
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:  # noqa: ARG002
-        return self.make_module()  # Jinja's own is made once, so that its work would be counted once
+        return self.make_module()  # Jinja caches its own, so that work would be counted once
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Runs what the rewritten tree of a file asks for; reads values and calls methods by the rules of ``access``."""
+    """Runs the rewritten tree of a file; reads values and calls methods by the rules of ``access``."""
 
     intercepted_binops = frozenset(_ARITHMETIC)
     intercepted_unops = frozenset("+-")
@@ -123,7 +123,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         self._load = load
 
     def get_template(self, name: Any, *_: Any, **__: Any) -> jinja2.Template:
-        """A file that another one takes in."""
+        """Return an included file."""
         assert self._load is not None
         template = self._load(name).compiled
         template.name = name
@@ -176,7 +176,7 @@ def _range(*bounds: Any) -> range:
 
 
 def _passes(values: Any, steps: int, characters: int) -> Any:
-    """What a loop runs over, after all of its passes were charged."""
+    """Return the items of a loop, after charging all its passes."""
     items = items_of(values)
     current_work().spend(steps * len(items), characters * len(items))
     return items
@@ -184,7 +184,7 @@ def _passes(values: Any, steps: int, characters: int) -> Any:
 
 @pass_context
 def _begin(context: Context, steps: int, characters: int) -> None:
-    """Charge a file; it is handed a copy of all names that it can read."""
+    """Charge a file; it gets a copy of all names that it can read."""
     current_work().spend(steps + len(context.parent), characters)
     current_work().enter()
 
@@ -194,7 +194,7 @@ def _end(context: Context, steps: int) -> None:  # noqa: ARG001
     current_work().depth -= 1
 
 
-@pass_context  # so that Jinja never computes it when it compiles the file
+@pass_context  # so that Jinja never computes it at compile time
 def _write(context: Context, value: Any) -> str:  # noqa: ARG001
     return text_of(value)
 
@@ -210,18 +210,18 @@ _OWN: dict[str, Callable[..., Any]] = {
     "call": _call,
     "call a method": _call_method,
 }
-"""What the rewritten tree applies, as filters; the file itself cannot name them."""
+"""Functions of the rewritten tree, as filters that a file cannot name."""
 
 
 class _Rewriter(NodeTransformer):
-    """Refuses what is not allowed in the tree of a file, and puts in what charges its work."""
+    """Refuses forbidden syntax in a file's tree, and inserts calls that charge its work."""
 
     def __init__(self) -> None:
         self._steps = self._characters = self._depth = 0
         self._modules: set[str] = set()
 
     def visit(self, node: nodes.Node, *args: Any, **named: Any) -> Any:
-        """The node that takes the place of this one."""
+        """Return the replacement of a node."""
         self._steps += 1
         self._depth += 1
         if self._depth > _DEEPEST_SYNTAX:
@@ -232,7 +232,7 @@ class _Rewriter(NodeTransformer):
         return rewritten
 
     def _charged(self, node: nodes.Node) -> list[nodes.Expr]:
-        """The steps and characters of a node, whose parts are rewritten."""
+        """Return the steps and characters of a node, with its children rewritten."""
         steps, characters = self._steps, self._characters
         self.generic_visit(node)
         return [nodes.Const(self._steps - steps + 1), nodes.Const(self._characters - characters)]
@@ -308,7 +308,7 @@ def _applied(name: str, value: nodes.Node, *args: nodes.Node) -> nodes.Filter:
 
 
 def _check(node: nodes.Node) -> None:
-    """Refuse a node by itself; its parts are checked when they are visited."""
+    """Refuse a forbidden node; its children are checked when visited."""
     if type(node) not in _ALLOWED:
         raise _refusal(node)
     match node:
@@ -364,7 +364,7 @@ def _public(name: str, node: nodes.Node) -> str:
 
 
 def _refusal(node: nodes.Node, what: str = "", known: Iterable[str] = ()) -> TemplateSyntaxError:
-    """The complaint about a part of the syntax that is not allowed."""
+    """Return the error for forbidden syntax."""
     name = what or _WRITTEN.get(type(node), type(node).__name__.lower())
     near = nearest(name.split()[-1], known)
     allowed = f" (allowed: {', '.join(sorted(known))})" if known else ""
@@ -375,7 +375,7 @@ def _refusal(node: nodes.Node, what: str = "", known: Iterable[str] = ()) -> Tem
 _COMPILER = _Sandbox()
 
 
-@lru_cache(maxsize=512)  # every study that is opened in this process reads the same files
+@lru_cache(maxsize=512)  # all studies of this process read the same files
 def _parsed(source: str) -> nodes.Template:
     _check_size(source)
     tree: nodes.Template = _Rewriter().visit(_COMPILER.parse(source))
@@ -387,7 +387,7 @@ def _parsed(source: str) -> nodes.Template:
 def _compiled(source: str) -> CodeType:
     try:
         return _COMPILER.compile(_parsed(source))
-    except SyntaxError as error:  # more than 20 loops in each other, two parameters of one name
+    except SyntaxError as error:  # more than 20 nested loops, two parameters of one name
         raise SecurityError(f"it cannot be compiled: {error.msg}") from None
 
 

@@ -1,4 +1,4 @@
-"""Prompt files: how they are read, what a template asks for, and the other things that they hold.
+"""Prompt files: reading them, their variables, translations, and cover stories.
 
 Marks stand in a text for values that are put in later. ``answers/reasons.txt`` translates why a reply could not be
 read. A cover story has words in a header and an opening paragraph.
@@ -22,7 +22,7 @@ MOST_BYTES = 1_000_000
 
 
 def read_prompt(path: Path, within: Path | None = None) -> bytes:
-    """The content of a prompt file; refuses what is no file, is too large or lies outside a stranger's folder."""
+    """Return the content of a prompt file; refused if it is no file, too large, or outside a stranger's folder."""
     try:
         real = path.resolve(strict=True)
         if within is not None and not real.is_relative_to(within.resolve()):
@@ -35,7 +35,7 @@ def read_prompt(path: Path, within: Path | None = None) -> bytes:
         return real.read_bytes()
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except RuntimeError:  # what Python up to 3.12 raises for links in a circle
+    except RuntimeError:  # Python up to 3.12 raises this for circular links
         raise StudyError("cannot be read: its symbolic links form a circle", file=str(path)) from None
 
 
@@ -49,7 +49,7 @@ def text_of(path: Path, within: Path | None = None) -> str:
 
 @lru_cache(maxsize=512)
 def included_files(tree: nodes.Template) -> tuple[str, ...]:
-    """The files that a template takes in; their names are never computed."""
+    """Return the files that a template includes; their names are never computed."""
     kinds = (nodes.Include, nodes.Import, nodes.FromImport)
     named = [getattr(node, "template", None) for node in tree.find_all(kinds)]
     return tuple(str(name.value) for name in named if isinstance(name, nodes.Const))
@@ -57,12 +57,12 @@ def included_files(tree: nodes.Template) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def asks_for(tree: nodes.Template) -> tuple[str, ...]:
-    """The names that a template reads, its own ones included."""
+    """Return the names that a template reads, its own ones included."""
     return tuple(sorted({n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"}))
 
 
 def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
-    """Whether a template does no more with these values than print them, or ask whether they are there."""
+    """Return whether a template only prints these values, or tests whether they are there."""
     used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
     printed = sum(_is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes)
     tested = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
@@ -78,17 +78,17 @@ _MARKS = re.compile("\ue000(\\w+)\ue001")
 
 
 def mark(name: str) -> str:
-    """A placeholder for a value that is put in later; no shipped text holds its first and last characters."""
+    """Return a placeholder for a value put in later; no shipped text holds its first and last characters."""
     return f"\ue000{name}\ue001"
 
 
 def split_marks(text: str) -> list[str]:
-    """The pieces of a text with marks: what is said, and in between (every second one) the names of holes."""
+    """Split a text at placeholders: every second piece is a name."""
     return _MARKS.split(text)
 
 
 def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
-    """The pieces with values in their holes; a text that is put in is never looked at again.
+    """Put values into placeholders; inserted text is not searched again.
 
     >>> put_in(["Round ", "round", "."], {"round": 7})
     'Round 7.'
@@ -102,11 +102,11 @@ def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
 
 
 Reason: TypeAlias = tuple[re.Pattern[str], str]
-"""What a reader says, with holes, and its translation."""
+"""A reader's message with holes, and its translation."""
 
 
 def read_reasons(text: str, file: str) -> list[Reason]:
-    """The lines ``ENGLISH = TRANSLATION`` of a file; ``{}`` stands for anything, and goes where the next one is.
+    """Parse the lines ``ENGLISH = TRANSLATION`` of a file; ``{}`` stands for anything, in order.
 
     >>> read = read_reasons("the percentages sum to {}, not 100 = {}!\\n{} = unlesbar", "reasons.txt")
     >>> translated("the percentages sum to 90, not 100", read), translated("no label", read)
@@ -124,7 +124,7 @@ def read_reasons(text: str, file: str) -> list[Reason]:
 
 
 def translated(reason: str, reasons: Sequence[Reason]) -> str:
-    """The translation of the first line that fits."""
+    """Return the translation of the first line that fits."""
     for english, other in reasons:
         fits = english.fullmatch(reason.replace("\n", " "))
         if fits is not None:
@@ -140,11 +140,11 @@ class CoverStory:
     words: Mapping[str, str]
     opening: Template
     asked: frozenset[str]
-    """The names that the opening asks for."""
+    """The names that the opening uses."""
 
 
 def split(path: Path, text: str) -> tuple[dict[str, str], str]:
-    """The YAML header between two lines of dashes, and the text below it."""
+    """Split a file into its YAML header and the text below it."""
     if not text.startswith("---\n"):
         return {}, text
     header, _, body = text[4:].partition("\n---\n")

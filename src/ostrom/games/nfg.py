@@ -1,4 +1,4 @@
-"""Gambit's .nfg files: strategic games as text, read strictly and written plainly.
+"""Gambit's .nfg files: strategic games as text, read strictly and written in the payoff form.
 
 Both forms are read: a list of payoffs (one number per player and profile) and a list of outcomes followed by
 one outcome number per profile (0 is the outcome that pays nobody). In both, the first player's strategy
@@ -46,12 +46,12 @@ def parse_nfg(text: str, *, file: str | None = None, name: str = "game") -> Game
 
 
 def write_nfg(game: Game) -> str:
-    """A game as .nfg text in the payoff form, every payoff written exactly."""
+    """Return a game as .nfg text in the payoff form, with exact payoffs."""
     numbered = Counter[str]()
     players = []
     for role in game.roles:
         numbered[role] += 1
-        # Gambit wants players to differ, so interchangeable seats are counted.
+        # Gambit needs distinct player names, so interchangeable seats are numbered.
         players.append(f"{role} {numbered[role]}" if game.roles.count(role) > 1 else role)
     strategies = "\n".join(f"{{ {' '.join(map(_quoted, names))} }}" for names in game.actions)
     table = game.payoffs.reshape(-1, game.seats, order="F")
@@ -65,7 +65,7 @@ def _quoted(text: str) -> str:
 
 
 def _written(value: float) -> str:
-    # Decimals without exponents are read by every version of Gambit; the digits give the same float again.
+    # Decimals without exponents are read by every version of Gambit and give the same float.
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
@@ -76,7 +76,7 @@ class _Token(NamedTuple):
 
 
 class _Parser:
-    """One pass over the tokens; every complaint names the line and the column."""
+    """A parser with one pass over the tokens; errors name line and column."""
 
     def __init__(self, text: str, file: str | None, name: str) -> None:
         self.text, self.file, self.name = text, file, name
@@ -91,7 +91,7 @@ class _Parser:
         players = self._names("players")
         try:
             actions = self._strategies(len(players))
-            if self.token.kind == "text":  # the comment that newer files carry
+            if self.token.kind == "text":  # the comment of newer files
                 self._string("")
             shape = [len(names) for names in actions]
             check_size(self.name, shape)
@@ -104,7 +104,7 @@ class _Parser:
             raise StudyError(str(error), file=self.file) from None
 
     def _names(self, what: str) -> list[str]:
-        """Names up to a closing brace."""
+        """Return names up to a closing brace."""
         names = []
         while not self._at("}"):
             names.append(self._string(f"a name of the {what} in quotes or '}}'"))
@@ -177,7 +177,7 @@ class _Parser:
         return self.token.kind == "mark" and self.token.value == mark
 
     def _take(self, kind: str, wanted: str, *allowed: str) -> str:
-        """The value of the current token, which must be of a kind; then the next one is current."""
+        """Return the current token's value, which must be of a kind, and advance."""
         value = self.token.value
         if self.token.kind != kind or (allowed and value not in allowed):
             self._fail(wanted)
@@ -200,7 +200,7 @@ def _token(match: re.Match[str]) -> _Token:
 
 
 def _roles(players: list[str], actions: tuple[tuple[str, ...], ...], payoffs: NDArray[np.float64]) -> tuple[str, ...]:
-    """Players as roles; interchangeable ones that differ by a count ("buyer 1", "buyer 2") share one."""
+    """Return players as roles; interchangeable ones that differ by a number ("buyer 1") share a role."""
     if any(not name.strip() for name in players):
         return ()
     groups: dict[str, list[int]] = {}

@@ -36,7 +36,7 @@ FAMILIES = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family",
 
 @dataclass(frozen=True)
 class OrdinalGame:
-    """One of the 144: its place in the table, its ranks, what it is called and its family."""
+    """One of the 144 games: its place in the table, ranks, name and family."""
 
     number: int
     row: int
@@ -78,13 +78,13 @@ def ordinal_games() -> tuple[OrdinalGame, ...]:
 
 
 def transposed(ranks: Ranks) -> Ranks:
-    """Ranks with rows and columns exchanged: what a seat sees from the other side."""
+    """Return ranks with rows and columns exchanged: the other seat's view."""
     a, b, c, d = ranks
     return a, c, b, d
 
 
 def family(seat1: Ranks, seat2: Ranks) -> str:
-    """The family of a game of ranks: what its pure equilibria (weak best responses) pay; first match wins.
+    """Return the family of a game by the payoffs of its pure equilibria; the first match wins.
 
     >>> family((4, 1, 3, 2), (4, 3, 1, 2))
     'win-win'
@@ -104,7 +104,7 @@ def family(seat1: Ranks, seat2: Ranks) -> str:
 
 
 def classify(game: Game) -> OrdinalGame | None:
-    """Which of the 144 a 2x2 game is, by the order of its payoffs; None for ties or another shape.
+    """Return which of the 144 a 2x2 game is, by the order of its payoffs; None for ties or other shapes.
 
     >>> from ostrom.games import games
     >>> build = games.get("chicken")
@@ -315,4 +315,4 @@ NAMES: tuple[tuple[str, ...], ...] = (
 """``NAMES[row - 1][column - 1]``."""
 
 OTHER_NAMES = {45: "Compromise", 111: "Peace", 133: "Concord"}
-"""Symmetric games that Bruns (2015) calls otherwise."""
+"""Symmetric games with another name in Bruns (2015)."""

@@ -1,4 +1,4 @@
-"""Compare somebody's table of the 144 games with the generated ones, row by row.
+"""Compares a user's table of the 144 games with the generated ones, row by row.
 
 Two layouts are read, with commas or semicolons: the released one (game_number, game_row, game_col, game_name,
 game_family, then eight payoffs) and the short one (game_number, row, col, family, then eight payoffs).
@@ -50,7 +50,7 @@ def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
 
 
 def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
-    """Every way in which a table of the 144 games (a file or its rows) is wrong; empty when it is right.
+    """Return every error in a table of the 144 games (a file or its rows); empty if it is right.
 
     >>> check_table({"game_number": g.number, **dict(zip(CELLS, sum(zip(g.seat1, g.seat2), ())))}
     ...             for g in map(ordinal_game, range(1, 145)))
@@ -103,7 +103,7 @@ def _ties(cells: list[int | None]) -> list[str]:
 
 
 def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:
-    # A table in another orientation is not wrong about the game, only about the layout: say so.
+    # A table in another orientation is only wrong about the layout: say so.
     for rows, cols in ((True, False), (False, True), (True, True)):
         both: tuple[Ranks, Ranks] = exchanged(game.seat1, rows, cols), exchanged(game.seat2, rows, cols)
         if [rank for pair in zip(*both, strict=True) for rank in pair] == cells:

@@ -1,4 +1,4 @@
-"""What games need of their parameters beyond the annotations: rules across them, and payoffs as people write them.
+"""Checks of game parameters beyond annotations: rules across them, and payoffs as people write them.
 
 ``number`` and ``whole`` are for games of other packages whose parameters have no annotations; see
 ``ostrom.ground.parameters`` for those that do.
@@ -11,11 +11,11 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, Le, Length, NoFraction, Number, rule_of
 
 Pair = Annotated[Sequence[Number], Length(2, "two numbers, seat 1 and seat 2")]
-"""What two seats are paid."""
+"""The payoffs of two seats."""
 Seats = Annotated[float, NoFraction(), Ge(2), Le(16)]
-"""The seats of a game that has a table of payoffs."""
+"""The number of seats of a game with a payoff table."""
 ManySeats = Annotated[float, NoFraction(), Ge(2), Le(1000)]
-"""The seats of a game by a rule."""
+"""The number of seats of a game by a rule."""
 
 
 def number(game: str, name: str, value: Any) -> float:
@@ -44,14 +44,14 @@ def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:
 
 
 def require(game: str, holds: bool, rule: str, found: str, *, lifted: bool = True) -> None:
-    """Refuse parameters that break a rule of the game; ``lifted``: the error says that ``strict=False`` allows them."""
+    """Refuse parameters that break a rule of the game; ``lifted`` mentions that ``strict=False`` allows them."""
     if not holds:
         way_out = "; strict=False lifts this rule" if lifted else ""
         raise GameError(f"game {game}: {rule} (found {found}){way_out}")
 
 
 def shown(value: float) -> str:
-    """A payoff as people write it: exact, without a needless point and zero.
+    """Format a payoff exactly, without ".0".
 
     >>> shown(200.0), shown(1.5), shown(-0.0)
     ('200', '1.5', '0')

@@ -1,4 +1,4 @@
-"""What a round of a game by a rule may ask, found by playing: who decides at the same time, and among which options."""
+"""The steps of a round of a game by a rule, found by playing: who decides together, with which options."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from ostrom.games.game import Due, End, Game, Now
 from ostrom.ground.streams import Streams
 
 MOST_ROUNDS = 256
-"""Rounds that are played to find out what a game asks."""
+"""The number of rounds played to find a game's questions."""
 MOST_TRIES = 6
 MOST_TRIED_ROUNDS = 40
-"""Matches, and rounds of each, that are played to find out whether a game can end."""
+"""The number of matches, and rounds of each, played to find whether a game can end."""
 
 
 @lru_cache(maxsize=64)
 def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
-    """The distinct steps of a first round, found by playing the first and the last option at every step.
+    """Return the distinct steps of a first round, found by playing the first and last option at every step.
 
     >>> from ostrom.games import build_game
     >>> [[(turn.seat, turn.stage) for turn in step] for step in steps_of(build_game("ultimatum"))]
@@ -39,7 +39,7 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
 
 
 def decides_at_once(game: Game) -> bool:
-    """Whether a round is one step: nobody learns of a move before all are made.
+    """Return whether a round is one step: nobody learns of a move before all are made.
 
     >>> from ostrom.games import build_game
     >>> decides_at_once(build_game("beauty_contest")), decides_at_once(build_game("ultimatum"))
@@ -50,7 +50,7 @@ def decides_at_once(game: Game) -> bool:
 
 @lru_cache(maxsize=64)
 def pays_by_profile(game: Game) -> bool:
-    """Whether what all seats do at the same time settles a round: nobody is left out, no stock, no chance.
+    """Return whether simultaneous moves alone determine a round: all seats decide, no state, no chance.
 
     >>> from ostrom.games import build_game
     >>> [pays_by_profile(build_game(name)) for name in ("beauty_contest", "common_pool", "first_price_auction")]
@@ -74,7 +74,7 @@ def pays_by_profile(game: Game) -> bool:
 
 
 def named_sets(game: Game) -> dict[tuple[str, ...], str]:
-    """The sets of named options that a game asks for, each with a stage that asks among them."""
+    """Return the sets of named options in a game, each with a stage that uses it."""
     return {
         tuple(turn.options): turn.stage
         for step in steps_of(game)
@@ -85,7 +85,7 @@ def named_sets(game: Game) -> dict[tuple[str, ...], str]:
 
 @lru_cache(maxsize=64)
 def can_end(game: Game) -> bool:
-    """Whether rounds that are tried out come to an end after which none can follow (``End.over``).
+    """Return whether a trial match ends for good (``End.over``).
 
     All take their last option in every round, or all their first, or chance decides.
 
@@ -97,7 +97,7 @@ def can_end(game: Game) -> bool:
 
 
 class _Pick:
-    """What everybody does in a match that is tried out: the last option (0), the first (1), or by chance."""
+    """The moves of a trial match: the last option (0), the first (1), or random ones."""
 
     def __init__(self, seed: int) -> None:
         self.seed, self.streams = seed, Streams(seed, 0)
@@ -129,7 +129,7 @@ def _ends(game: Game, pick: _Pick) -> bool:
 
 
 def _after(game: Game, taken: Sequence[int]) -> Sequence[Due] | None:
-    """What is due after these steps, in each of which all took their first (0) or their last option (-1)."""
+    """Return what is due after these steps, in which all took their first (0) or last option (-1)."""
     stages = game.begin()
     due = next(stages)
     try:
@@ -147,5 +147,5 @@ def _end(options: Options, which: int) -> Value:
 
 
 def _kind(options: Options) -> Options:
-    """Amounts are alike whatever their bounds are; named options are told apart."""
+    """Return a key of options: all amounts are alike; named options differ."""
     return () if isinstance(options, Amounts) else tuple(options)

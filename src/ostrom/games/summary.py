@@ -1,4 +1,4 @@
-"""Everything worth knowing about a game, as plain data."""
+"""A summary of a game as plain data."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -23,7 +23,7 @@ from ostrom.games.parameters import shown
 from ostrom.games.tensor import symmetric
 
 PARETO_LIMIT = 5_000
-"""The frontier compares all profiles with each other; beyond this many it is left out, and said to be."""
+"""The most profiles for which the Pareto frontier is computed: all are compared with each other."""
 
 
 def summary(game: Game) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def summary(game: Game) -> dict[str, Any]:
 
 
 def _identity(game: Game) -> dict[str, Any]:
-    """What a summary of any game begins with."""
+    """Return the head of a summary."""
     return {
         "name": game.name,
         "title": game.title,
@@ -91,7 +91,7 @@ def _identity(game: Game) -> dict[str, Any]:
 
 
 def rule_summary(game: FunctionGame) -> dict[str, Any]:
-    """A game by a rule as JSON-able data: what each seat may do, and what theory says."""
+    """Return a game by a rule as plain data: each seat's options, and the theoretical moves."""
     return {
         **_identity(game),
         "actions": [

@@ -1,4 +1,4 @@
-"""A game in normal form: the payoffs of named actions as a tensor, with what studies want to know about them."""
+"""A game in normal form: payoffs of named actions as a tensor."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_SEATS = 30
-"""More dimensions than this, and numpy gives up."""
+"""The most seats: numpy allows no more dimensions."""
 MAX_PROFILES = 1_000_000
-"""A tensor larger than this is a typing error, not a game that people or models can be told about."""
+"""The most profiles; a larger tensor is a typing error."""
 
 ACT = "act"
-"""The stage of the only step of a round."""
+"""The stage of a round's only step."""
 
 
 def check_size(name: str, counts: Sequence[int]) -> None:
-    """Refuse a game that is too large before anything of that size is built."""
+    """Refuse a game that is too large, before it is built."""
     if len(counts) > MAX_SEATS:
         raise GameError(f"game {name}: {len(counts)} seats are more than {MAX_SEATS}")
     if prod(counts) > MAX_PROFILES:
@@ -37,7 +37,7 @@ def check_size(name: str, counts: Sequence[int]) -> None:
 
 
 def table_of(game: Game) -> TensorGame:
-    """The game as one with a table of payoffs; refused where it has none."""
+    """Return the game as one with a payoff table; refused if it has none."""
     if not isinstance(game, TensorGame):
         raise GameError(f"game {game.name}: its payoffs are in no table, which is needed here")
     return game
@@ -60,9 +60,9 @@ class TensorGame(Game):
     actions: tuple[tuple[str, ...], ...]
     payoffs: NDArray[np.float64]
     cooperative: tuple[int | None, ...] = ()
-    """Index of the cooperative action of each seat, or None where the game defines none."""
+    """The index of each seat's cooperative action; None if the game defines none."""
     defective: tuple[int | None, ...] = ()
-    """What strategies play when they defect; by default the other action of a two-action seat."""
+    """The action of strategies that defect; by default the other one of a two-action seat."""
     roles: tuple[str, ...] = ()
     """What each seat is called; equal names mean interchangeable seats. By default every seat is a "player"
     where all seats are interchangeable, otherwise they are "player_1", "player_2" and so on."""
@@ -70,11 +70,11 @@ class TensorGame(Game):
     citation: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
-    """The story around the game, for framings that tell it."""
+    """The story of the game, for framings that tell it."""
     formula: Formula | ClaimFormula | None = None
-    """The payoffs of every seat as a formula, where the game supplies one; checked against the payoffs."""
+    """The payoffs as a formula, if the game has one; checked against the payoffs."""
     told: NDArray[np.float64] | None = None
-    """Where players are told other payoffs of the others than are scored: told[reader] is what a seat reads."""
+    """Stated payoffs, if players are told other payoffs of others than are scored: told[reader] by seat."""
     formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -123,7 +123,7 @@ class TensorGame(Game):
             raise GameError(f"game {self.name}: the formula does not give the payoffs")
 
     def as_journaled(self, questions: Iterable[str]) -> Game:
-        """The game in the names in which the questions of a journal asked about it.
+        """Return the game with the action names of a journal's questions.
 
         >>> import numpy as np
         >>> pd = TensorGame("pd", (("c", "d"),) * 2, np.zeros((2, 2, 2)), formerly=("up", "down"))
@@ -136,7 +136,7 @@ class TensorGame(Game):
         return replace(self, actions=(self.formerly,) * self.seats, formerly=())
 
     def _check_stated(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What seats are told: finite, and never wrong about the reader's own payoffs."""
+        """Check stated payoffs: finite, and correct about the reader's own."""
         import numpy as np
 
         if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
@@ -154,7 +154,7 @@ class TensorGame(Game):
 
     @cached_property
     def _table(self) -> dict[Profile, tuple[float, ...]]:
-        # Scoring is on the hot path of every round: a dictionary beats indexing an array by far.
+        # Scoring is on the hot path of every round: a dictionary is much faster than array indexing.
         return {p: tuple(float(x) for x in self.payoffs[p]) for p in self.profiles()}
 
     @cached_property
@@ -162,13 +162,13 @@ class TensorGame(Game):
         return tuple(Due(seat, ACT, names) for seat, names in enumerate(self.actions))
 
     def play(self, now: Now) -> Stages:  # noqa: ARG002
-        """Play a round of one step: all seats decide at the same time, and the table says what is paid."""
+        """Play a round of one step: all seats decide at the same time, and the table gives the payoffs."""
         done = yield self._turns
         return End(self.payoff([self.index(seat, action) for seat, action in enumerate(done)]))
 
     @property
     def best_total(self) -> float:
-        """The most that all seats together are paid at a profile."""
+        """Return the largest total payoff of a profile."""
         return float(self.payoffs.sum(axis=-1).max())
 
     def profiles(self) -> Iterator[Profile]:
@@ -180,7 +180,7 @@ class TensorGame(Game):
         return self._table[tuple(profile)]
 
     def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
-        """What a seat is told that each is paid at a profile; nearly always what is paid."""
+        """Return the payoffs that a seat is told; nearly always the actual ones."""
         if self.told is None:
             return self.payoff(profile)
         return tuple(float(x) for x in self.told[reader][tuple(profile)])
@@ -194,7 +194,7 @@ class TensorGame(Game):
 
 
 def averaged(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
-    """The mean of the first axis under shares of its places, with the same last bits on every machine.
+    """Return the weighted mean over the first axis, with the same last bits on every machine.
 
     A product of matrices would leave the order of its sums to the library that numpy was built with.
 
@@ -208,7 +208,7 @@ def averaged(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np
 
 
 def interchangeable(actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64], seat: int, other: int) -> bool:
-    """Whether two seats have the same actions and swapping them changes no payoff of anybody.
+    """Return whether two seats have the same actions and swapping them changes no payoff.
 
     >>> import numpy as np
     >>> pd = np.array([[[2, 2], [0, 3]], [[3, 0], [1, 1]]], dtype=float)
@@ -247,6 +247,6 @@ def bimatrix(name: str, actions: tuple[tuple[str, ...], tuple[str, ...]], matrix
 def symmetric_2x2(
     name: str, actions: tuple[str, str], both: float, alone: float, other: float, neither: float, **facts: Any
 ) -> Game:
-    """A symmetric 2x2 game from one seat's payoffs: both play the first action, I alone, the other, none."""
+    """Return a symmetric 2x2 game from one seat's payoffs: both play the first action, only I, only the other, none."""
     matrix = [[(both, both), (alone, other)], [(other, alone), (neither, neither)]]
     return bimatrix(name, (actions, actions), matrix, **facts)

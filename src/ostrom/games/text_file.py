@@ -1,4 +1,4 @@
-"""Read a text file that a person wrote; whatever is wrong with it becomes one line."""
+"""Reads user-written text files; errors are one line."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ _FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
 
 
 def rational(text: str) -> float | None:
-    """The nearest float of a decimal or a fraction; None when it is neither or has no finite value.
+    """Return the float of a decimal or a fraction; None if it is neither or not finite.
 
     >>> rational("1/4"), rational("-.5"), rational("1/0"), rational("1e999"), rational("one")
     (0.25, -0.5, None, None, None)

@@ -1,4 +1,4 @@
-"""Words that a game may carry: its story, who sits at each seat and what each action means."""
+"""Texts of a game: its story, the players' titles and personas, and the meaning of actions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ostrom.ground.errors import GameError
 
 @dataclass(frozen=True)
 class Words:
-    """What framings may say about a game; every part is optional, and payoffs never depend on it.
+    """Texts that framings may use; all are optional, and payoffs never depend on them.
 
     >>> bool(Words()), bool(Words(narrative="Two firms share a river."))
     (False, True)
@@ -16,21 +16,21 @@ class Words:
 
     narrative: str = ""
     titles: tuple[str, ...] = ()
-    """What the player at each seat is, as a noun: Industrialist, Citizen."""
+    """The title of each seat as a noun: Industrialist, Citizen."""
     personas: tuple[str, ...] = ()
-    """Who the player at each seat is and what moves it, addressed to the player."""
+    """The persona of each seat, addressed to the player."""
     actions: tuple[tuple[str, ...], ...] = ()
-    """What each action of each seat means, in the order of the actions."""
+    """The meaning of each action of each seat, in the order of the actions."""
     kinds: tuple[str, ...] = ()
-    """What sort of player sits at each seat, for analysis: economic, social. No prompt says it."""
+    """The kind of player at each seat for analysis (economic, social); no prompt uses it."""
     order: tuple[tuple[str, ...], ...] = ()
-    """The order in which prompts name the actions of each seat, where it is not that of the game."""
+    """The order in which prompts list each seat's actions, if it is not the game's."""
 
     def __bool__(self) -> bool:
         return any((self.narrative, self.titles, self.personas, self.actions, self.kinds, self.order))
 
     def naming(self, seat: int, actions: Sequence[str]) -> tuple[int, ...]:
-        """The places of a seat's actions in the order in which prompts name them.
+        """Return the indices of a seat's actions in the order of prompts.
 
         >>> Words(order=(("b", "a"),)).naming(0, ("a", "b"))
         (1, 0)
@@ -40,7 +40,7 @@ class Words:
         return tuple(list(actions).index(name) for name in self.order[seat])
 
     def for_seat(self, seat: int) -> dict[str, str]:
-        """What there is to tell a seat, and nothing else: narrative, title, persona.
+        """Return the texts for a seat: narrative, title, persona.
 
         >>> Words(titles=("Owner", "Neighbour")).for_seat(1)
         {'title': 'Neighbour'}
@@ -53,7 +53,7 @@ class Words:
         return seat_words
 
     def check(self, game: str, actions: Sequence[Sequence[str]]) -> None:
-        """Refuse words that do not fit the seats and actions of a game."""
+        """Refuse texts that do not fit the seats and actions of a game."""
         parts: list[tuple[str, Sequence[Sequence[str]]]] = [
             ("titles", self.titles), ("personas", self.personas), ("actions", self.actions),
             ("kinds", self.kinds), ("order", self.order),

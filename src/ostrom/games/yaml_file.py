@@ -1,4 +1,4 @@
-"""Own games in YAML files, or the same as a mapping inside a study.
+"""Games in YAML files, or as a mapping inside a study.
 
 ::
 
@@ -57,7 +57,7 @@ KEYS = (
 )
 
 _RARE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
-"""Line breaks of Unicode that PyYAML writes as they are and reads back as others: they must be escaped."""
+"""Unicode line breaks that PyYAML does not round-trip: they must be escaped."""
 
 
 def load_yaml(path: str | Path) -> Game:
@@ -77,7 +77,7 @@ def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Gam
 
 
 def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = None, name: str = "game") -> Game:
-    """Build a game from what a file or a study says about it."""
+    """Build a game from its mapping in a file or a study."""
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
@@ -140,7 +140,7 @@ def write_yaml(game: Game) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads single keys and knows where they are, for the messages."""
+    """Reads single keys and knows their place for error messages."""
 
     file: str | None
     key: str | None
@@ -285,7 +285,7 @@ class _Reader:
         return [self._number(x, f"{at}[{i}]") for i, x in enumerate(value)]
 
     def _number(self, value: Any, at: str) -> float:
-        # YAML takes 1e3 and 1/3 for text; people mean numbers.
+        # YAML reads 1e3 and 1/3 as text; people mean numbers.
         parsed = rational(value.strip()) if isinstance(value, str) else value
         if isinstance(parsed, bool) or not isinstance(parsed, (int, float)):
             raise self.error("must be a number", at, actual=_brief(value))

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, the registry of parts, files, YAML, random streams, the terminal, the version."""
+"""The base package: errors, the registry of parts, files, YAML, random streams, the terminal, the version."""

@@ -1,4 +1,4 @@
-"""The commands, found by name as every other part is: ours in a table, those of other packages by their entry points.
+"""Commands by name: ours in a table, those of other packages by entry point.
 
 A command is a function whose parameters Typer reads, or a group of them (``typer.Typer``). One that returns an
 ``Output`` (``ostrom.ground.results``) has the option ``--json``, and the frame prints what it returns.
@@ -137,11 +137,11 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
         "openenv": ("ostrom.features.environments.command:openenv", "Serve a study as an OpenEnv environment."),
     },
 }
-"""Where each command is and its first line of help, by group, in the order of `ostrom --help`."""
+"""The module and first help line of each command, by group, in the order of `ostrom --help`."""
 MORE = "more"
-"""The group of commands that are called `ostrom more NAME`."""
+"""The group of commands called as `ostrom more NAME`."""
 OURS: dict[str, tuple[str, str]] = {name: entry for entries in GROUPED.values() for name, entry in entries.items()}
-"""All of them by name."""
+"""All of our commands by name."""
 
 commands: Registry[Any] = Registry(
     "command", None, "COMMAND", "ostrom.commands", table={name: place for name, (place, _) in OURS.items()}
@@ -154,7 +154,7 @@ def command_names() -> list[str]:
 
 
 def group_of(name: str) -> str:
-    """The group of a command; one that no group lists belongs to ``more``."""
+    """Return the group of a command; ``more`` by default."""
     for group, entries in GROUPED.items():
         if name in entries:
             return group
@@ -166,7 +166,7 @@ def group_of(name: str) -> str:
 
 
 def command_line_name(name: str) -> str:
-    """A command as it is called on the command line, below `ostrom`.
+    """Return a command's name on the command line, after `ostrom`.
 
     >>> command_line_name("run"), command_line_name("judge")
     ('run', 'more judge')
@@ -175,7 +175,7 @@ def command_line_name(name: str) -> str:
 
 
 def first_line(name: str) -> str:
-    """What a command says of itself in one line; where its package is broken, why."""
+    """Return a command's one-line help; if its package is broken, the reason."""
     if name in OURS:
         return OURS[name][1]
     try:
@@ -185,19 +185,19 @@ def first_line(name: str) -> str:
 
 
 def click_command(name: str) -> Any:
-    """A command as Typer's parser has it; built once."""
+    """Return a command as Typer's parser has it, cached."""
     return _built(name, commands.get(name))
 
 
 def parts_of(name: str) -> dict[str, tuple[Any, ...]]:
-    """A command, or those of a group: the words that call it (``models check``), and the parser's parts on the way."""
+    """Return a command or those of a group: the words that call it, and the parser's objects on the way."""
     part = click_command(name)
     inner = getattr(part, "commands", None)
     return {name: (part,)} if inner is None else {f"{name} {sub}": (part, inner[sub]) for sub in inner}
 
 
 def every_command() -> dict[str, tuple[Any, ...]]:
-    """All commands by the words that call them; one whose package is broken is left out."""
+    """Return all commands by the words that call them; those of broken packages are left out."""
     entries: dict[str, tuple[Any, ...]] = {}
     for name in command_names():
         with suppress(OstromError):
@@ -225,12 +225,12 @@ def _built(name: str, part: Any) -> Any:
 
 COLUMNS = {"by": "COLUMNS", "balance": "COLUMNS", "cluster": "COLUMNS", "over": "COLUMN", "factor": "COLUMN"}
 PLACEHOLDERS = COLUMNS | {"set": "KEY=VALUE", "where": "CONDITION", "as": "NAME"}
-"""The words for values of options whose own name says too little."""
+"""Placeholders for option values whose own name is unclear."""
 FOLDERS = ("runs", "prompts", "lexicons", "out", "corpus", "adapter", "folder")
 
 
 def _worded(part: Any) -> Any:
-    """A command whose help names values by words (`--seeds NUMBER`) in place of Python's types."""
+    """Return a command whose help names values by words (`--seeds NUMBER`) instead of Python types."""
     for parameter in part.params:
         if parameter.metavar is None:
             parameter.metavar = _placeholder(parameter)
@@ -245,7 +245,7 @@ def _worded(part: Any) -> Any:
 
 
 def _json_option(text: str) -> Any:
-    """The option ``--json`` as Typer's parser has it."""
+    """Return the option ``--json`` as Typer's parser has it."""
     import typer
     from typer.main import get_command
 
@@ -272,5 +272,5 @@ def _placeholder(parameter: Any) -> str:
 
 
 def exposed(command: str, name: str) -> Any:
-    """What the module of a command offers to Python besides the command itself."""
+    """Return a further object of a command's module, for Python."""
     return getattr(import_module(OURS[command][0].partition(":")[0]), name)

@@ -1,4 +1,4 @@
-"""Every error a user can meet, as one tree. Messages are one line and say what to do next.
+"""All errors that a user can meet. Messages are one line and say what to do next.
 
 OstromError
 ├── UsageError                wrong use: exit code 2
@@ -29,7 +29,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The known name that somebody most likely meant, or None.
+    """Return the known name that was most likely meant; None if there is none.
 
     >>> nearest("rouns", ["rounds", "noise"]), nearest("Skip_Match", ["fail", "skip-match"]), nearest("x", ["y"])
     ('rounds', 'skip-match', None)
@@ -44,7 +44,7 @@ def _plain(name: str) -> str:
 
 
 def unknown_key(name: str, candidates: Iterable[str], of: str = "") -> str:
-    """The complaint about a key that does not exist.
+    """Return the error text for an unknown key.
 
     >>> unknown_key("rouns", ["rounds", "noise"], "mechanism repetition")
     "unknown key 'rouns' of mechanism repetition, did you mean 'rounds'?"
@@ -54,19 +54,19 @@ def unknown_key(name: str, candidates: Iterable[str], of: str = "") -> str:
 
 
 class OstromError(Exception):
-    """Root of all errors that are shown to a user as one line."""
+    """Root of all errors shown to a user as one line."""
 
     exit_code = 1
 
 
 class UsageError(OstromError):
-    """The command or a file was used wrongly."""
+    """Raised when the command or a file was used wrongly."""
 
     exit_code = 2
 
 
 class StudyError(UsageError):
-    """A file that people write is wrong: names the file, the key, what was found and what is allowed.
+    """Raised for an error in a user's file: names file, key, actual and allowed values.
 
     >>> str(StudyError("must be at least 1", file="s.yaml", key="mechanism.rounds", actual=0))
     's.yaml: mechanism.rounds: must be at least 1 (found 0)'
@@ -122,7 +122,7 @@ class ParameterError(UsageError, ValueError):
 
 
 class UnknownName(UsageError):
-    """A name that no registry knows, with the nearest names that exist.
+    """Raised for a name that no registry has, with the nearest existing names.
 
     >>> str(UnknownName("strategy", "tit_for_tatt", ["tit_for_tat", "grim"]))
     "unknown strategy 'tit_for_tatt' (did you mean tit_for_tat? known: grim, tit_for_tat)"
@@ -143,7 +143,7 @@ class UnknownName(UsageError):
         super().__init__(self.problem)
 
     def with_place(self, file: str | None, key: str | None) -> UnknownName:
-        """Set the place in a file where the name stands, and return this error.
+        """Set the file and key of the name, and return this error.
 
         >>> str(UnknownName("game", "chess", ["go"]).with_place("s.yaml", "game"))
         "s.yaml: game: unknown game 'chess' (known: go)"
@@ -169,7 +169,7 @@ class ModelError(OstromError):
 
 
 class RateLimited(ModelError):
-    """The server asks for patience (429)."""
+    """The server asks to wait (429)."""
 
     retryable = True
 
@@ -193,11 +193,11 @@ class ConnectionFailed(ModelError):
 
 
 class CertificateRefused(ModelError):
-    """The server could not prove who it is; asking again would not help."""
+    """The server's certificate is not trusted; retrying does not help."""
 
 
 class MalformedReply(ModelError):
-    """The reply is not what the wire format promises."""
+    """The reply violates the protocol."""
 
     retryable = True
 
@@ -211,7 +211,7 @@ class RequestRefused(ModelError):
 
 
 class ContextExceeded(RequestRefused):
-    """The prompt is longer than the model can read: this match cannot go on, others can."""
+    """The prompt is longer than the model's context: this match cannot continue, others can."""
 
 
 class ContentRefused(ModelError):
@@ -219,7 +219,7 @@ class ContentRefused(ModelError):
 
 
 class ModelGivenUp(OstromError):
-    """No more calls are made to a model that cannot be used; matches of other models go on."""
+    """No more calls are made to an unusable model; matches of other models continue."""
 
 
 class RunError(OstromError):
@@ -227,7 +227,7 @@ class RunError(OstromError):
 
 
 class BudgetSpent(OstromError):
-    """The budget of the run is used up; raise it and run again to go on."""
+    """The budget of the run is spent; raise it and run again to continue."""
 
 
 class InvalidAnswers(OstromError):

@@ -1,4 +1,4 @@
-"""Files read and written whole or not at all, and never through a link that a stranger left in a folder."""
+"""Atomic reads and writes of files, never through a symbolic link that a stranger left."""
 
 import os
 import sys
@@ -10,11 +10,11 @@ from stat import S_ISLNK, S_ISREG
 from ostrom.ground.errors import RunError, StudyError
 
 MOST_BYTES = 16 << 20
-"""Bytes of a file of a run that is read whole: of JSON, twenty times as many may be taken in memory."""
+"""The largest file of a run that is read at once, in bytes: parsed JSON takes twenty times as much memory."""
 
 
 def read_text_file(path: str | Path) -> str:
-    """The text of a UTF-8 file without its byte order mark, or one line that says why there is none."""
+    """Return the text of a UTF-8 file without its byte order mark; errors are one line."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -24,8 +24,8 @@ def read_text_file(path: str | Path) -> str:
 
 
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of a file that a stranger may have put there: no link is followed, no pipe or device waited for."""
-    # Not blocking: whatever was put in the place of the file after the look at it must not hold up the reader.
+    """Read a file that a stranger may have placed: links are not followed, pipes and devices not waited for."""
+    # Non-blocking: whatever replaced the file after the check must not block the reader.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with os.fdopen(os.open(require_regular_file(path), flags), "rb") as file:
         facts = os.fstat(file.fileno())
@@ -36,7 +36,7 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def require_regular_file(path: Path) -> Path:
-    """The path itself; a link, a pipe, a device or a folder in the place of a file is refused."""
+    """Return the path; a link, pipe, device or folder in its place is refused."""
     with suppress(FileNotFoundError, NotADirectoryError):
         _require_plain(path, path.lstat().st_mode)
     return path
@@ -49,12 +49,12 @@ def _require_plain(path: Path, mode: int) -> None:
 
 
 def content_hash(data: bytes) -> str:
-    """The hash by which a file is known again."""
+    """Return the hash that identifies a file's content."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def cache_folder(part: str) -> Path:
-    """Where something is kept that can be made again: in OSTROM_CACHE, else in the user's cache folder."""
+    """Return the folder of a cache: in OSTROM_CACHE, else in the user's cache folder."""
     if own := os.environ.get("OSTROM_CACHE"):
         return Path(own).expanduser() / part
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
@@ -65,7 +65,7 @@ def cache_folder(part: str) -> Path:
 
 
 def write_atomically(path: Path, data: bytes, *, sync: bool = False, mode: int = 0o644) -> None:
-    """Write a file beside its place and move it there; a link at either place is replaced, never followed."""
+    """Write a temporary file and move it into place; a link at either place is replaced, never followed."""
     draft = draft_of(path)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(handle, "wb") as file:
@@ -77,7 +77,7 @@ def write_atomically(path: Path, data: bytes, *, sync: bool = False, mode: int =
 
 
 def draft_of(path: Path) -> Path:
-    """Where a file is written before it takes its place; whatever was left there is removed first."""
+    """Return the path of the temporary file; a leftover is removed first."""
     draft = path.with_name(f".{path.name}.tmp")
     with suppress(FileNotFoundError):
         draft.unlink()
@@ -85,7 +85,7 @@ def draft_of(path: Path) -> Path:
 
 
 def refuse_link(path: Path) -> Path:
-    """The path of a folder itself; a link is refused, because what is read or written there lies elsewhere."""
+    """Return the path of a folder; a link is refused, because its content is elsewhere."""
     if path.is_symlink():
         raise RunError(f"{path}: is a symbolic link; a run is kept in plain files and folders (remove the link)")
     return path

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, as ``asyncio.run`` does, on the loop that was chosen."""
+    """Run a coroutine to its end, as ``asyncio.run``, on the chosen loop."""
     try:
         factory, _ = _chosen()
     except UsageError:
@@ -28,7 +28,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def loop_name() -> str:
-    """Name and version of the loop that ``run`` uses, for the manifest."""
+    """Return name and version of the loop, for the manifest."""
     return _chosen()[1]
 
 

@@ -1,4 +1,4 @@
-"""Modules that outside packages import by the name they had in 0.1, and where each is now.
+"""Old names of modules (0.1) and methods (1.0) that other packages use, and their present names.
 
 The list holds what documentation and CONTRIBUTING printed, and what the files import that CONTRIBUTING gave as
 examples. An import of an old name gives the module of the new name itself, so a class has one identity whichever name
@@ -39,7 +39,7 @@ MOVED = {
 
 
 class _MovedModules:
-    """Finds a module under its old name."""
+    """An import hook that finds a module by its old name."""
 
     def find_spec(
         self,
@@ -47,7 +47,7 @@ class _MovedModules:
         path: Sequence[str] | None = None,  # noqa: ARG002
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        """A spec whose loading gives the module of the new name, or None for a name that never moved."""
+        """Return a spec that loads the module of the new name; None for a name that never moved."""
         if not name.startswith("ostrom."):
             return None
         return ModuleSpec(name, self) if new_name(name) else None  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ class _MovedModules:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run nothing, as the module was loaded under its new name; restore its own spec."""
+        """Do nothing, because the module was loaded under its new name; restore its own spec."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state
 
@@ -102,7 +102,7 @@ class FormerNames:
 
 
 def find_moved_modules() -> None:
-    """Let old names be imported, once per process.
+    """Install the import hook, once per process.
 
     >>> from ostrom.streams import Streams
     >>> Streams.__module__

@@ -1,4 +1,4 @@
-"""What the parameters of a part may be, said by its annotations and checked at one door.
+"""Allowed parameters of parts, stated by annotations and checked in one place.
 
 A part states its bounds where it names its parameters::
 
@@ -63,19 +63,19 @@ class Finite:
 
 @dataclass(frozen=True, slots=True)
 class NoFraction:
-    """A float without a fraction: 3.0 is allowed as 3 is, and the part makes an ``int`` of it."""
+    """Allows floats without a fraction: 3.0 counts as 3."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few words that are known only at run time; where they can be written out, ``Literal`` says it."""
+    """One of a few words known only at run time; otherwise use ``Literal``."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A list of so many entries, and what it is in words."""
+    """A list of a fixed length, and its description."""
 
     count: int
     words: str
@@ -83,7 +83,7 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class InWords:
-    """What the annotation allows, in the words of the part."""
+    """A description of what the annotation allows."""
 
     words: str
 
@@ -93,20 +93,20 @@ Amount = Annotated[float, Finite(), Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 PositiveShare = Annotated[float, Gt(0), Le(1)]
 Count = Annotated[int, Ge(1)]
-"""The bounds that most parameters have."""
+"""The bounds of most parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a parameter may be: in words, and as a test."""
+    """What a parameter may be: a description and a test."""
 
     words: str
     fits: Callable[[Any], bool]
     names: tuple[str, ...] = ()
-    """The names that are allowed, where names are."""
+    """The allowed names, if names are allowed."""
 
     def problem(self, name: str, value: Any) -> str:
-        """One line on a value that does not fit.
+        """Return one line about an invalid value.
 
         >>> rule_of(Literal["drop", "decay"]).problem("mode", "dorp")
         "mode must be drop or decay, found 'dorp', did you mean 'drop'?"
@@ -117,7 +117,7 @@ class Rule:
 
 
 def rule_of(annotation: Any) -> Rule | None:
-    """The rule that an annotation states; None where it states none.
+    """Return the rule of an annotation; None if it has none.
 
     >>> rule_of(Annotated[int, Ge(1), Le(20)]).words, rule_of(PositiveShare | None).words
     ('a whole number from 1 to 20', 'a number above 0 and at most 1 or null')
@@ -143,7 +143,7 @@ def rule_of(annotation: Any) -> Rule | None:
 
 
 def _marked(kind: Any, *marks: Any) -> Rule | None:
-    """The rule of an annotation with marks; marks of other libraries are ignored."""
+    """Return the rule of an annotated type; marks of other libraries are ignored."""
     if kind in (int, float):
         return _number(kind, marks)
     for mark in marks:
@@ -172,7 +172,7 @@ def _list(length: Length, entry: Rule) -> Rule:
 
 
 def _either(rules: Sequence[Rule | None]) -> Rule | None:
-    """The rule of a union; a member without a rule allows everything."""
+    """Return the rule of a union; a member without a rule allows everything."""
     present = [rule for rule in rules if rule is not None]
     if len(present) < len(rules):
         return None
@@ -220,7 +220,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _range(bounds: Mapping[type, float]) -> list[str]:
-    """Bounds in words."""
+    """Describe bounds in words."""
     if Ge in bounds and Le in bounds:
         return [f"from {bounds[Ge]} to {bounds[Le]}"]
     alone = {Ge: "of at least", Gt: "above", Le: "of at most", Lt: "below"}
@@ -232,7 +232,7 @@ def _range(bounds: Mapping[type, float]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
-    """The rules of the parameters of a function or a class, by name; those without one are left out."""
+    """Return the rules of a function's or class's parameters by name; those without a rule are left out."""
     names = getattr(inspect.unwrap(_maker(factory)), "__globals__", {})
     rules = {}
     for parameter in inspect.signature(factory).parameters.values():
@@ -245,19 +245,19 @@ def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
 
 
 def _maker(factory: Any) -> Any:
-    """The function that takes the parameters."""
+    """Return the function that takes the parameters."""
     kind: Any = factory
     return kind.__init__ if isinstance(factory, type) else kind
 
 
 @lru_cache(maxsize=1024)
 def is_checked(factory: Callable[..., Any]) -> bool:
-    """Whether a part checks its parameters itself, by ``checked``."""
+    """Return whether a part checks its own parameters by ``checked``."""
     return "checks" in getattr(_maker(factory), "__dict__", {})
 
 
 def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
-    """An annotation as an object; Any where it names what exists for the type checker alone."""
+    """Return an annotation as an object; Any if it only exists for the type checker."""
     try:
         return get_type_hints(SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True)["it"]
     except (NameError, AttributeError, TypeError, SyntaxError):
@@ -265,7 +265,7 @@ def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
 
 
 def check(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments of a part, by name, that its annotations do not allow."""
+    """Refuse arguments of a part that its annotations do not allow."""
     rules = rules_of(factory)
     for name, value in arguments.items():
         rule = rules.get(name)
@@ -276,7 +276,7 @@ def check(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Check the arguments of a function or of ``__init__`` at every call.
+    """Check the arguments of a function or ``__init__`` at every call.
 
     >>> @checked
     ... def window(k: Annotated[int, Ge(0)]) -> int:
@@ -304,7 +304,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def options_of(kind: Callable[..., T], options: Any, key: str = "", *, first: str | None = None) -> T:
-    """The object that a mapping of a study states, its unknown keys and its values refused by name.
+    """Build the object that a mapping in a study states; unknown keys and wrong values are refused.
 
     ``key`` is where the mapping stands, and ``first`` the key that a text alone stands for.
 
@@ -337,7 +337,7 @@ def options_of(kind: Callable[..., T], options: Any, key: str = "", *, first: st
 
 
 def bounds_in_words(factory: Callable[..., Any]) -> str:
-    """What the parameters of a part may be, those that are alike together.
+    """Describe the allowed parameters of a part, equal ones together.
 
     >>> def part(low: Number, high: Number, strict: bool = True) -> None: ...
     >>> bounds_in_words(part)

@@ -1,4 +1,4 @@
-"""The process that ends the programs that Ostrom started when Ostrom has died, however it died.
+"""A guard process that ends the programs started by Ostrom when Ostrom dies, however it dies.
 
 It reads process groups from a pipe that Ostrom alone can write: ``+GROUP`` when one begins, ``-GROUP`` when it has
 ended. The kernel closes the pipe when Ostrom ends, and every group that is left is killed.
@@ -27,25 +27,25 @@ class GroupGuard:
         self._owner = os.getpid()
 
     def add(self, group: int) -> None:
-        """A group begins."""
-        if self._owner != os.getpid():  # a fork: the pipe belongs to the parent
+        """Add a process group."""
+        if self._owner != os.getpid():  # after a fork: the pipe belongs to the parent
             self.groups, self._process, self._owner = set(), None, os.getpid()
         self.groups.add(group)
         try:
             self._tell(b"+%d\n" % group)
-        except BrokenPipeError:  # it was killed: another one takes over
+        except BrokenPipeError:  # it was killed: start another one
             self.close()
             self._tell(b"".join(b"+%d\n" % one for one in self.groups))
 
     def remove(self, group: int) -> None:
-        """A group has ended."""
+        """Remove an ended process group."""
         if self._owner == os.getpid() and group in self.groups:
             self.groups.remove(group)
             with suppress(BrokenPipeError):
                 self._tell(b"-%d\n" % group)
 
     def close(self) -> None:
-        """End the guard, which ends every group that is left."""
+        """End the guard, which kills all remaining groups."""
         if self._process is not None and self._owner == os.getpid():
             process, self._process = self._process, None
             assert process.stdin is not None
@@ -70,7 +70,7 @@ class GroupGuard:
 
 
 def end_groups(lines: Iterable[bytes]) -> None:
-    """Follow which groups there are, until the end of the lines; then kill those that are left."""
+    """Read added and removed groups until the input ends; then kill the remaining ones."""
     groups: set[int] = set()
     for line in lines:
         (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))
@@ -80,12 +80,12 @@ def end_groups(lines: Iterable[bytes]) -> None:
 
 def signal_group(group: int, number: int) -> None:
     """Send a signal to all processes of a group, if there are any."""
-    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+    with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group of zombies
         os.killpg(group, number)
 
 
 def parent_death_signal() -> Callable[[], object] | None:
-    """What a child calls so that the system kills it with the thread that started it; None where the system cannot."""
+    """Return a function for a child process, so that it dies with its parent thread; None if unsupported."""
     try:
         prctl = ctypes.CDLL(None).prctl
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""Parts in Python files of the reader's own: ``memory: my_memory.py:recent``, in a file beside the study.
+"""Parts in the user's Python files: ``memory: my_memory.py:recent``, in a file beside the study.
 
 A study that is to be played names a file and a name in it (by default that of the file). A study may come from a
 stranger, so the file is run only where the person has allowed it (``--allow-code``). The name gets a hash of its text
@@ -21,25 +21,25 @@ from ostrom.ground.words import scalar
 WRITTEN = re.compile(r"(?P<file>[^:@\s]+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<more>.*))?", re.DOTALL)
 BOUND = re.compile(r"(?P<file>[^:@\s]+\.py):(?P<name>\w+)@(?P<digest>[0-9a-f]{12})")
 OF_A_SCRIPT = re.compile(r"\w+_[0-9a-f]{6}")
-"""The names that functions get which Python gives to a study in place of names."""
+"""Names of functions that a script passes to a study in place of names."""
 TEXTS = ("facts", "attributes", "persona", "system", "framing", "label", "model", "prompts", "command")
-"""Keys below which texts are texts."""
+"""Keys below which texts are never file names."""
 _MODULES: dict[tuple[str, str], ModuleType] = {}
 _ALLOWED: set[Path] = set()
 
 
 def allow_code(*files: str | Path) -> None:
-    """Let studies run the Python code of these files; without it a study that names one is refused."""
+    """Allow studies to run the Python code of these files; otherwise a study that names one is refused."""
     _ALLOWED.update(Path(file).resolve() for file in files)
 
 
 def allow_typed(*parts: str) -> None:
-    """Naming a Python file on the command line allows it."""
+    """Allow Python files that are named on the command line."""
     allow_code(*(written["file"] for part in parts if (written := WRITTEN.fullmatch(part)) is not None))
 
 
 def is_code(name: str) -> bool:
-    """Whether a name belongs to a Python file or to a function of a script, neither of which a registry keeps.
+    """Return whether a name is of a Python file or a script's function, which no registry stores.
 
     >>> is_code("my_memory.py:recent@1a2b3c4d5e6f"), is_code("forgiving_7eb485"), is_code("tit_for_tat")
     (True, True, False)
@@ -48,19 +48,19 @@ def is_code(name: str) -> bool:
 
 
 def part_of(name: str) -> Any:
-    """The object that a name stands for, or None where its file was not run in this process."""
+    """Return the object of a name; None if its file was not run in this process."""
     bound = BOUND.fullmatch(name)
     module = _MODULES.get((bound["file"], bound["digest"])) if bound else None
     return None if bound is None or module is None else getattr(module, bound["name"])
 
 
 def module_of(file: str, digest: str) -> ModuleType:
-    """A file that was run, as a module."""
+    """Return an executed file as a module."""
     return _MODULES[file, digest]
 
 
 def readable(name: str) -> str:
-    """A name without the hash, for tables and charts.
+    """Return a name without its hash, for tables and charts.
 
     >>> readable("my_memory.py:recent@1a2b3c4d5e6f"), readable("window:3")
     ('my_memory.py:recent', 'window:3')
@@ -69,7 +69,7 @@ def readable(name: str) -> str:
 
 
 def bind_code_parts(value: Any, folder: Path, file: str, key: str = "") -> Any:
-    """Fields of a study in which every Python file is run, and its parts have names with a hash."""
+    """Run every Python file in a study's fields, and add hashes to the names of its parts."""
     if key.rpartition(".")[2] in TEXTS:
         return value
     if isinstance(value, list):
@@ -102,7 +102,7 @@ def _parameters(text: str | None, file: str, key: str) -> dict[str, Any]:
 
 
 def references(value: Any) -> Iterator[re.Match[str]]:
-    """The Python files that a study names, as a manifest keeps them."""
+    """Yield the Python files in a study, as a manifest stores them."""
     if isinstance(value, Mapping):
         value = list(value.values())
     for one in value if isinstance(value, list) else ():
@@ -112,7 +112,7 @@ def references(value: Any) -> Iterator[re.Match[str]]:
 
 
 def run_again(study: Any, folders: list[Path], run: Path, file: str) -> None:
-    """Run the files that a run was begun with, so that it can go on; refused where they are gone or changed."""
+    """Run the files of a run again, so that it can continue; missing or changed files are refused."""
     for bound in references(study):
         places = [folder / bound["file"] for folder in folders]
         place = next((one for one in places if one.is_file()), None)
@@ -134,7 +134,7 @@ def run_again(study: Any, folders: list[Path], run: Path, file: str) -> None:
 
 
 def run_file(name: str, folder: Path, file: str, key: str) -> str:
-    """Run a file once and return the hash of its text."""
+    """Run a file once and return its hash."""
     place = next((one for one in (folder / name, Path(name)) if one.is_file()), None)
     if place is None:
         raise StudyError("there is no such Python file", file=file, key=key or None, actual=str(folder / name))
@@ -166,7 +166,7 @@ def _digest(text: str) -> str:
 
 
 def _line(error: BaseException, place: str) -> int | None:
-    """The last line of the file on the way to an error."""
+    """Return the last line of the file in a traceback."""
     trace, line = error.__traceback__, None
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == place else line
@@ -175,7 +175,7 @@ def _line(error: BaseException, place: str) -> int | None:
 
 
 class AbsentPart:
-    """Stands in place of a part whose package or code is not here: its run can be read, and not be played."""
+    """A placeholder for a part whose package or code is missing: its run can be read but not played."""
 
     absent = True
 
@@ -189,7 +189,7 @@ class AbsentPart:
 
 
 def from_code(name: str, part: Any) -> Callable[..., Any]:
-    """A part of Python code: a function or class that makes one."""
+    """Return a part's factory in Python code: a function or class."""
     if not callable(part):
         raise StudyError(f"{readable(name)}: must be a function that makes one")
     factory: Callable[..., Any] = part
@@ -197,5 +197,5 @@ def from_code(name: str, part: Any) -> Callable[..., Any]:
 
 
 def absent(name: str) -> Callable[..., Any]:
-    """The factory of what stands in place of a part, whatever its parameters."""
+    """Return the factory of the placeholder for a missing part."""
     return lambda *_, **__: AbsentPart(readable(name))

@@ -1,4 +1,4 @@
-"""Parts found by name: one file per part in a package of ours, or an entry point of another package.
+"""Parts by name: one file per part in our packages, or entry points of other packages.
 
 A built-in part is a module whose file name is the part's name and which assigns the part to a constant
 (``GAME = build``). Nothing is imported before it is asked for by name, and registering has no side effects.
@@ -45,7 +45,7 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 @lru_cache(maxsize=1)
 def _entry_points() -> EntryPoints:
-    """The entry points that installed packages have for us; looking for them reads a file of every package."""
+    """Return the entry points for Ostrom of all installed packages, cached: it reads a file of every package."""
     every = entry_points()
     groups = sorted(group for group in every.groups if group.startswith("ostrom."))
     return EntryPoints(point for group in groups for point in every.select(group=group))
@@ -53,7 +53,7 @@ def _entry_points() -> EntryPoints:
 
 @lru_cache(maxsize=1)
 def _installed() -> tuple[dict[str, str], dict[str, str]]:
-    """The packages of replications that can be used, and what is wrong with the others."""
+    """Return the usable packages of replications, and the errors of the others."""
     usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
     broken: dict[str, str] = {}
     points = grouped((point.name, point) for point in _entry_points().select(group=OWN_REPLICATIONS))
@@ -73,7 +73,7 @@ def _installed() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def replications() -> dict[str, str]:
-    """The installed replications: the name of each and its package.
+    """Return the installed replications: name to package.
 
     >>> replications()["memory_curse"]
     'ostrom.replications.memory_curse'
@@ -82,12 +82,12 @@ def replications() -> dict[str, str]:
 
 
 def broken_replications() -> dict[str, str]:
-    """Replications of other packages that cannot be used, and why in one line."""
+    """Return the unusable replications of other packages, with the reason."""
     return _installed()[1]
 
 
 def broken_note() -> str:
-    """What to add to a complaint about an unknown name: it may belong to a package that cannot be used."""
+    """Return a note for errors about unknown names: they may belong to an unusable package."""
     return "".join(f"; replication {name} cannot be used: {why}" for name, why in broken_replications().items())
 
 
@@ -97,12 +97,12 @@ def owner(point: EntryPoint) -> str:
 
 
 NEEDED: dict[str, str] = {}
-"""Parts that runs opened in this process take from other packages: ``ostrom.games.NAME`` and the package."""
+"""Parts of other packages in runs opened by this process: ``ostrom.games.NAME`` and the package."""
 _NAME = re.compile(r"[\w.-]+")
 
 
 def parts_of_packages(study: Any) -> dict[str, str]:
-    """The parts that a study names and other packages add, each with the name and version of its package.
+    """Return the parts of other packages that a study names, each with package and version.
 
     >>> parts_of_packages({"game": "prisoners_dilemma"})
     {}
@@ -126,19 +126,19 @@ def parts_of_packages(study: Any) -> dict[str, str]:
 
 
 def missing_packages(parts: Mapping[str, str]) -> list[str]:
-    """The packages of these parts that are not installed."""
+    """Return the packages of these parts that are not installed."""
     installed = {f"{group}.{point.name}" for group in _PARTS for point in _entry_points().select(group=group)}
     return sorted({package for part, package in parts.items() if part not in installed})
 
 
 def code_of_packages(parts: Iterable[str]) -> dict[str, str]:
-    """For each of these parts that is installed a hash of all Python files of its package, which is not imported."""
+    """Return a hash of the Python files of each installed part's package, without importing it."""
     wanted = set(parts)
     return {part: _code(point.module) for part, point in _points().items() if part in wanted}
 
 
 def changed_packages(parts: Mapping[str, str], code: Mapping[str, str]) -> list[str]:
-    """The parts whose installed package is none of those that a run was played with, in words.
+    """Return the parts whose installed package differs from those a run was played with, in words.
 
     ``parts`` and ``code`` are what the manifest of the run keeps: versions and hashes of its packages.
     """
@@ -152,7 +152,7 @@ def changed_packages(parts: Mapping[str, str], code: Mapping[str, str]) -> list[
 
 
 def _points() -> dict[str, Any]:
-    """The entry points of parts that packages add, by group and name."""
+    """Return the entry points of added parts, by group and name."""
     every = (point for group in _PARTS for point in _entry_points().select(group=group))
     return {f"{point.group}.{point.name}": point for point in every if point.dist is not None}
 
@@ -181,7 +181,7 @@ def _reason(error: BaseException) -> str:
 
 
 class NamedFiles(dict[str, Traversable]):
-    """Files by name. A name that several packages use is refused when it is asked for, and only then."""
+    """Files by name. A name used by several packages is refused when it is requested."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class NamedFiles(dict[str, Traversable]):
         self.owners: dict[str, list[str]] = {}
 
     def put(self, name: str, path: Traversable, package: str) -> None:
-        """Take in a file of a package."""
+        """Add a file of a package."""
         self.owners.setdefault(name, []).append(package)
         self.setdefault(name, path)
 
@@ -201,7 +201,7 @@ class NamedFiles(dict[str, Traversable]):
         return self.get(name)
 
     def text(self, source: str) -> str:
-        """The text of the file of that name, or of a file of the reader's own by its path."""
+        """Return the text of a named file, or of a user's file by path."""
         if (named_file := self.named(source)) is not None:
             return named_file.read_text(encoding="utf-8")
         path = Path(source)
@@ -213,7 +213,7 @@ class NamedFiles(dict[str, Traversable]):
 
 
 def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
-    """The files of one folder of every replication, by name without the suffix."""
+    """Return the files of one folder in every replication, by name without suffix."""
     named_files = NamedFiles(kind)
     for package in replications().values():
         directory = files(package).joinpath(folder)
@@ -224,7 +224,7 @@ def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
 
 
 def package_folder(package: str) -> Traversable:
-    """The folder of a package; one of ours is found without importing it."""
+    """Return the folder of a package; ours are found without importing them."""
     first, *rest = package.split(".")
     return files("ostrom").joinpath(*rest) if first == "ostrom" else files(package)
 
@@ -234,7 +234,7 @@ def _is_package(path: Traversable) -> bool:
 
 
 def _modules(package: str) -> list[str]:
-    """The public modules of a package; none where there is no such package."""
+    """Return the public modules of a package; empty if it does not exist."""
     if package.partition(".")[0] == "ostrom":
         directory = package_folder(package)
         paths = directory.iterdir() if directory.is_dir() else ()
@@ -247,7 +247,7 @@ def _modules(package: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def own_holders() -> tuple[str, ...]:
-    """Our packages that hold parts of several kinds in folders: every feature, and the rooms beside the features."""
+    """Return our packages with parts of several kinds: every feature, and the packages beside them."""
     features = files("ostrom").joinpath("features").iterdir()
     names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
     return ("ostrom.people", "ostrom.probe", *(f"ostrom.features.{name}" for name in names))
@@ -257,7 +257,7 @@ _registries: WeakSet[Any] = WeakSet()
 
 
 def refresh() -> None:
-    """Look for installed packages again: a process that runs for days meets what was installed meanwhile."""
+    """Search installed packages again, for processes that run for days."""
     invalidate_caches()
     _entry_points.cache_clear()
     _installed.cache_clear()
@@ -294,17 +294,17 @@ class Registry(Generic[T]):
         _registries.add(self)
         self._added: dict[str, Callable[..., T]] = {}
         self._clashes: dict[str, list[str]] = {}
-        """Names that several packages use: refused when they are asked for."""
+        """Names used by several packages: refused when requested."""
 
     def forget(self) -> None:
-        """Forget what was found: it is looked for again when a name is asked for."""
+        """Clear the cache of found parts."""
         for attribute in ("_files", "_foreign"):
             self.__dict__.pop(attribute, None)
         self._clashes.clear()
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        """The module of every part that is found by the name of its file or stands in the table."""
+        """Return the module of every part, by file name or table entry."""
         packages = [self.package] if self.package else []
         packages += [f"{holder}.{self.folder}" for holder in own_holders()] if self.folder else []
         places = dict(self.table)
@@ -323,7 +323,7 @@ class Registry(Generic[T]):
         return places
 
     def _parts_in(self, package: str) -> list[str]:
-        """The names of the parts that a package holds: its modules; a kind that is declared as data adds those."""
+        """Return the names of a package's parts: its modules; declared kinds add theirs."""
         return _modules(package)
 
     @cached_property
@@ -351,7 +351,7 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def add(self, name: str, factory: Callable[..., T]) -> None:
-        """Register a part of this process only (a notebook, a test); a taken name is refused."""
+        """Register a part in this process only (a notebook, a test); a name in use is refused."""
         if name in self:
             raise StudyError(f"there is already a {self.kind} of that name", key=name)
         self._added[name] = factory
@@ -361,10 +361,10 @@ class Registry(Generic[T]):
         self._added.pop(name, None)
 
     def get(self, name: str) -> Callable[..., T]:
-        """The factory of a part: a class or a function that builds it from its parameters."""
+        """Return the factory of a part: a class or function of its parameters."""
         if name in self._added:
             return self._added[name]
-        modules, points = self._files, self._foreign  # both are looked at: they may clash
+        modules, points = self._files, self._foreign  # both are checked: they may clash
         if name in self._clashes:
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
@@ -375,7 +375,7 @@ class Registry(Generic[T]):
         return self._loaded(name)
 
     def _absent(self, name: str) -> Callable[..., T] | None:
-        """What stands in place of a part of a run whose package is not installed; refused by the package's name."""
+        """Return the placeholder of a missing part of a run; otherwise refuse with the package's name."""
         package = NEEDED.get(f"{self.group}.{name}")
         if package is None:
             return None
@@ -388,7 +388,7 @@ class Registry(Generic[T]):
         )
 
     def _from_code(self, name: str) -> Callable[..., T] | None:
-        """A part in a Python file of the reader's own; what stands in its place where its code is not here."""
+        """Return a part in a user's Python file, or its placeholder if the code is missing."""
         if not python_files.is_code(name):
             return None
         part, module = python_files.part_of(name), import_module(self.code) if self.code else None
@@ -400,7 +400,7 @@ class Registry(Generic[T]):
         return factory
 
     def _loaded(self, name: str) -> Callable[..., T]:
-        """The part of a name that exists once; what is wrong with its package is one line."""
+        """Load the part of a unique name; errors of its package are one line."""
         place = self._files.get(name)
         module, _, attribute = (place or "").partition(":")
         try:
@@ -425,7 +425,7 @@ class Registry(Generic[T]):
         return part
 
     def get_instance(self, name: str, kind: type[Part]) -> Part:
-        """A part that is an object of its own, not a factory; one of another kind is refused in one line."""
+        """Return a part that is an object, not a factory; one of another type is refused."""
         entry: Any = self.get(name)
         if not isinstance(entry, kind):
             raise StudyError(f"{self.kind} {name}: is a {type(entry).__name__}, not a {kind.__name__}")
@@ -457,7 +457,7 @@ class Registry(Generic[T]):
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
 
     def normalized_spec(self, spec: str | Mapping[str, Any]) -> Any:
-        """The name of a part with all its parameters, however few were written; as written where they do not fit.
+        """Return a part's specification with all its parameters; unchanged if they do not fit.
 
         >>> from ostrom.memory import memories
         >>> memories.normalized_spec("window:3") == memories.normalized_spec({"name": "window", "k": 3})
@@ -474,7 +474,7 @@ class Registry(Generic[T]):
     def _parameter_error(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
     ) -> StudyError:
-        """Why parameters do not fit a part."""
+        """Return the error for parameters that do not fit a part."""
         parameters = {
             p.name: p
             for p in self.parameters(name).values()
@@ -501,7 +501,7 @@ class Registry(Generic[T]):
 
 @lru_cache(maxsize=1024)
 def _signature(factory: Callable[..., Any]) -> inspect.Signature:
-    """Looking at a signature is slow, and agents are made for every match."""
+    """Return a cached signature: inspecting is slow, and agents are made for every match."""
     return inspect.signature(factory)
 
 
@@ -538,7 +538,7 @@ def parse_spec(
 
 
 def write_spec(spec: str | Mapping[str, Any]) -> str:
-    """A part's specification as people write it in one word.
+    """Return a part's specification in one word.
 
     >>> write_spec({"name": "window", "k": 3}), write_spec({"name": "full"}), write_spec("window:3")
     ('window:k=3', 'full', 'window:3')

@@ -1,4 +1,4 @@
-"""What a command returns, and what Python gets of it.
+"""Results of commands, for the terminal and for Python.
 
 A command prints nothing. It returns an ``Output``: the document of ``--json``, what a person reads instead, and the
 exit code. The frame of the command line prints it; ``ostrom.commands`` gives Python its document.
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ROWS = 100
-"""So many rows of a table a notebook shows."""
+"""The most rows of a table in a notebook."""
 LONGEST = 400
-"""So many characters of a cell."""
+"""The longest cell, in characters."""
 
 
 class Remark(str):
-    """A line on stderr, for a person alone: with ``--json`` it is left out."""
+    """A line on stderr for a person; with ``--json`` it is left out."""
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows under the names of columns; the frame fits it to the screen."""
+    """Rows under column names; fitted to the screen when printed."""
 
     title: str
     columns: Sequence[str]
@@ -35,7 +35,7 @@ class TextTable:
 
     @classmethod
     def from_mappings(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> "TextTable":
-        """A table of mappings with the same keys, which name the columns.
+        """Build a table from mappings with the same keys, which name the columns.
 
         >>> TextTable.from_mappings("", [{"a": 1}, {"a": 2}]).rows
         [[1], [2]]
@@ -57,14 +57,14 @@ TextItem = str | TextTable | Csv | Mapping[str, Any] | None
 
 
 class RegistrationLabels(Protocol):
-    """What an answer says of the registrations of its runs (``ostrom.analysis.registered.Standing``)."""
+    """The registration labels of a result (``ostrom.analysis.registered.RegistrationStatus``)."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """The keys that every JSON document about these runs has."""
+        """Return the keys for JSON documents about these runs."""
 
     def text(self) -> Iterable[TextItem]:
-        """What stands above the answer."""
+        """Return the lines above the result."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Output:
 
     @property
     def labelled(self) -> Any:
-        """The document, with the labels of registered runs."""
+        """Return the document with the labels of registered runs."""
         return self.document if self.standing is None else {**self.document, **self.standing.document}
 
     def items(self) -> Iterable[TextItem]:
-        """What a person reads, in order."""
+        """Return the items for a person, in order."""
         if self.standing is not None:
             yield from self.standing.text()
         if self.text is not None:
@@ -122,7 +122,7 @@ class CommandResult(dict[str, Any]):
 
     @property
     def table(self) -> "pl.DataFrame":
-        """The rows of the answer as a polars frame; what a row holds in a mapping has a dot in its column's name."""
+        """Return the rows as a polars frame; nested mappings become columns with a dot in the name."""
         import polars as pl
 
         key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), "")
@@ -149,7 +149,7 @@ class TableRows(list[dict[str, Any]]):
 
 
 def html_of(document: Mapping[str, Any]) -> str:
-    """Plain facts as one table, all mappings as the rows of another, and a table for every list of rows.
+    """Return HTML: one table of scalars, one of mappings, and one for every list of rows.
 
     >>> html_of({"likely": {"calls": 2}, "at_most": {"calls": 4}})
     '<table><tr><th></th><th>calls</th></tr><tr><td>likely</td><td>2</td></tr><tr><td>at_most</td><td>4</td></tr></table>'
@@ -165,7 +165,7 @@ def html_of(document: Mapping[str, Any]) -> str:
 
 
 def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a table, every text escaped, a long one cut.
+    """Return rows as an HTML table, escaped and truncated.
 
     >>> html_table([{"a": "<b>"}])
     '<table><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'

@@ -1,4 +1,4 @@
-"""Randomness that depends on what is drawn, never on when: streams keyed by (seed, match, step, seat)."""
+"""Random streams keyed by (seed, match, step, seat): draws depend on what is drawn, never on when."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Streams:
     seed: int
     match: int
     origin: Streams | None = None
-    """The streams of the match that this one goes on from, where it is a fork."""
+    """The streams of the original match, if this one is a fork."""
     since: int = 0
-    """The first round that is this match's own."""
+    """The first round that this match plays itself."""
 
     def generator(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
-        """A fresh generator for one draw site; ``purpose`` separates several draws at the same place."""
+        """Return a new generator for one draw; ``purpose`` separates several draws at the same place."""
         import numpy as np
 
         words = [self.seed & _MASK, self.match & _MASK, step, seat]
@@ -48,7 +48,7 @@ class Streams:
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
     def chance(self, step: int, seat: int = 0, purpose: str = "") -> float:
-        """One number in [0, 1) for one draw site: far cheaper than a generator, and the same in an array.
+        """Return one number in [0, 1): much cheaper than a generator, and available for arrays.
 
         It is the output of SplitMix64 (Steele et al. 2014) at a position given by step and seat, from a root
         that the same mixing makes of seed, match and purpose.
@@ -59,12 +59,12 @@ class Streams:
         return (_mixed(self.base_key(purpose) + _GOLDEN * ((step << 16) + seat + 1) & _MASK) >> 11) * 2.0**-53
 
     def base_key(self, purpose: str = "") -> int:
-        """Where the numbers of one purpose begin."""
+        """Return the base key of one purpose, from which its numbers are computed."""
         seeded = _mixed((self.seed + _GOLDEN) & _MASK)
         return _mixed((_mixed((seeded + self.match) & _MASK) + key_of(purpose)) & _MASK)
 
     def for_round(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
-        """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
+        """Return the generator of a round: for rounds before a fork, that of the original match."""
         if self.origin is not None and number < self.since:
             return self.origin.for_round(number, seat, purpose)
         return self.generator(number, seat, purpose)
@@ -74,7 +74,7 @@ class Streams:
 
 
 def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float64]:
-    """``Streams.chance`` for many matches at once, from their roots.
+    """Return ``Streams.chance`` for many matches at once, from their base keys.
 
     >>> one = Streams(5, 9)
     >>> import numpy as np
@@ -87,7 +87,7 @@ def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float
 
 
 def chances_along(root: int, steps: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-    """``Streams.chance`` at many steps of one match, from its root.
+    """Return ``Streams.chance`` at many steps of one match, from its base key.
 
     >>> one = Streams(5, 9)
     >>> import numpy as np

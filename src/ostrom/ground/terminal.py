@@ -1,4 +1,4 @@
-"""The only way to a person's terminal: whatever models, servers and files wrote is shown, never obeyed.
+"""Terminal output: text by models, servers and files is shown escaped, never interpreted.
 
 Control characters (escape sequences that set the clipboard or the title, carriage returns, NUL, C1), characters that
 turn the direction of text, invisible ones and lone surrogates are written as ``\\x1b`` or ``\\u202e``; passwords and
@@ -19,7 +19,7 @@ import orjson
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Line ends and tabs stay. Joiners (U+200C, U+200D) stay as well: Persian and many emoji are spelt with them.
+# Line ends and tabs stay, and joiners (U+200C, U+200D), which Persian and many emoji need.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
     "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
@@ -31,12 +31,12 @@ _json_options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NO
 
 
 def escaped(text: str) -> str:
-    """The text with everything escaped that a terminal or a browser would obey or hide."""
+    """Escape everything in a text that a terminal or browser would interpret or hide."""
     return _UNSAFE.sub(_escaped, text)
 
 
 def escape_controls(text: str) -> str:
-    """The text with everything escaped that a terminal would obey or hide, and without passwords.
+    """Escape everything in a text that a terminal would interpret or hide, and mask passwords.
 
     >>> escape_controls("\\x1b]52;c;aGk=\\x07 a\\u202eb")
     '\\\\x1b]52;c;aGk=\\\\x07 a\\\\u202eb'
@@ -59,19 +59,19 @@ def without_passwords(text: str) -> str:
 
 
 def write(text: object = "", *, end: str = "\n") -> None:
-    """Text on stdout."""
+    """Write text to stdout."""
     _put(sys.stdout, escape_controls(str(text)) + end)
 
 
 def print_stderr(text: object) -> None:
-    """A message for a person, on stderr."""
+    """Write a message for a person to stderr."""
     _put(sys.stderr, escape_controls(str(text)) + "\n")
     sys.stderr.flush()
 
 
 @contextmanager
 def one_command() -> Iterator[None]:
-    """The time of one command: ``--json`` that it is given ends with it."""
+    """Scope of one command: its ``--json`` ends with it."""
     token = _json_wanted.set(False)
     try:
         yield
@@ -90,18 +90,18 @@ def json_wanted() -> bool:
 
 
 def plain_data(data: Any) -> Any:
-    """Data as a reader of its JSON gets it."""
+    """Return data as its JSON would be read."""
     return orjson.loads(orjson.dumps(data, option=_json_options, default=str))
 
 
 def write_json(data: Any) -> None:
-    """JSON, indented, alone on stdout; what a terminal would obey is escaped, which changes no value."""
+    """Write JSON to stdout; characters that a terminal would interpret are escaped."""
     text = orjson.dumps(data, option=_json_options, default=str).decode()
     _put(sys.stdout, without_passwords(_UNSAFE.sub(_json_escaped, text)) + "\n")
 
 
 def ask(question: str) -> str:
-    """A line from the keyboard; the question goes to stderr, so that stdout holds results alone."""
+    """Read a line from the keyboard; the question goes to stderr, so that stdout holds results alone."""
     _put(sys.stderr, escape_controls(question))
     sys.stderr.flush()
     return input()

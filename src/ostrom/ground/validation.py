@@ -1,4 +1,4 @@
-"""Check what people write against a schema: the first problem becomes one line with file, key and what is allowed."""
+"""Validates user input against a schema: the first problem becomes one line with file, key and allowed values."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
@@ -11,13 +11,13 @@ Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class Declared(BaseModel):
-    """What people declare in a file: no other keys than these, and nothing is changed afterwards."""
+    """The base of schemas for files: unknown keys are refused, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> Checked:
-    """Check data against a schema; the first problem becomes one clear line."""
+    """Validate data; the first problem becomes one clear line."""
     try:
         return schema.model_validate(data)
     except ValidationError as error:
@@ -25,11 +25,11 @@ def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> C
 
 
 def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
-    """The first problem of a failed check, in one line."""
+    """Return the first problem of a failed validation, in one line."""
     errors = error.errors(include_url=False)
     first = errors[0]
     way, last = first["loc"][:-1], first["loc"][-1:]
-    if first["type"] != "extra_forbidden":  # there the last part is what somebody wrote, whatever it looks like
+    if first["type"] != "extra_forbidden":  # there the last part is what the user wrote, whatever it looks like
         last = tuple(p for p in last if not _is_branch(p))
     path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
     key = ".".join(filter(None, [prefix, *path]))
@@ -49,7 +49,7 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
         allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
         near = nearest(value, allowed) if isinstance(value, str) else None
         text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
-    else:  # a union is refused once for every kind of value that it takes
+    else:  # a union fails once for every member
         same = [e for e in errors if e["input"] is first["input"] and e["type"] in _KINDS]
         kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
         if len(kinds) > 1:
@@ -76,7 +76,7 @@ _KINDS = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
-"""What pydantic wanted, in the words of somebody who writes YAML."""
+"""Pydantic's expectations in the words of YAML users."""
 
 
 def _plain_words(error: Any) -> str:
@@ -92,15 +92,15 @@ def _plain_words(error: Any) -> str:
 
 
 def _is_branch(part: int | str) -> bool:
-    """Pydantic names the branch of a union in a path; a user did not write it."""
+    """Return whether a path element is the branch of a union, which the user did not write."""
     return isinstance(part, str) and ("[" in part or part in ("str", "dict", "list", "int", "float"))
 
 
 def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """The keys that are allowed at a place; those at the top where no model stands there."""
+    """Return the allowed keys at a path; those at the top if no model is there."""
     fields = _keys_of(schema)
     for step in path:
-        if step.isdigit():  # a place in a list: the list was looked into already
+        if step.isdigit():  # an index in a list, which was entered already
             continue
         inner = _model_in(fields.get(step))
         if inner is None:
@@ -110,12 +110,12 @@ def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
 
 
 def _keys_of(schema: type[BaseModel]) -> dict[str, Any]:
-    """What the fields of a model hold, by the keys that people write."""
+    """Return the annotations of a model's fields by the keys that users write."""
     return {field.alias or name: field.annotation for name, field in schema.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model that a field holds, also inside a list or beside null."""
+    """Return the model in a field, also inside a list or an optional."""
     if hasattr(annotation, "model_fields"):
         return annotation
     return next((inner_model for part in get_args(annotation) if (inner_model := _model_in(part)) is not None), None)

@@ -1,4 +1,4 @@
-"""What flows: plain data that nobody changes once it is made."""
+"""Helpers for immutable plain data."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MOST_CACHED = 1000
 
 
 class Derived(Generic[Source, T]):
-    """A function of objects that nobody changes: called again with the same object, it gives what it gave before.
+    """A function cached by object identity: called again with the same object, it returns the same result.
 
     >>> text = Derived(lambda params: str(sorted(params)))
     >>> params = {"b": 1, "a": 2}
@@ -24,7 +24,7 @@ class Derived(Generic[Source, T]):
     def __init__(self, make: Callable[[Source], T]) -> None:
         self._make = make
         self._cache: dict[int, tuple[Source, T]] = {}
-        """By the identity of the object, which stays its own for as long as it is held here."""
+        """Results by object id; the object is kept alive, so that its id stays unique."""
 
     def __call__(self, source: Source) -> T:
         cached = self._cache.get(id(source))
@@ -36,7 +36,7 @@ class Derived(Generic[Source, T]):
 
 
 def grouped(pairs: Iterable[tuple[Key, T]]) -> dict[Key, list[T]]:
-    """Values by key, both in the order in which they come first.
+    """Group values by key, in the order of first appearance.
 
     >>> grouped([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
@@ -62,7 +62,7 @@ def flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
-    """A frozen dataclass with slots, for what is made in every turn: never change one, ``replace`` it.
+    """Make a slotted dataclass for frequently created values: never change one, ``replace`` it.
 
     The type checker refuses a change, as in any frozen dataclass. At run time nothing does: that guard would
     make each of them four times as slow to build, and scripted play does little else.

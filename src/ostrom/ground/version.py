@@ -1,4 +1,4 @@
-"""The version of the package, where every room can read it, and the one platform that it refuses."""
+"""The version of the package, and the platform that it does not support."""
 
 __version__ = "2.0.0"
 

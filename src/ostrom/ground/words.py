@@ -1,4 +1,4 @@
-"""Words in messages: a count with its noun, and names in a sentence."""
+"""Words for messages: a count with its noun, and names in a sentence."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ def how_many(count: int, noun: str) -> str:
 
 
 def join_words(names: Iterable[object]) -> str:
-    """Names in a sentence.
+    """Join names for a sentence.
 
     >>> join_words(["a", "b", "c"]), join_words(["a", "b"]), join_words(["a"]), join_words([])
     ('a, b and c', 'a and b', 'a', 'nothing')

@@ -1,4 +1,4 @@
-"""YAML and JSON that people write, as plain data: everything else that they can say is refused in one line.
+"""YAML and JSON written by users, as plain data; anything else is refused in one line.
 
 Refused are a key given twice (YAML would silently keep the last), dates and other tagged values, numbers that
 JSON cannot hold, text that is no Unicode, values that contain themselves, and aliases that unfold a small
@@ -19,18 +19,18 @@ from ostrom.ground.errors import StudyError
 DEEPEST = 60
 MOST_VALUES = 2_000_000
 
-# PyYAML lets these escape where a tag does not fit its value ("!!int x", "!!bool x", "2001-99-99").
+# Exceptions of PyYAML for tags that do not fit their value ("!!int x", "!!bool x", "2001-99-99").
 YAML_TROUBLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice."""
+    """A safe loader that refuses duplicate keys."""
 
 
 def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     for key_node, value_node in node.value:
-        # A list is never shown: with aliases of aliases its text has no end.
+        # A list is never shown: with nested aliases its text would be endless.
         key = loader.construct_object(key_node) if isinstance(key_node, yaml.ScalarNode) else None
         if not isinstance(key, str | int | float | bool):
             key_text = repr(key_node.value)[:60] if isinstance(key_node, yaml.ScalarNode) else f"a {key_node.id}"
@@ -44,7 +44,7 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 
 
 def _as_written(loader: Any, node: yaml.ScalarNode) -> int | float:
-    """A number, but none that YAML 1.1 reads otherwise than people do: 1:30 is 90 there, and 010 is 8."""
+    """Return a number; YAML 1.1 notations that surprise users are refused (1:30 is 90, 010 is 8)."""
     text = str(node.value)
     read = loader.construct_yaml_int if node.tag.endswith("int") else loader.construct_yaml_float
     value: int | float = read(node)
@@ -61,7 +61,7 @@ _COMPILED: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _CompiledLoader(_COMPILED):  # type: ignore[misc]
-    """The same, ten times as fast; its messages are shorter."""
+    """The same loader in C, ten times as fast, with shorter messages."""
 
 
 for _loader in (_Loader, _CompiledLoader):
@@ -71,7 +71,7 @@ for _loader in (_Loader, _CompiledLoader):
 
 
 def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
-    """YAML as plain data, with the line in the error where it is wrong.
+    """Parse YAML to plain data; errors name the line.
 
     What the compiled loader refuses, the other one reads or says better what is wrong with it.
 
@@ -81,7 +81,7 @@ def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
     Traceback (most recent call last):
     ostrom.ground.errors.StudyError: f.yaml: line 2, column 1: is not valid YAML: the key 'a' is given twice
     """
-    with suppress(*YAML_TROUBLE):  # what else is wrong, the loader itself says
+    with suppress(*YAML_TROUBLE):  # other errors are raised by the loader itself
         check_depth(text, file, _CompiledLoader)
     try:
         data = yaml.load(text, Loader=_CompiledLoader)
@@ -95,7 +95,7 @@ def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
 
 
 def read_json(text: str, file: str, *, line: int | None = None, finite: bool = True) -> Any:
-    """JSON in which no key stands twice; NaN and Infinity hide wrong numbers and are refused where ``finite``.
+    """Parse JSON without duplicate keys; with ``finite`` NaN and Infinity are refused.
 
     ``line`` is the number of a line that is a document of its own.
 
@@ -130,7 +130,7 @@ def read_json(text: str, file: str, *, line: int | None = None, finite: bool = T
 
 
 def in_words(value: object) -> str:
-    """What kind of value somebody wrote, for messages.
+    """Describe the kind of a value for messages.
 
     >>> in_words(None), in_words([1]), in_words("x")
     ('nothing', 'a list', 'a text')
@@ -144,7 +144,7 @@ def in_words(value: object) -> str:
 
 
 def yaml_problem(error: BaseException, file: str | None) -> StudyError:
-    """What is wrong with a YAML text, in one line with its place."""
+    """Return the error for invalid YAML, in one line with its place."""
     where = None
     if isinstance(error, RecursionError):
         reason = "nested too deeply"
@@ -160,7 +160,7 @@ def yaml_problem(error: BaseException, file: str | None) -> StudyError:
 
 
 def check_depth(text: str, file: str | None, loader: Any) -> None:
-    """Refuse text that is nested too deeply: the compiled loader has no limit, the other one meets its own late."""
+    """Refuse too deep nesting: the C loader has no limit, the other one reaches its own late."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -173,7 +173,7 @@ def check_depth(text: str, file: str | None, loader: Any) -> None:
 
 
 def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> None:
-    """Refuse data that could not be written as JSON and read back the same, or that unfolds without end.
+    """Refuse data that does not round-trip through JSON, or that expands without end.
 
     Without ``numbers``, numbers are left to a reader that can say better what they are.
 
@@ -186,12 +186,12 @@ def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> 
 
 
 class _Check:
-    """One pass over the data; what several aliases share is looked at once and counted every time."""
+    """One pass over the data; shared aliases are checked once and counted every time."""
 
     def __init__(self, file: str | None, numbers: bool) -> None:
         self.file, self.numbers = file, numbers
         self.known: dict[int, tuple[int, int] | None] = {}
-        """Values inside and levels below every collection; None while it is being looked at."""
+        """The number of values and levels of every collection; None while it is being checked."""
 
     def value(self, value: Any, path: str, depth: int) -> tuple[int, int]:
         if isinstance(value, str):
@@ -232,7 +232,7 @@ class _Check:
         return total, below + 1
 
     def place(self, holder: Any, key: Any, path: str) -> str:
-        """The path of an entry; a key must be plain, too."""
+        """Return the path of an entry; its key must be plain, too."""
         if not isinstance(holder, Mapping):
             return f"{path}[{key}]"
         if not isinstance(key, str | int | float):

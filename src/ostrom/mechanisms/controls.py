@@ -24,7 +24,7 @@ CONTROLS = ("none", "length", "induced", "sham")
 
 @runtime_checkable
 class Induces(Protocol):
-    """A mechanism with a known induced game for rational players."""
+    """A mechanism of which it is known what rational players face under it."""
 
     def induced_game(self, game: Game) -> Game | None:
         """Return the one-shot game that rational players face under these rules; None if unknown."""
@@ -32,7 +32,7 @@ class Induces(Protocol):
 
 @runtime_checkable
 class Translates(Protocol):
-    """A mechanism whose induced game has other actions than the game."""
+    """A mechanism whose induced game has other actions than the game itself."""
 
     def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
         """Return the actions of the game for a profile of the induced game."""
@@ -40,7 +40,7 @@ class Translates(Protocol):
 
 @runtime_checkable
 class HasSham(Protocol):
-    """A mechanism with a sham: the same procedure without consequences."""
+    """A mechanism that can be played without its power."""
 
     def as_sham(self) -> Mechanism | None:
         """Return these rules with the same words and steps but without consequences; None if meaningless."""
@@ -85,7 +85,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
 
 
 class OneShotControl(Mechanism):
-    """A control that plays the game once: plainly, with a text as long as the rules, or as induced game."""
+    """A control that plays the game once: as it is, with a text as long as the rules, or as induced game."""
 
     name: ClassVar[str] = "none"
     one_shot: ClassVar[bool] = True

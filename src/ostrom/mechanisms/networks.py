@@ -82,7 +82,7 @@ class Complete:
 
 
 class Ring:
-    """A circle on which everybody is linked to the ``degree`` nearest others, half on either side."""
+    """A circle on which everybody is linked to the ``degree`` nearest others, half of them on either side."""
 
     @checked
     def __init__(self, degree: Annotated[int, Ge(2)] = 4) -> None:
@@ -94,7 +94,7 @@ class Ring:
 
 
 class SmallWorld:
-    """A ring of ``degree`` whose links are redirected with chance ``rewired`` (Watts and Strogatz 1998)."""
+    """A ring of ``degree`` whose links are led elsewhere with chance ``rewired`` (Watts and Strogatz 1998)."""
 
     @checked
     def __init__(self, degree: Annotated[int, Ge(2)] = 4, rewired: Share = 0.1) -> None:

@@ -1,4 +1,4 @@
-"""Memories: which part of the past a seat is shown. Pure."""
+"""Memories: pure functions that select the past a seat is shown."""
 
 from ostrom.ground.registry import Registry
 from ostrom.memory.base import Frequency, Memory, MemoryView, Note, NoteDue, Shown

@@ -1,4 +1,4 @@
-"""What every memory offers: from a view to what is shown of the past."""
+"""The memory interface: from a view to the past that is shown."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     import numpy as np
 
 Draw: TypeAlias = "Callable[[int, str], np.random.Generator]"
-"""A keyed stream of the match for a round number and a purpose; the same arguments, the same draws."""
+"""Returns a random stream of the match for a round number and a purpose."""
 
 
 @value
 class Note:
-    """What a player wrote down when its first ``covers`` rounds had been played."""
+    """A player's note, written after its first ``covers`` rounds."""
 
     text: str
     covers: int
     rounds: tuple[int, ...] = ()
-    """Numbers of rounds, where the player was asked to name some."""
+    """Round numbers, if the player was asked to name some."""
 
     @classmethod
     def from_answer(cls, answer: Answer) -> Note:
-        """The note that an answer in the journal holds."""
+        """Return the note in a journaled answer."""
         covers = int((answer.facts or {})["covers"])
         if isinstance(answer.value, Mapping):
             return cls("", covers, tuple(sorted(answer.value["rounds"])))
@@ -39,21 +39,21 @@ class Note:
 
 @value
 class NoteDue:
-    """A note that has to be written before the next decision."""
+    """A note to be written before the next decision."""
 
     form: Form
-    """How it is written: as text, or as the numbers of rounds."""
+    """Its form: a text, or round numbers."""
     covers: int
-    """How many rounds have been played when it is written."""
+    """The number of rounds played when it is written."""
     rounds: Sequence[Round] = ()
-    """The rounds that are shown while it is written."""
+    """The rounds shown while it is written."""
     old: str | None = None
     """The note that it replaces."""
 
 
 @value
 class Frequency:
-    """How often something happened: the action of each seat, None where any action counts.
+    """How often an outcome happened: each seat's action, None for any.
 
     No actions at all: rounds that are void because somebody missed them.
     """
@@ -64,20 +64,20 @@ class Frequency:
 
 @value
 class MemoryView:
-    """What a seat is shown of the past."""
+    """The past that a seat is shown."""
 
     rounds: Sequence[Round] = ()
-    """The rounds shown, oldest first; a memory may make them up."""
+    """The shown rounds, oldest first; a memory may invent them."""
     span: int | None = None
-    """How many recent rounds the memory reaches back at most (None: all of them)."""
+    """The most recent rounds that the memory covers (None for all)."""
     note: str | None = None
-    """Words in place of older rounds."""
+    """Text in place of older rounds."""
     gaps: bool = False
-    """Single rounds may be missing from those shown."""
+    """Whether single rounds may be missing."""
     counts: Sequence[Frequency] | None = None
-    """How often what happened, in place of the rounds."""
+    """Frequencies of outcomes, in place of rounds."""
     before: int = 0
-    """So many rounds the match pretends to have had before its first; numbers shown are that much higher."""
+    """The number of rounds the match pretends to have had before its first; shown numbers are higher by it."""
 
 
 Shown = MemoryView
@@ -85,49 +85,49 @@ Shown = MemoryView
 
 
 class Memory(FormerNames, ABC, former={"lacks": "unsupported"}):
-    """Which part of the past a seat sees. Stateless: what it shows depends on the view and keyed draws."""
+    """Selects the past that a seat sees. Stateless: it depends on the view and keyed draws."""
 
     name: ClassVar[str]
     readers: frozenset[str] = frozenset({"strategy", "model", "person"})
-    """Who can use it: a script reads rounds alone, only a model writes notes."""
+    """The kinds of agents that can use it: scripts read rounds alone, only models write notes."""
     asks: str = "note"
-    """The kind of the decision in which a note is written."""
+    """The kind of decision in which a note is written."""
     note_form: Form = Text()
-    """The form of a note, as an example: its bounds depend on what has been played."""
+    """The form of a note as an example: its bounds depend on the rounds played."""
 
     @abstractmethod
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:
-        """What the seat is shown before it decides; ``notes`` are its own earlier notes, oldest first."""
+        """Return the past for a decision; ``notes`` are the player's earlier notes, oldest first."""
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:  # noqa: ARG002
-        """The note that the player has to write before it decides, if any."""
+        """Return the note that the player must write before it decides; None if there is none."""
         return None
 
     @property
     def takes_notes(self) -> bool:
-        """Whether notes are ever due; if not, there are none to show."""
+        """Return whether notes are ever due."""
         return type(self).due is not Memory.due
 
     @property
     def grows(self) -> bool:
-        """Whether all that it has shown stays, and what is new comes after it: a dialogue then only grows."""
+        """Return whether everything shown stays and new rounds are appended, so that a dialogue only grows."""
         return False
 
     @property
     def invents(self) -> bool:
-        """Whether it shows rounds that were never played: no turn of a dialogue can stand for them."""
+        """Return whether it shows rounds that were never played, for which a dialogue has no turns."""
         return False
 
     def unsupported(self, game: Game) -> str | None:  # noqa: ARG002
-        """What the game would have to have for this memory and has not, in words."""
+        """Return what the game lacks for this memory, in words; None if nothing."""
         return None
 
     def most_lines(self, rounds: int) -> int:
-        """An upper bound of the rounds shown when ``rounds`` have been played, for forecasts."""
+        """Return an upper bound of the rounds shown after ``rounds`` rounds, for forecasts."""
         return rounds
 
     def most_notes(self, rounds: int) -> int:  # noqa: ARG002
-        """How many notes are written over a match of so many rounds, for forecasts."""
+        """Return the number of notes over a match, for forecasts."""
         return 0
 
 

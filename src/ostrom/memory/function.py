@@ -1,4 +1,4 @@
-"""A memory as a Python function: from the rounds that were played to those that are shown, or to words.
+"""Memories as Python functions: from the played rounds to those shown, or to a text.
 
 def recent(rounds, k=2):
     return rounds[-k:]
@@ -15,7 +15,7 @@ from ostrom.memory.base import Draw, Memory, MemoryView, Note
 
 
 class FunctionMemory(Memory):
-    """What a function returns of the past: some of the rounds that it is given, or a text in their place.
+    """A function's selection of the past: some of the given rounds, or a text in their place.
 
     Its first parameter gets the list of rounds (``round.actions``, ``round.payoffs``), or the whole view where it is
     called ``view``; one called ``rng`` gets a generator that belongs to the match and the round. All others are
@@ -31,7 +31,7 @@ class FunctionMemory(Memory):
         self._takes_view, self._draws = first == "view", "rng" in rest
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """What the function returns, checked: rounds that were played, in their order, or a text."""
+        """Return the function's result, checked: played rounds in order, or a text."""
         rounds = list(view.history)
         more = {"rng": draw(view.round, "function")} if self._draws else {}
         try:
@@ -54,7 +54,7 @@ class FunctionMemory(Memory):
 
 
 class AbsentMemory(Memory):
-    """Stands in place of a memory whose code is not here: its run can be read, and not be played."""
+    """A placeholder for a memory whose code is missing: its run can be read but not played."""
 
     absent = True
 
@@ -62,12 +62,12 @@ class AbsentMemory(Memory):
         self.name = name  # type: ignore[misc]
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """Refused."""
+        """Refuse to show anything."""
         raise StudyError(f"memory {readable(self.name)}: its Python code is not here, which playing on needs")
 
 
 def from_code(name: str, part: Any) -> Callable[..., Memory]:
-    """The factory of a memory that Python code defines: a class of memories as it is, else a function."""
+    """Return the factory of a memory in Python code: a Memory class itself, else a function."""
     if isinstance(part, type) and issubclass(part, Memory):
         return part
     if isinstance(part, Memory):
@@ -85,7 +85,7 @@ def from_code(name: str, part: Any) -> Callable[..., Memory]:
 
 
 def absent(name: str) -> Callable[..., Memory]:
-    """The factory of what stands in place of a memory whose code is not here, whatever its parameters."""
+    """Return the factory of the placeholder for a memory whose code is missing."""
 
     def build(**params: Any) -> Memory:  # noqa: ARG001
         return AbsentMemory(name)

@@ -1,4 +1,4 @@
-"""Memories that the player itself keeps: rounds that it asks for or keeps, and notes in its own words."""
+"""Memories kept by the player itself: selected rounds, and notes in its own words."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
@@ -10,7 +10,7 @@ from ostrom.memory.base import Draw, Memory, MemoryView, Note, NoteDue
 
 
 def round_numbers(name: str, most: int, allowed: Sequence[int] | int) -> Record:
-    """At most so many different rounds, of those listed or of the first ``allowed``.
+    """Return the form of at most ``most`` distinct rounds, of those listed or the first ``allowed``.
 
     >>> round_numbers("recall", 2, 9).schema["properties"]["rounds"]["maxItems"]
     2
@@ -44,14 +44,14 @@ class NamedRounds(Memory):
         self.k = k
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """A new list of rounds after every round, once there are more than can be shown."""
+        """Ask for a new list of rounds after every round, once there are more than can be shown."""
         played = len(view.history)
         if played <= self.k or (notes and notes[-1].covers == played):
             return None
         return NoteDue(round_numbers("recall", self.k, played), played)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """The rounds that were named last."""
+        """Return the rounds that were named last."""
         if len(view.history) <= self.k:
             return MemoryView(view.history, gaps=True)
         named = set(notes[-1].rounds) if notes else set()
@@ -83,18 +83,18 @@ class Curated(Memory):
         self.k = k
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """A choice among the rounds in view, once there are too many."""
+        """Ask for a choice among the rounds in view, once there are too many."""
         left = self._left(view, notes)
         if len(left) <= self.k:
             return None
         return NoteDue(round_numbers("keep", self.k, [r.number for r in left]), len(view.history), left)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """The rounds that were kept, and those played since, up to k of them."""
+        """Return the selected rounds and those played since, up to k."""
         return MemoryView(self._left(view, notes)[-self.k :], gaps=True)
 
     def _left(self, view: View, notes: Sequence[Note]) -> list[Round]:
-        """What was kept last, and all rounds since."""
+        """Return the last selection and all rounds since."""
         if not notes:
             return list(view.history)
         numbers, last = set(notes[-1].rounds), notes[-1].covers
@@ -126,7 +126,7 @@ class Summary(Memory):
         self.keep, self.every, self.words = keep, every, words
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """A new note once enough rounds have grown old."""
+        """Ask for a new note once enough rounds are old."""
         last = notes[-1] if notes else None
         covered = last.covers if last else 0
         old = len(view.history) - self.keep
@@ -135,7 +135,7 @@ class Summary(Memory):
         return NoteDue(Text(words=self.words), old, view.history[covered:old], last.text if last else None)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """The latest note and all rounds that it does not cover."""
+        """Return the latest note and all rounds that it does not cover."""
         if not notes:
             return MemoryView(view.history)
         return MemoryView(view.history[notes[-1].covers :], note=notes[-1].text)
@@ -145,5 +145,5 @@ class Summary(Memory):
         return min(rounds, self.keep + self.every - 1 + self.words // 4)
 
     def most_notes(self, rounds: int) -> int:
-        """One every so many rounds, once the first have grown old."""
+        """Return one note every ``every`` rounds, after the first are old."""
         return max(0, rounds - self.keep) // self.every

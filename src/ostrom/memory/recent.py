@@ -1,4 +1,4 @@
-"""Memories of what happened, with nothing of the player's own: all rounds, recent ones, some of them, or counts."""
+"""Memories of what happened: all rounds, recent ones, some of them, or counts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class Forgetting(Memory):
         self.rate, self.mode, self.most = float(rate), mode, most
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """The rounds that are still there."""
+        """Return the rounds that are not forgotten."""
         played = len(view.history)
         rounds = [r for i, r in enumerate(view.history) if draw(r.number, "forget").random() >= self.gone(played - i)]
         return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
@@ -94,7 +94,7 @@ class Forgiving(Memory):
         self.m, self.whose, self.most = m, whose, most
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """All recent rounds, and of the older ones those without a defection."""
+        """Return all recent rounds, and older ones without a defection."""
         recent = len(view.history) - self.m
         rounds = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
         return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
@@ -111,7 +111,7 @@ class Forgiving(Memory):
         )
 
     def unsupported(self, game: Game) -> str | None:
-        """Speaks of cooperation."""
+        """Return why the memory needs a cooperative action; None if the game has one."""
         return no_cooperation(game)
 
 
@@ -131,7 +131,7 @@ class TallyMemory(Memory):
         self.of = of
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """Counts in the order of the actions; for players, in the order self, then by seat."""
+        """Return counts in the order of the actions; for players, self first, then by seat."""
         profiles = Counter(r.actions for r in view.history)
         if self.of == "combinations":
             return MemoryView(counts=[Frequency(actions, times) for actions, times in sorted(profiles.items())])

@@ -1,1 +1,1 @@
-"""The fine-tuning probe: a corpus of reasoning traces, adapters trained on it, and what an adapter changed."""
+"""The fine-tuning probe: a corpus of reasoning traces, adapters trained on it, and their side effects."""

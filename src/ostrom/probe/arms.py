@@ -1,4 +1,4 @@
-"""What an adapter is trained on: examples of forward-looking replies, and the two arms that they are compared with.
+"""Training arms: forward-looking replies, and the two arms that they are compared with.
 
 Placebo: replies that cooperate as coherently without looking forward, matched one to one to the forward corpus. If
 training on these raises cooperation as much, the words about the future were not the cause. Shuffled: the same replies
@@ -18,13 +18,13 @@ from ostrom.probe.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A training example: a reply, its weight, and the prompt that it is to answer."""
+    """A training example: a reply, its weight, and its prompt."""
 
     trace: Trace
     weight: float
     messages: tuple[tuple[str, str], ...]
     note: Mapping[str, Any] = field(default_factory=dict)
-    """The trace that it was matched to, or the one that its prompt comes from."""
+    """The trace that it was matched to, or the source of its prompt."""
 
     @classmethod
     def from_trace(cls, trace: Trace) -> Example:
@@ -32,7 +32,7 @@ class Example:
         return cls(trace, trace.weight, trace.messages)
 
     def as_dict(self, arm: str) -> dict[str, Any]:
-        """Plain data, readable by every trainer that takes chat messages."""
+        """Return the example as plain data for trainers of chat messages."""
         trace = self.trace
         messages = [{"role": role, "content": text} for role, text in self.messages]
         return {
@@ -53,12 +53,12 @@ class Example:
 
 
 CALIPER = 0.25
-"""A partner's reply is longer or shorter by at most a quarter."""
+"""The largest relative difference in length of a matched reply: a quarter."""
 Stratum: TypeAlias = tuple[str, str, int | None, str]
 
 
 def candidates(traces: Iterable[Trace], below: int, quality: int) -> Stage:
-    """Replies that can stand for a forward-looking one: cooperative, coherent, not forward-looking."""
+    """Return placebo candidates: cooperative, coherent, not forward-looking."""
 
     def why(trace: Trace) -> str | None:
         if not trace.cooperative:
@@ -72,13 +72,13 @@ def candidates(traces: Iterable[Trace], below: int, quality: int) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Pairs of a forward-looking reply and its placebo, and the forward ones that found none."""
+    """Pairs of a forward-looking reply and its placebo, and unmatched forward replies."""
 
     pairs: tuple[tuple[Trace, Trace], ...]
     without: tuple[tuple[Trace, str], ...]
 
     def examples(self) -> list[Example]:
-        """The placebos, each with the weight of its partner, so that both corpora weigh the same."""
+        """Return the placebos, each with its partner's weight, so that both corpora weigh the same."""
         return [
             Example(other, trace.weight, other.messages, {"matched_to": trace.provenance()})
             for trace, other in self.pairs
@@ -86,7 +86,7 @@ class Matching:
 
 
 def matched(forward: Sequence[Trace], others: Sequence[Trace]) -> Matching:
-    """Match on model, game, history length and action exactly, on the number of words within a quarter.
+    """Match exactly on model, game, history length and action, and on the number of words within a quarter.
 
     The longest replies choose first, each the nearest length that is left. Nothing is used twice; who finds no partner
     is reported, not filled up.
@@ -114,7 +114,7 @@ def _stratum(trace: Trace) -> Stratum:
 
 
 def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, str]]]:
-    """Every reply with the prompt of another trace of the same game, each prompt used once.
+    """Return every reply with the prompt of another trace of the same game, each prompt used once.
 
     Prompts go round in a fixed shuffled order, by the smallest step at which all prompts are others (or, where equal
     prompts forbid that, fewest are the same; those are left out and reported).

@@ -1,4 +1,4 @@
-"""A corpus on disk: what happened in the funnel as plain data, examples, drops and dataset card.
+"""A corpus on disk: the funnel's statistics, examples, dropped traces and dataset card.
 
 Each file is written whole or not at all.
 """
@@ -25,13 +25,13 @@ from ostrom.probe.trace import Trace
 PUBLISHED: Mapping[str, str] = {
     "prefilter": "about 72 %", "sample": "12,000", "thresholds": "5,124", "lexical": "4,285", "families": "1,843",
 }  # fmt: skip
-"""What the stages of the forward arm kept in Liu et al. (2026, Appendix I.1); the other arms are not theirs."""
+"""What the stages of the forward arm kept in Liu et al. (2026, Appendix I.1); other arms are ours."""
 PUBLISHED_PARTS = "1,751 / 92"
-"""Their training and validation examples."""
+"""Their numbers of training and validation examples."""
 
 
 def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[str]) -> dict[str, Any]:
-    """The funnel of one arm."""
+    """Return the statistics of one arm's funnel."""
     before = corpus.stages[0].kept
     after = [example.trace for example in corpus.examples]
     return {
@@ -109,7 +109,7 @@ def _matching(matching: Matching) -> dict[str, Any]:
 
 
 def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, Any]]:
-    """One row per score, for the first two judges; kappa is about reaching the threshold."""
+    """Return one row per score for the first two judges; kappa is about reaching the threshold."""
     both = [trace.scores[:2] for trace in traces if len(trace.scores) > 1]
     rows = []
     for name, bound in least.items():
@@ -139,7 +139,7 @@ TRAIN, VAL, FUNNEL, DROPS, CARD = "train.jsonl", "val.jsonl", "funnel.json", "dr
 
 
 def write_corpus(folder: Path, corpus: Corpus, facts: Mapping[str, Any]) -> bool:
-    """Write all files of a corpus; False where they are there already, byte by byte."""
+    """Write all files of a corpus; False if identical files exist already."""
     drops = (
         {**trace.provenance(), "stage": stage.name, "reason": reason}
         for stage in corpus.stages
@@ -179,7 +179,7 @@ ABOUT = {
 
 
 def dataset_card(facts: Mapping[str, Any]) -> str:
-    """The card for what ``summary`` told."""
+    """Return the dataset card for a ``summary``."""
     lines = [
         f"# Corpus: {facts['arm']}",
         "",

@@ -1,4 +1,4 @@
-"""The funnel: from the traces of runs to the corpus of one arm, every drop with its reason.
+"""The funnel: from the traces of runs to the corpus of one arm, with a reason for every dropped trace.
 
 Pure: scores come in as a function that asks the judges, so that a test needs none.
 """
@@ -15,7 +15,7 @@ from ostrom.probe.trace import Trace
 Arm = Literal["forward", "placebo", "shuffled"]
 ARMS: tuple[Arm, ...] = get_args(Arm)
 Scoring = Callable[[Sequence[Trace]], Sequence[Trace]]
-"""Gives the traces back in their order, with the scores that judges gave them."""
+"""Returns the traces in order, with their judges' scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What came out of the funnel for one arm."""
+    """The result of the funnel for one arm."""
 
     arm: Arm
     stages: tuple[Stage, ...]
     train: tuple[Example, ...]
     val: tuple[Example, ...]
     matching: Matching | None = None
-    """Of the placebo arm: its pairs, and who found no partner."""
+    """For the placebo arm: its pairs, and the unmatched."""
 
     @property
     def examples(self) -> tuple[Example, ...]:
@@ -57,7 +57,7 @@ class Corpus:
 
 
 def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int) -> Corpus:
-    """Run the funnel for one arm on what was collected from the runs."""
+    """Run the funnel for one arm on the collected traces."""
     stages = [collected]
     if rules.leave_out:
         stages.append(_left_in(collected.kept, rules.leave_out))
@@ -85,13 +85,13 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
 
 
 def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Stage]) -> None:
-    """Append stage after stage, each on what the one before it kept."""
+    """Append stage after stage, each on what the previous one kept."""
     for stage in following:
         stages.append(stage(stages[-1].kept))
 
 
 def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int) -> Corpus:
-    """The placebo arm has stages of its own: no prefilter, since it looks for replies without forward terms."""
+    """Run the placebo arm: without the prefilter, since it needs replies without forward terms."""
     forward_places = {trace.place for trace in forward}
     stages = [
         sieve("not in the forward corpus", "all traces that the forward corpus does not hold", source,

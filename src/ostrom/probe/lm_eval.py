@@ -1,4 +1,4 @@
-"""Tasks of lm-eval, the Language Model Evaluation Harness: it asks both models and judges, its items are paired here.
+"""Tasks of lm-eval (Language Model Evaluation Harness): it asks and scores both models; items are paired here.
 
 The models are served on this machine while `lm_eval` runs, so that whatever Ostrom plays can be evaluated: an adapter
 on an embedded model, or both on a server. lm-eval is a program of its own, in any environment on PATH; it gets no key
@@ -28,21 +28,21 @@ from ostrom.web.server import listen_on, serving
 
 PROGRAM = "lm_eval"
 FOLDER = "lm-eval"
-"""Where the samples and logs of lm-eval lie, in the folder of the adapter."""
+"""The folder of lm-eval's samples and logs, in the adapter's folder."""
 PARAMS = ("temperature", "max_tokens", "stop", "seed")
 SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 UNSAFE = ("marked as unsafe", "HF_ALLOW_CODE_EVAL")
-"""By which lm-eval says that a task runs what the model wrote."""
+"""Phrases by which lm-eval says that a task runs model-written code."""
 SECONDS = 3600
-"""How long one reply may take: an embedded model is slow."""
+"""The longest time of one reply: an embedded model is slow."""
 
 TextItem = tuple[Any, ...]
 Scores = dict[tuple[str, str, str], dict[TextItem, bool]]
-"""By task, filter and metric: whether each item is right."""
+"""Whether each item is right, by task, filter and metric."""
 
 
 def program() -> str:
-    """The program `lm_eval`, beside this Python or on PATH."""
+    """Return the program `lm_eval`, beside this Python or on PATH."""
     path = shutil.which(PROGRAM, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if path is None:
         raise UsageError("--task needs the program lm_eval: pip install 'lm-eval[api]' (in any environment on PATH)")
@@ -52,7 +52,7 @@ def program() -> str:
 async def compare_tasks(
     replies: ReplyFile, tasks: Sequence[str], folder: Path, *, items: int, include: Path | None, run_code: bool
 ) -> list[Regression]:
-    """Let lm-eval ask base and adapter the first items of each task, and compare its verdicts in pairs."""
+    """Run base and adapter on the first items of each task, and compare the results in pairs."""
     command, key, failures = program(), secrets.token_urlsafe(24), list[str]()
 
     async def reply(request: Request) -> Response:
@@ -92,7 +92,7 @@ async def compare_tasks(
 
 
 async def _run(command: Sequence[str], log: Path, key: str, failures: Sequence[str], run_code: bool) -> None:
-    """Run lm-eval to its end; what it says goes to the log."""
+    """Run lm-eval to its end; its output goes to the log."""
     environment = {name: text for name, text in os.environ.items() if not name.endswith(SECRET)}
     environment |= {"OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     environment |= {"HF_ALLOW_CODE_EVAL": "1"} if run_code else {}
@@ -121,7 +121,7 @@ async def _run(command: Sequence[str], log: Path, key: str, failures: Sequence[s
 
 
 def read_scores(folder: Path) -> Scores:
-    """Which items are right, by the samples that lm-eval logged in a folder; only metrics of 0 or 1, 1 being good."""
+    """Return which items are right, from lm-eval's logged samples; only 0/1 metrics with 1 as good."""
     scores: Scores = {}
     for file in sorted(folder.rglob("samples_*.jsonl")):
         results = next(file.parent.glob("results_*.json"), None)
@@ -156,7 +156,7 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def pairs(base: Scores, adapter: Scores) -> list[Regression]:
-    """Both models on the same items; other items or other prompts are refused."""
+    """Pair both models on the same items; differing items or prompts are refused."""
     compared = []
     for name in sorted(base.keys() | adapter.keys()):
         before, after = base.get(name, {}), adapter.get(name, {})

@@ -1,4 +1,4 @@
-"""What else an adapter changed: the same items asked of the base model and of the adapted one, and compared in pairs.
+"""Side effects of an adapter: the same items for base and adapted model, compared in pairs.
 
 Items come from held-out prompts of a corpus (is the answer readable, is it a refusal?), from ``reasoning-gym``, whose
 exercises are generated and need no download, and from tasks of lm-eval (``lm_eval``). Replies are kept as they arrive,
@@ -25,7 +25,7 @@ _REFUSAL = re.compile(r"\b(?:I(?:'m| am) sorry|I can(?:no|')t|as an AI|I(?:'m| a
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question and what makes its answer good."""
+    """One question, and the test of its answer."""
 
     task: str
     messages: tuple[tuple[str, str], ...]
@@ -33,7 +33,7 @@ class Item:
 
 
 def format_items(corpus: Path, most: int) -> list[Item]:
-    """Prompts of a corpus, held-out ones first: does the reply end with a valid option, and does it not refuse?"""
+    """Return prompts of a corpus, held-out ones first: a reply must end with a valid option and not refuse."""
     rows = [*read_examples(corpus / "val.jsonl"), *read_examples(corpus / "train.jsonl")][:most]
     items = []
     for row in rows:
@@ -45,7 +45,7 @@ def format_items(corpus: Path, most: int) -> list[Item]:
 
 
 def readable(reply: str, options: set[str]) -> bool:
-    """Whether the last line is one of the options in brackets, and nothing else.
+    """Return whether the last line is one of the bracketed options alone.
 
     >>> readable("So.\\n[A0]", {"A0", "A1"}), readable("I take [A0] now", {"A0", "A1"})
     (True, False)
@@ -56,7 +56,7 @@ def readable(reply: str, options: set[str]) -> bool:
 
 
 def gym_items(task: str, most: int) -> list[Item]:
-    """Generated exercises of ``reasoning-gym``, the same ones for every model."""
+    """Return generated exercises of ``reasoning-gym``, the same for every model."""
     try:
         import reasoning_gym
     except ImportError:
@@ -80,13 +80,13 @@ def gym_items(task: str, most: int) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """One task: base against adapter."""
+    """The comparison of base and adapter on one task."""
 
     task: str
     compared: McNemar
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, with the drop that could have been seen as a share."""
+        """Return plain data, with the detectable drop as a share."""
         comparison = asdict(self.compared)
         detectable = self.compared.detectable
         return {"task": self.task, **comparison,
@@ -94,11 +94,11 @@ class Regression:
 
 
 class ReplyFile:
-    """Replies of the models ``base`` and ``adapter``, kept in a file as they arrive: no question is asked twice."""
+    """Replies of ``base`` and ``adapter`` in a file, written as they arrive: no question is asked twice."""
 
     def __init__(self, models: Mapping[str, Model], folder: Path) -> None:
         self.models, self.path = models, folder / ANSWERS
-        # What decides a reply besides the messages: an adapter that was trained again is another model.
+        # What a reply depends on besides the messages: a retrained adapter is another model.
         self._facts = {
             arm: [model.name, {key: fact for key, fact in model.describe().items() if key != "client"}]
             for arm, model in models.items()
@@ -110,12 +110,12 @@ class ReplyFile:
                     row = json.loads(line)
                     self._replies[row["question"]] = row["reply"]
                 except (ValueError, KeyError, TypeError):
-                    continue  # the last line of a check that was killed, or one of an earlier version
+                    continue  # the last line of a killed check, or one of an earlier version
             with self.path.open("a", encoding="utf-8") as file:
                 file.write("\n")  # after a line that a kill cut short
 
     async def reply(self, arm: str, messages: Sequence[tuple[str, str]], params: Mapping[str, Any]) -> str:
-        """The reply of a model to these messages, from the file where the same was asked before."""
+        """Return a model's reply to these messages, from the file if it was asked before."""
         model = self.models[arm]
         question = json.dumps([*self._facts[arm], messages, params], sort_keys=True, default=str)
         if question not in self._replies:
@@ -126,7 +126,7 @@ class ReplyFile:
         return self._replies[question]
 
     async def compare(self, items: Sequence[Item], max_tokens: int) -> list[Regression]:
-        """Ask both models every item, at temperature 0, and compare what is right, task by task."""
+        """Ask both models every item at temperature 0, and compare correct answers by task."""
         right: dict[str, dict[str, list[bool]]] = {}
         params = {"temperature": 0, "max_tokens": max_tokens}
         for item in items:

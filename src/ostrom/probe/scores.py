@@ -1,4 +1,4 @@
-"""Scored replies: judges give each reply three whole numbers, on the machinery of a judged corpus.
+"""Scored replies: judges give each reply three whole numbers, with the machinery of judged corpora.
 
 Journal, resume, forecast, budget and several judges are those of judging. The scores lie beside the run that they are
 about, in ``score-<judges>/``; the list of scored decisions only grows, so every arm of a probe asks for what is still
@@ -43,7 +43,7 @@ SCORES = ("forward", "quality", "specificity")
 
 
 class Scoring(Judging):
-    """One question to one judge: how far a reply looks ahead, how coherent and how specific it is."""
+    """A mechanism with one question to a judge: forward-looking, coherence and specificity of a reply."""
 
     name: ClassVar[str] = "scoring"
 
@@ -51,7 +51,7 @@ class Scoring(Judging):
         super().__init__((), situation, reply)
 
     def question(self, game: Game) -> Decision:
-        """The one question: which scores?"""
+        """Return the question: which scores?"""
         lists = {x.name: list(x.terms) for x in lexicons()}
         forward = lists.pop(FORWARD)
         facts = {
@@ -78,7 +78,7 @@ def score_form() -> Record:
 
 
 class ScorePlan(JudgePlan):
-    """The plan of the scores of a run: one unit for each listed decision and judge."""
+    """The plan of a run's scores: one unit for each listed decision and judge."""
 
     kind: ClassVar[str] = "score"
     command: ClassVar[str] = "ostrom more corpus"
@@ -93,7 +93,7 @@ class ScorePlan(JudgePlan):
         return {k: v for k, v in super().description().items() if k not in ("motives", "shortest")}
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:  # noqa: ARG002
-        """The scoring question, which is the same for every judge."""
+        """Return the scoring question, the same for every judge."""
         return Scoring(situation, reply)
 
 
@@ -107,7 +107,7 @@ def score_plan(
     retries: int = 3,
     policy: str = "fail",
 ) -> ScorePlan:
-    """The plan to score a run: the decisions listed before, then those of these traces that are new."""
+    """Return the plan to score a run: earlier listed decisions, then new ones of these traces."""
     name = "score-" + corpus_name(judges)
     old_rows = read_corpus(run.folder.path / name)
     places = {(row["match"], row["step"], row["player"]) for row in old_rows}
@@ -117,7 +117,7 @@ def score_plan(
 
 
 def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]:
-    """The scores by match, step and seat, of the decisions that every judge has scored."""
+    """Return the scores by match, step and seat, of decisions that every judge has scored."""
     by_place: dict[tuple[int, int, int], list[Scores]] = {}
     if not plan.folder.exists or not plan.folder.journal.exists():
         return {}
@@ -145,7 +145,7 @@ _NAMED = re.compile(r"\b(?:round\s+\d+|R\d+|A\d+|players?\s+\d+)\b", re.IGNORECA
 
 
 def install() -> None:
-    """Make ``scripted/lexicon`` a model of this process."""
+    """Register ``scripted/lexicon`` as a model of this process."""
     register(NAME, _answer)
 
 
@@ -181,7 +181,7 @@ def _answer(request: Request) -> str:
 
 
 class Unscored(Exception):
-    """The judges have not scored everything: the corpus is not made."""
+    """Raised when judges have not scored everything, so that no corpus is made."""
 
     def __init__(self, result: Result) -> None:
         super().__init__("scores are missing")
@@ -190,7 +190,7 @@ class Unscored(Exception):
 
 @dataclass
 class Probing:
-    """How a corpus is made; the same object serves dry runs and real ones."""
+    """The settings for making a corpus, for dry runs and real ones."""
 
     runs: Sequence[Run]
     judges: Sequence[Judge]
@@ -203,9 +203,9 @@ class Probing:
     results: list[Result] = field(default_factory=list)
     forecasts: list[tuple[ScorePlan, Forecast]] = field(default_factory=list)
     scored: int = 0
-    """How many replies judges have scored now; others had been scored before."""
+    """The number of replies scored now; others were scored before."""
     asked: list[Trace] = field(default_factory=list)
-    """All that judges have scored, for their agreement."""
+    """All scored traces, for the judges' agreement."""
 
     def __post_init__(self) -> None:
         names = [run.name for run in self.runs]
@@ -214,11 +214,11 @@ class Probing:
                 raise UsageError(f"two runs are named {name}: rename one, provenance is by the name of the run")
 
     def corpus(self, arm: Arm, rules: Rules) -> Corpus:
-        """Make the corpus; raises Unscored where judges could not finish."""
+        """Make the corpus; raises Unscored if judges could not finish."""
         return build(collect(list(self.runs)), arm, rules, self._scored, len(self.judges))
 
     def forecast(self, arm: Arm, rules: Rules) -> list[tuple[ScorePlan, Forecast]]:
-        """What judges are still to be asked, without asking: a later stage may want more than is known now."""
+        """Return the remaining questions to judges; a later stage may need more."""
 
         def look(traces: Sequence[Trace]) -> Sequence[Trace]:
             for plan in self._plans(traces):
@@ -264,7 +264,7 @@ class Probing:
 
 
 def collect(runs: list[Run]) -> Stage:
-    """The first stage: decisions of finished matches that a model took by itself and gave reasons for."""
+    """Return the first stage: reasoned decisions of models in finished matches."""
     traces: list[Trace] = []
     reasons: dict[tuple[str, int, int, int], str] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""The stages of the corpus funnel: each keeps some traces, and names a reason for every one that it drops.
+"""The stages of the corpus funnel: each keeps some traces, and gives a reason for every dropped one.
 
 ``prefilter`` (a forward term of the reply's own), ``sample`` (balanced over models and history lengths), ``judged``
 (scores of every judge), ``thresholds``, ``lexical`` (forward terms outweigh reactive ones, whatever the judge says) and
@@ -17,11 +17,11 @@ from ostrom.probe.trace import PREFIX, Trace
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage after it has run."""
+    """The result of one stage."""
 
     name: str
     rule: str
-    """What it keeps, in words."""
+    """The rule of the stage, in words."""
     kept: tuple[Trace, ...]
     dropped: tuple[tuple[Trace, str], ...]
 
@@ -32,20 +32,20 @@ class Stage:
 
 
 def sieve(name: str, rule: str, traces: Iterable[Trace], why: Callable[[Trace], str | None]) -> Stage:
-    """A stage that looks at each trace alone: ``why`` says the reason to drop it, or None."""
+    """Return a stage that judges each trace alone: ``why`` returns the reason to drop it, or None."""
     reasons = [(trace, why(trace)) for trace in traces]
     passed = tuple(trace for trace, reason in reasons if reason is None)
     return Stage(name, rule, passed, tuple((trace, reason) for trace, reason in reasons if reason is not None))
 
 
 def parted(name: str, rule: str, traces: Sequence[Trace], chosen: Iterable[Trace], reason: str) -> Stage:
-    """A stage that chooses among the traces as a whole."""
+    """Return a stage that chooses among the traces as a whole."""
     places = {trace.place for trace in chosen}
     return sieve(name, rule, traces, lambda trace: None if trace.place in places else reason)
 
 
 def prefilter(traces: Iterable[Trace]) -> Stage:
-    """Keep replies with a forward-looking keyword (Liu et al. 2026, Appendix I.1); an echo of the prompt is none."""
+    """Keep replies with a forward-looking keyword (Liu et al. 2026, Appendix I.1) that does not echo the prompt."""
 
     def why(trace: Trace) -> str | None:
         terms = terms_of(trace.reasoning, trace.prompt)
@@ -57,7 +57,7 @@ def prefilter(traces: Iterable[Trace]) -> Stage:
 
 
 def sample(traces: Sequence[Trace], size: int) -> Stage:
-    """At most ``size`` traces: strata give one each in turn, so that a small one gives all it has."""
+    """Return at most ``size`` traces, one from each stratum in turn."""
     strata = grouped(
         ((trace.model, trace.history_length), trace) for trace in sorted(traces, key=lambda t: (t.order, t.place))
     )
@@ -71,13 +71,13 @@ def sample(traces: Sequence[Trace], size: int) -> Stage:
 
 
 def judged(traces: Iterable[Trace], judges: int) -> Stage:
-    """A trace without the scores of all judges cannot be weighed."""
+    """Drop traces without the scores of all judges."""
     rule = "scored by every judge"
     return sieve("judged", rule, traces, lambda t: None if len(t.scores) == judges else "no scores from every judge")
 
 
 def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity: int) -> Stage:
-    """Forward at least 9, quality at least 9, specificity at least 7 in Liu et al. (2026, Appendix I.1)."""
+    """Keep forward >= 9, quality >= 9 and specificity >= 7 by default (Liu et al. 2026, Appendix I.1)."""
     least = {"forward": forward, "quality": quality, "specificity": specificity}
 
     def why(trace: Trace) -> str | None:
@@ -91,7 +91,7 @@ def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity:
 
 
 def lexical(traces: Iterable[Trace]) -> Stage:
-    """At least one forward term and more forward than reactive ones (Liu et al. 2026, Appendix I.1), without echoes."""
+    """Keep replies with a forward term, and more forward than reactive ones, without echoes (Appendix I.1)."""
 
     def why(trace: Trace) -> str | None:
         terms = terms_of(trace.reasoning, trace.prompt)
@@ -103,7 +103,7 @@ def lexical(traces: Iterable[Trace]) -> Stage:
 
 
 def families(traces: Sequence[Trace], most: int) -> Stage:
-    """At most ``most`` replies with the same first 50 characters, drawn at random among them."""
+    """Keep at most ``most`` replies with the same first 50 characters, at random."""
     counts: Counter[str] = Counter()
     chosen = []
     for trace in sorted(traces, key=lambda t: (t.order, t.place)):
@@ -115,7 +115,7 @@ def families(traces: Sequence[Trace], most: int) -> Stage:
 
 
 def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trace]]:
-    """Training and validation; families are drawn for validation as long as they fit into its share.
+    """Split into training and validation; whole families go to validation as long as they fit.
 
     Without families 54 % of the validation replies would begin like a training one (Liu et al. 2026, Appendix I.1).
     """

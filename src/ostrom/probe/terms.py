@@ -1,4 +1,4 @@
-"""Forward and reactive terms in a reply, and which of them merely repeat the prompt.
+"""Forward and reactive terms in a reply, and those that merely repeat the prompt.
 
 The lists are those of Liu et al. (2026, Appendix D.2), matched as substrings (Appendix I.1). A term is an *echo*
 where it stands in a copied passage: at least three words in a row that stand in the prompt in the same order, or a
@@ -15,14 +15,14 @@ from ostrom.ground.values import grouped
 
 FORWARD, REACTIVE = "forward_looking", "history_following"
 COPIED = 3
-"""So many words in a row are a copied passage."""
+"""The number of consecutive words that make a copied passage."""
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Terms of one reply: own ones and echoes of the prompt."""
+    """The terms of one reply: own ones, and echoes of the prompt."""
 
     forward: int
     reactive: int
@@ -56,7 +56,7 @@ def terms_of(reply: str, prompt: str) -> Terms:
 
 
 def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
-    """Where the reply repeats the prompt: the longest passages, as (start, end) in the reply.
+    """Return where the reply repeats the prompt: the longest passages, as (start, end) in the reply.
 
     >>> text = "I see: all future rounds count."
     >>> [text[a:b] for a, b in copied_passages(text, "Points of all future rounds are added.")]
@@ -74,7 +74,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
         lengths.append(max(running.values(), default=0))
     for last, length in enumerate(lengths):
         if last + 1 < len(lengths) and lengths[last + 1] == length + 1:
-            continue  # the passage goes on
+            continue  # the passage continues
         first = last - length + 1
         full_sentence = any(first <= a and b <= last for a, b in sentences)
         if length >= COPIED or (length and full_sentence):
@@ -83,7 +83,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
 
 
 def _sentences(reply: str, words: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
-    """The first and last word of every sentence or line."""
+    """Return the first and last word of every sentence or line."""
     spans, first = [], 0
     for index, (_, _, end) in enumerate(words):
         following = words[index + 1][1] if index + 1 < len(words) else len(reply)

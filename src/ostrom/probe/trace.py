@@ -1,4 +1,4 @@
-"""What flows through the funnel: one reasoned decision of a model, with its scores once it has been judged."""
+"""Traces: one reasoned decision of a model, with its scores once judged."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ostrom.ground.streams import key_of
 
 PREFIX = 50
-"""Replies that begin with the same 50 characters are one family (Liu et al. 2026, Appendix I.1)."""
+"""The length of the prefix that defines a family of replies (Liu et al. 2026, Appendix I.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One reply: where it comes from, what was asked, what was answered."""
+    """One reply: its place, prompt and answer."""
 
     run: str
     match: int
@@ -42,13 +42,13 @@ class Trace:
     action: str
     cooperative: bool | None
     messages: tuple[tuple[str, str], ...]
-    """What the player was told: (role, text)."""
+    """The prompt: (role, text) pairs."""
     reply: str
-    """The whole reply, with its answer."""
+    """The complete reply, with its answer."""
     reasoning: str
-    """The reply without its answer: what terms are counted in."""
+    """The reply without its answer, in which terms are counted."""
     scores: tuple[Scores, ...] = ()
-    """One per judge."""
+    """The scores, one per judge."""
 
     @property
     def place(self) -> tuple[str, int, int, int]:
@@ -57,22 +57,22 @@ class Trace:
 
     @property
     def order(self) -> int:
-        """A number that depends on the place alone: sorting by it is a fixed shuffle."""
+        """Return a number that depends on the place alone: sorting by it is a fixed shuffle."""
         return key_of(":".join(map(str, self.place)))
 
     @property
     def prompt(self) -> str:
-        """All that the player was told."""
+        """Return the prompt as one text."""
         return "\n\n".join(text for _, text in self.messages)
 
     @property
     def family(self) -> str:
-        """How the reply begins."""
+        """Return the beginning of the reply."""
         return self.reply.strip()[:PREFIX]
 
     @property
     def words(self) -> int:
-        """The length of the reply."""
+        """Return the number of words of the reply."""
         return len(self.reply.split())
 
     @property
@@ -81,5 +81,5 @@ class Trace:
         return sum(score.weight for score in self.scores) / len(self.scores)
 
     def provenance(self) -> dict[str, Any]:
-        """Where it comes from, as plain data."""
+        """Return the place of the trace as plain data."""
         return dict(zip(("run", "match", "step", "seat"), self.place, strict=True))

@@ -1,1 +1,1 @@
-"""Published studies, one folder each: study files, published figures, claims, and what only that paper needs."""
+"""Replications of published studies, one folder each: study files, published figures, claims and own code."""

@@ -105,7 +105,7 @@ class AnswerLine:
         return f"{self.word}{how}{': ' if self.word else ''}{what} {self.value} ({rest})."
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         one = self.estimate
         return {
             "answer": self.word, "meaning": self.direction, "question": self.what, "asked": self.how,

@@ -111,7 +111,7 @@ def _banded(
 
 
 class CooperationOverRounds(Panel):
-    """Curves with bands; for more than a few dozen cells a heat map."""
+    """Curves with bands; beyond a few dozen cells a map."""
 
     title = "Cooperation over rounds"
 

@@ -16,11 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.counting import says_what_counts
 from ostrom.analysis.estimate import MODEL
 from ostrom.analysis.population import averaged_over
 from ostrom.analysis.questions import StudyQuestion
-from ostrom.analysis.units import as_text
+from ostrom.analysis.units import as_text, says_what_counts
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.ground.python_files import bind_code_parts
 from ostrom.ground.validation import validate

@@ -1,4 +1,4 @@
-"""Conformance check for games: run it on a game of your own, or on the function that builds it."""
+"""Conformance checks for games: run them on your own game, or on its factory."""
 
 import inspect
 import json
@@ -25,12 +25,12 @@ from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.settlement import breach
 
 ROUNDS, MATCHES = 4, 12
-"""How much a game by a rule is played."""
+"""The rounds and matches played of a game by a rule."""
 NEAR = 1e-9
 
 
 def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> None:
-    """Raise AssertionError with what is wrong with a game, or with what a factory builds by default.
+    """Raise AssertionError for an invalid game, or for what a factory builds by default.
 
     ``game`` is a name, a specification, the object, or the function that builds it.
 
@@ -54,7 +54,7 @@ def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> No
 
 
 def _check_settled(game: Game) -> None:
-    """Played for rounds, every seat has one place in each of them, and its payoffs come to its score."""
+    """Check that every seat has one entry per round, and that its payoffs sum to its score."""
     rules = Repetition(rounds=ROUNDS)
     for seed in range(MATCHES):
         streams, step = Streams(seed, 1), 0
@@ -143,7 +143,7 @@ def _check_roles(game: Game) -> None:
 
 
 def _check_description(game: Game) -> None:
-    """What a seat is told about an outcome is what is scored there, for every seat and outcome."""
+    """Check that every seat is told the scored payoffs of every outcome."""
     for seat in range(game.seats):
         described = Counter(line.profile for line in describe(game, seat))
         assert described == Counter(game.profiles()), f"{game.name}: seat {seat + 1} is not told every outcome once"
@@ -188,7 +188,7 @@ def _check_files(game: Game) -> None:
 
 
 def check_rule(game: Game) -> None:
-    """Raise AssertionError with what is wrong with a game by a rule."""
+    """Raise AssertionError for an invalid game by a rule."""
     assert game.name.isidentifier(), f"the game's name {game.name!r} is not an identifier"
     assert game.stages, f"{game.name}: name the stages of a round"
     assert all(stage.isidentifier() and stage != "past" for stage in game.stages), (
@@ -207,7 +207,7 @@ def check_rule(game: Game) -> None:
 
 
 def play_rounds(game: Game, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
-    """Some rounds of random moves: the moves and how each round ended. What breaks the contract is raised."""
+    """Play rounds of random moves; return moves and ends. Contract violations are raised."""
     streams, state, rounds = Streams(seed, 0), dict[str, Any](), []
     for number in range(1, ROUNDS + 1):
         now = Now(number, state, lambda seat, purpose, number=number: streams.chance(number, seat, purpose))  # type: ignore[misc]
@@ -224,7 +224,7 @@ def play_rounds(game: Game, seed: int) -> list[tuple[list[tuple[Due, Value]], En
 
 
 def one_round(game: Game, now: Now, choose: Any) -> tuple[list[tuple[Due, Value]], End]:
-    """One round by a function that chooses; every turn and the end are held against the contract."""
+    """Play one round with a choosing function; every turn and the end are checked."""
     where, stages = f"{game.name}, round {now.round}", game.begin(now)
     moves: list[tuple[Due, Value]] = []
     try:
@@ -238,7 +238,7 @@ def one_round(game: Game, now: Now, choose: Any) -> tuple[list[tuple[Due, Value]
     except StopIteration as stop:
         _check_end(game, stop.value, where)
         return moves, stop.value
-    except GameError as error:  # what is refused in play too
+    except GameError as error:  # refused in play, too
         raise AssertionError(f"{where}: {error}") from None
 
 
@@ -283,14 +283,14 @@ def _check_theory(game: Game) -> None:
 def _any(turn: Due, chance: float) -> Value:
     options = turn.options
     if isinstance(options, Amounts):
-        # Bounds themselves are drawn often: that is where rules break.
+        # Bounds are drawn often: that is where rules break.
         last = options.levels - 1
         return options.value(0 if chance < 0.2 else last if chance > 0.8 else int(chance * (last + 1)))
     return options[int(chance * len(options))]
 
 
 def check_plain(facts: Mapping[str, Any], what: str) -> None:
-    """Facts are plain data: written as JSON and read back they are the same."""
+    """Check that facts are plain data that round-trip through JSON."""
     try:
         same = json.loads(json.dumps(dict(facts), allow_nan=False)) == dict(facts)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Conformance of a measure: run it over your own measures as we run it over ours.
+"""Conformance checks for measures: run them on your own as we run them on ours.
 
 from ostrom.testing import check_measure
 check_measure("cooperation")
@@ -43,12 +43,12 @@ def check_measure(
 
 
 def _has_columns(part: Measure, data: RunData) -> bool:
-    """Whether a run has the columns that a measure needs; some have only runs with people."""
+    """Return whether a run has the columns of a measure; some exist only in runs with people."""
     return all(column in data.columns(table) for table, column in (need.split(".") for need in part.needs))
 
 
 def check_declaration(part: Measure) -> None:
-    """The name can be typed, and title, definition and bounds say what a reader needs."""
+    """Check that name, title, definition and bounds are valid."""
     assert isinstance(part, Measure), f"is a {type(part).__name__}, not a Measure"
     assert part.name.isidentifier(), f"the measure's name {part.name!r} is not an identifier"
     assert part.title.strip(), f"{part.name}: no title"
@@ -63,7 +63,7 @@ def check_declaration(part: Measure) -> None:
 
 
 def check_values(part: Measure, data: RunData) -> int:
-    """One finite value per unit and player, within the bounds, the same every time; returns how many there are."""
+    """Check the values: finite, within bounds, one per unit and player, repeatable; return their number."""
     rows = [dict(row) for row in part.rows(data)]
     assert rows == [dict(row) for row in part.rows(data)], f"{part.name}: asked again it gives other values"
     bounds = part.bounds_of(data)

@@ -1,4 +1,4 @@
-"""Conformance of a mechanism: run it over your own mechanisms as we run it over ours.
+"""Conformance checks for mechanisms: run them on your own as we run them on ours.
 
 from ostrom.testing.check_mechanism import check_mechanism
 check_mechanism("mediation")
@@ -33,9 +33,9 @@ from ostrom.testing.check_game import check_plain
 
 GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")
 MISSED = 0.3
-"""Where decisions may be missed: how many of them are."""
+"""The share of missed decisions, if they may be missed."""
 TABLES = 3
-"""A society is tried with so many members per seat."""
+"""The number of members per seat of a tested society."""
 
 Reply = Callable[[Decision, int], Answer]
 """Answers a decision at a step."""
@@ -43,7 +43,7 @@ Reply = Callable[[Decision, int], Answer]
 
 @dataclass(frozen=True)
 class Playing:
-    """A match as it went: the decisions of every step as plain data, the answers, and the outcome."""
+    """A played match: the decisions of every step as plain data, the answers, and the outcome."""
 
     decisions: list[list[Any]]
     asked: list[list[Decision]]
@@ -81,7 +81,7 @@ def check_mechanism(
 
 
 def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) -> Mechanism:
-    """The mechanism with its preparations made, each of them checked in the same way."""
+    """Return the mechanism with its preparations, each checked in the same way."""
     facts = []
     for seat in range(game.seats):
         preparation = rules.preparation(game, seat)
@@ -133,7 +133,7 @@ def drive(rules: Mechanism, game: Game, streams: Streams, reply: Reply) -> Playi
 
 
 def played_by(types: Sequence[str], streams: Streams) -> Reply:
-    """Strategies, one per player, as a function that answers."""
+    """Return an answering function from strategies, one per player."""
     agents = [ScriptedAgent(strategies.build(spec)) for spec in types]
 
     def reply(decision: Decision, step: int) -> Answer:
@@ -145,7 +145,7 @@ def played_by(types: Sequence[str], streams: Streams) -> Reply:
 
 
 def _plain(decision: Decision) -> Any:
-    """Everything about a decision, copied: rules that change what they have shown are found out."""
+    """Return a copy of a decision, to detect rules that change it afterwards."""
     view = decision.view
     return deepcopy(
         (decision.player, decision.kind, view.seat, view.mechanism, view.round,
@@ -191,7 +191,7 @@ def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) 
 
 
 def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
-    """A match resumed after any step goes on with the decision that was due, whatever runs beside it."""
+    """Check that a match resumed after any step continues with the due decision."""
     for stop in {0, 1, len(match.asked) // 2, len(match.asked) - 1} & set(range(len(match.asked))):
         play, beside = rules.play(game, streams), rules.play(game, Streams(99, 99))
         decisions = next(play)
@@ -217,7 +217,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         assert len(outcome.scores) == players, f"{where}: {len(outcome.scores)} scores for {players} players"
     assert all(type(s) is float and isfinite(s) for s in outcome.scores), f"{where}: scores {outcome.scores}"
     for played in outcome.rounds:
-        # In a society a round of one player is what it did towards all of its neighbours.
+        # In a society a player's round is its action towards all its neighbours.
         seats = 1 if rules.society and len(played.players) == 1 else game.seats
         assert len(played.payoffs) == seats, f"{where}: {played}"
         if played.void:
@@ -241,7 +241,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
 
 
 def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
-    """Every decision can be put into words, with neutral labels and with the game's own, and read back."""
+    """Check that every decision can be rendered, with neutral and own labels, and read back."""
     for framing in (Framing(), Framing(labels="actions", order="reversed")):
         for style in ("direct", "reasoned"):
             renderer = PromptRenderer(framing, library, style)
@@ -266,7 +266,7 @@ def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision
 
 
 def _reply_text(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
-    """A valid answer as a model would write it, in the labels that it was shown."""
+    """Return a valid answer as a model would write it."""
     match decision.form:
         case Choice():
             return f"[{labels[answer.value]}]"
@@ -288,5 +288,5 @@ def _labelled(value: Any, labels: Mapping[str, str]) -> Any:
 
 
 def _sample(steps: int) -> list[int]:
-    """A few steps of a long match: the first, some in between, the last."""
+    """Return a few steps of a long match: the first, some in between, the last."""
     return sorted({0, 1, 2, steps // 2, steps - 2, steps - 1} & set(range(steps)))

@@ -1,4 +1,4 @@
-"""A battery that every memory has to pass; run it on your own ones too."""
+"""Conformance checks for memories; run them on your own too."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,12 +21,12 @@ def play_rounds(game: Game, profiles: Sequence[Sequence[int]]) -> list[Round]:
 
 
 def view_after(game: Game, rounds: Sequence[Round], seat: int = 0) -> View:
-    """What a seat may know after these rounds of a repeated game."""
+    """Return a seat's view after these rounds of a repeated game."""
     return View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), {"repeated": True})
 
 
 def draws(seed: int = 0, player: int = 0) -> Draw:
-    """Keyed draws as a match gives them to one of its players."""
+    """Return keyed random draws as a match gives them to a player."""
     streams = Streams(seed, 7)
 
     def draw(number: int, purpose: str) -> np.random.Generator:
@@ -50,7 +50,7 @@ def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6
 
 
 def check_view(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> MemoryView:
-    """Assert what holds for all memories in one situation, and return what is shown.
+    """Check one situation, and return what is shown.
 
     The same draws show the same; nothing is known of rounds to come, of another player's draws or of what
     the others were privately told; every round shown pays what the game pays, and rounds come in order.
@@ -75,7 +75,7 @@ def check_view(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 
 
 
 def _notes(memory: Memory, view: View) -> list[Note]:
-    """Notes as a player would have written them, round by round."""
+    """Return notes as a player would have written them, round by round."""
     notes: list[Note] = []
     for length in range(len(view.history) + 1):
         due = memory.due(replace(view, round=length + 1, history=History(view.history[:length])), notes)
@@ -85,7 +85,7 @@ def _notes(memory: Memory, view: View) -> list[Note]:
 
 
 def _named(form: Form) -> tuple[int, ...]:
-    """Rounds as a player could name them: every second one, as many as it may."""
+    """Return rounds as a player could name them: every second one."""
     if not isinstance(form, Record):
         return ()
     rounds = form.schema["properties"]["rounds"]

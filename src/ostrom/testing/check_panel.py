@@ -1,4 +1,4 @@
-"""Conformance of a panel and of a chart: run it over your own as we run it over ours.
+"""Conformance checks for panels and charts: run them on your own as we run them on ours.
 
 from ostrom.testing import check_chart, check_panel
 check_panel("cooperation")

@@ -1,4 +1,4 @@
-"""Conformance checks for strategies: run them on your own, as Ostrom's tests do on the shipped ones.
+"""Conformance checks for strategies: run them on your own as we run them on ours.
 
 from ostrom.testing.check_strategy import check_strategy
 check_strategy("tit_for_tat")
@@ -97,7 +97,7 @@ def check_strategy(
             "(choose) is tried in those: games=[...]"
         ) from None
     except StudyError:
-        pass  # a refusal, which is looked at below
+        pass  # a refusal, which is checked below
     for game in tabled:
         if game not in playable:
             check_refusal(make(), game)
@@ -118,7 +118,7 @@ def check_strategy(
 
 
 def check_metadata(strategy: Strategy) -> None:
-    """Title, citation, one-line rule, memory depth and stochasticity are stated."""
+    """Check title, citation, one-line rule, memory depth and stochasticity."""
     kind = type(strategy)
     for what in ("title", "citation"):
         assert isinstance(getattr(kind, what, None), str) and getattr(kind, what), f"{kind.__name__}: no {what}"
@@ -129,7 +129,7 @@ def check_metadata(strategy: Strategy) -> None:
 
 
 def check_refusal(strategy: Strategy, game: Game) -> None:
-    """The strategy refuses a game that it has no rule for, in one line that names both."""
+    """Check that the strategy refuses an unsuitable game in one line that names both."""
     try:
         strategy.odds(view_of(game, []))
     except StudyError as error:
@@ -140,7 +140,7 @@ def check_refusal(strategy: Strategy, game: Game) -> None:
 
 
 def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """The odds are probabilities that sum to 1, the same for every instance and every time it is asked."""
+    """Check that the odds are probabilities that sum to 1, equal for every instance and call."""
     for profiles in samples:
         view = view_of(game, profiles, seat)
         strategy = make()
@@ -154,7 +154,7 @@ def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Pro
 
 
 def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """An instance that has seen the match grow, or has seen other matches, answers like a fresh one."""
+    """Check that an instance that has seen the match grow, or other matches, answers like a new one."""
     veteran = make()
     for profiles in samples:
         rounds: list[Round] = []
@@ -170,7 +170,7 @@ def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Seque
 
 
 def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """A view of an earlier round gets the same answer after later rounds have been played."""
+    """Check that a view of an earlier round gets the same answer after later rounds."""
     for profiles in samples:
         strategy = make()
         rounds = _rounds(game, profiles)
@@ -184,7 +184,7 @@ def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequ
 
 
 def check_forks(make: Make, game: Game, samples: Sequence[Sequence[Profile]], rng: np.random.Generator) -> None:
-    """One instance that sees a match from every seat, and then branch off, answers like a fresh one."""
+    """Check that an instance that sees a match from every seat, and branches, answers like a new one."""
     veteran = make()
     for profiles in samples:
         trunk = _rounds(game, profiles)
@@ -204,7 +204,7 @@ def check_forks(make: Make, game: Game, samples: Sequence[Sequence[Profile]], rn
 def check_memory_depth(
     make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]], rng: np.random.Generator
 ) -> None:
-    """Pasts that agree in the last ``memory_depth`` rounds get the same answer."""
+    """Check that pasts with equal last ``memory_depth`` rounds get the same answer."""
     strategy = make()
     if strategy.memory_depth == float("inf"):
         return
@@ -222,7 +222,7 @@ def check_memory_depth(
 
 
 def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile]]) -> None:
-    """If the game is symmetric in two seats, the strategy plays the same from both."""
+    """Check that the strategy plays the same from symmetric seats."""
     for seat in range(1, game.seats):
         if not _alike(game, seat):
             continue
@@ -235,7 +235,7 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
 
 
 def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
-    """If the strategy gives an automaton, the automaton plays as the strategy does."""
+    """Check that a strategy's automaton plays as the strategy."""
     for seat in range(game.seats):
         automaton = make().automaton(game, seat)
         c = game.cooperative[seat]
@@ -253,7 +253,7 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
 
 
 def check_stochastic(make: Make, game: Game) -> None:
-    """``stochastic`` is true exactly if some past leaves the move to chance."""
+    """Check that ``stochastic`` is true exactly if some move is random."""
     strategy = make()
     chancy = any(
         0 < p < 1
@@ -268,7 +268,7 @@ def check_stochastic(make: Make, game: Game) -> None:
 
 
 def _plays(strategy: Strategy, game: Game) -> bool:
-    """Whether the strategy, by its declarations, can play the game."""
+    """Return whether the strategy, by its declarations, can play the game."""
     if strategy.games_of_two and game.seats != 2:
         return False
     return not (strategy.needs_cooperation and None in game.cooperative)
@@ -292,27 +292,27 @@ def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
 
 
 def _alike(game: Game, seat: int) -> bool:
-    """Whether the game stays the same when seat 1 and this seat are exchanged."""
+    """Return whether the game is symmetric in seat 1 and this seat."""
     if game.actions[0] != game.actions[seat] or game.cooperative[0] != game.cooperative[seat]:
         return False
     return all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
 
 
 def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
-    """The values with those of seat 1 and this seat exchanged."""
+    """Return the values with seat 1 and this seat exchanged."""
     changed = list(values)
     changed[0], changed[seat] = changed[seat], changed[0]
     return tuple(changed)
 
 
 def check_amounts(make: Make, games: Sequence[Game]) -> None:
-    """A strategy about amounts names allowed amounts, the same for every instance and every time."""
+    """Check that a strategy about amounts names allowed ones, equal for every instance and call."""
     for game in games:
         check_by_rule(make, game)
 
 
 def check_by_rule(make: Make, game: Game) -> int:
-    """In a game by a rule the strategy answers with what is allowed, by the past alone; how often it answered.
+    """Check that the strategy's answers in a game by a rule are allowed; return their number.
 
     It is played at every seat at once, and at each seat beside others who move by chance.
     """
@@ -325,7 +325,7 @@ def check_by_rule(make: Make, game: Game) -> int:
 
 
 def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
-    """Play one match with the strategy at its own seats; how often it answered."""
+    """Play one match with the strategy at its seats; return how often it answered."""
     veteran, answers = make(), 0
 
     def decide(decision: Decision, step: int) -> Answer:

@@ -1,4 +1,4 @@
-"""Which requests to a test server go wrong, and how. Decided by the request, not by the order of arrival."""
+"""Faults of a test server, determined by the request and not by the order of arrival."""
 
 import hashlib
 import math
@@ -28,7 +28,7 @@ KINDS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Probabilities by kind, and the fate of the very first requests (``first``, None for a good answer).
+    """Probabilities by kind of fault, and the fates of the first requests (``first``, None for success).
 
     The draw depends on the seed, the body and how often that body has come before: the same run meets the
     same faults whatever its concurrency, and a retry has a new chance.

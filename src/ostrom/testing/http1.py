@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 for a test server: one asyncio protocol, keep-alive, bodies with a known length.
+"""Minimal HTTP/1.1 for a test server: one asyncio protocol, keep-alive, bodies of known length.
 
 Several times faster than a web framework, so that a benchmark of a client measures the client.
 """
@@ -15,7 +15,7 @@ _REASONS = {200: "OK", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request as it came in."""
+    """One received request."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class Received:
 
 
 def response(status: int, body: bytes, extra: str = "", length: int | None = None) -> bytes:
-    """A whole response as bytes; ``length`` lies about the size of the body where a test wants that.
+    """Return a response as bytes; ``length`` may misstate the size of the body for a test.
 
     >>> response(200, b"{}").splitlines()[0]
     b'HTTP/1.1 200 OK'
@@ -41,7 +41,7 @@ def response(status: int, body: bytes, extra: str = "", length: int | None = Non
 
 
 class ServedConnection(asyncio.Protocol):
-    """One connection: cuts the bytes into requests and hands them on, one at a time."""
+    """One connection: splits the bytes into requests and handles them one at a time."""
 
     def __init__(
         self, handle: Callable[[Received, ServedConnection], None], on_lost: Callable[[ServedConnection], None]
@@ -52,23 +52,23 @@ class ServedConnection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client is there."""
+        """Handle a new client."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """The client is gone, or we hung up."""
+        """Handle the end of the connection."""
         self.transport = None
         self._on_lost(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived."""
+        """Process received bytes."""
         self._buffer = self._buffer + data if self._buffer else data
         if not self._busy:
             self._next()
 
     def send(self, data: bytes) -> None:
-        """Answer the request at hand and turn to the next."""
+        """Answer the current request and continue with the next."""
         self._busy = False
         if self.transport is not None:
             self.transport.write(data)
@@ -76,17 +76,17 @@ class ServedConnection(asyncio.Protocol):
                 self._next()
 
     def write(self, data: bytes) -> None:
-        """Part of an answer; the request stays at hand."""
+        """Write part of an answer; the request stays open."""
         if self.transport is not None:
             self.transport.write(data)
 
     def hang_up(self) -> None:
-        """Close after what was written has gone out."""
+        """Close after the written bytes are sent."""
         if self.transport is not None:
             self.transport.close()
 
     def reset(self) -> None:
-        """Break the connection off."""
+        """Abort the connection."""
         if self.transport is not None:
             self.transport.abort()
 

@@ -1,4 +1,4 @@
-"""What the test server writes: a deterministic answer in the form that the prompt or the request wants.
+"""Replies of the test server: deterministic answers in the form that the prompt or request needs.
 
 Words stand for tokens. A server may have a prompt cache: prompts that begin alike are read from it.
 """
@@ -16,7 +16,7 @@ _QUOTED = re.compile(r'"([^"\n]{1,60})"')
 _PLAIN = re.compile(r"(?:nothing else|nichts anderem|nada más|任何其他内容|ولا شيء غيره)(?:: |：)(.+?)[.。]?\s*$", re.S)
 _BETWEEN = re.compile(r" or | oder | o | أو | 或 |, ")
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
-# Lists and ranges in the words of every language that prompts are shipped in; what else a record says is English.
+# Lists and ranges in every language of the shipped prompts; other words of records are English.
 _ONE_OF = re.compile(
     r'(?:one of|eines von|que es|وقيمته|值为) ((?:"[^"\n]{1,200}"(?:, | or | oder | o | أو |، |、| 或 )?)+)'
 )
@@ -38,11 +38,11 @@ STORY = (
     "would ask. They met on the bank at dusk, walked the planks without a word, and looked at the water. Whatever "
     "they decided that night would be read aloud at home the next morning."
 )
-"""What is told where a story is asked for: of a length that scenarios allow."""
+"""The reply to a request for a story, of an allowed length."""
 
 
 def answer(body: dict[str, Any]) -> str:
-    """The text of the reply to a chat body: constraint first, then the form named in the last paragraph.
+    """Return the reply to a chat body: by the constraint, else by the form named in the last paragraph.
 
     >>> answer({"messages": [{"role": "user", "content": "Rules.\\n\\nValid answers: [A0] or [A1]."}]})
     '[A0]'
@@ -80,7 +80,7 @@ def answer(body: dict[str, Any]) -> str:
 
 
 def _negotiated(last: str, draw: int) -> str | None:
-    """An offer that says nothing, or a reply to one; None where neither is asked for."""
+    """Return an empty offer, or a reply to one; None if neither is asked for."""
     if '"payments": a list' in last:
         players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
         reply = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
@@ -101,14 +101,14 @@ def prompt_of(body: dict[str, Any]) -> str:
 
 
 def _is_result(message: dict[str, Any]) -> bool:
-    """Whether a message holds what tools gave back, on either wire."""
+    """Return whether a message holds tool results, in either API."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return message.get("role") == "tool" or any(block.get("type") == "tool_result" for block in blocks)
 
 
 def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The tool that is called before the first answer, with arguments; None where one was used or none is offered."""
+    """Return the tool call before the first answer; None if one was made or no tool is offered."""
     tools = body.get("tools") or []
     if not tools or any(_is_result(message) for message in body["messages"]):
         return None
@@ -130,7 +130,7 @@ def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def instance(schema: dict[str, Any], draw: int) -> Any:
-    """Some value that satisfies a plain JSON schema (enum, bounds, properties, items).
+    """Return a value of a plain JSON schema (enum, bounds, properties, items).
 
     >>> instance({"type": "object", "properties": {"x": {"type": "integer", "minimum": 3}}}, 0)
     {'x': 3}
@@ -155,7 +155,7 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
 
 
 def _fitting(schema: dict[str, Any], body: dict[str, Any], draw: int) -> Any:
-    """A value that satisfies a schema, and what a schema cannot say: percentages sum to 100, amounts have steps."""
+    """Return a value of a schema that also meets rules beyond it: percentages sum to 100, amounts have steps."""
     parts = schema.get("properties", {})
     name = ((body.get("response_format") or {}).get("json_schema") or {}).get("name")
     shares = all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
@@ -177,7 +177,7 @@ def _constrained(body: dict[str, Any]) -> Sequence[str]:
 
 
 def _object(question: str, prompt: str, draw: int) -> str:
-    """The JSON object that an instruction asks for: its example, percentages, or a value for every key it names.
+    """Return the JSON object of an instruction: its example, percentages, or a value for every named key.
 
     >>> _object('One JSON object. Keys: "action", a whole number from 0 to 10, and "why", a text.', "", 1)
     '{"action":10,"why":"Noted."}'
@@ -197,7 +197,7 @@ def _object(question: str, prompt: str, draw: int) -> str:
 
 
 def _filled(blanks: str, dialogue: str, draw: int) -> str:
-    """A JSON object with its blanks filled in: one in capitals by an option that the dialogue lists, others by a text.
+    """Return a JSON object with its blanks filled in: capitals by a listed option, others by a text.
 
     >>> _filled('{"action": "<KEY>", "why": "<short>"}', "Choose:\\n- STAY: wait\\n- GO: leave", 1)
     '{"action":"GO","why":"Noted."}'
@@ -213,7 +213,7 @@ def _one_of(options: Sequence[str], draw: int) -> str:
 
 
 def _keys(question: str, listed: Sequence[str]) -> dict[str, list[Any]]:
-    """The keys that an instruction names, each with some of the values that the words after it allow.
+    """Return the keys that an instruction names, each with some allowed values.
 
     Words that name no value speak of the keys before them too, or else those before the first key speak of all.
     """
@@ -237,7 +237,7 @@ def _keys(question: str, listed: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _values(clause: str, listed: Sequence[str]) -> list[Any]:
-    """Some of the values that a clause allows; none where it asks for a text."""
+    """Return some values that a clause allows; empty if it asks for a text."""
     if names := _ONE_OF.search(clause):
         return _QUOTED.findall(names[1])
     if "true if" in clause:
@@ -265,7 +265,7 @@ def _mixture(keys: Sequence[str], draw: int, caps: Mapping[str, int]) -> dict[st
 
 
 def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
-    """A chat completion in the shape of the OpenAI wire; words stand for tokens."""
+    """Return a chat completion in OpenAI's format; words stand for tokens."""
     choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
     if (call := _wanted_call(body)) is not None:
         function = {"name": call[0], "arguments": orjson.dumps(call[1]).decode()}
@@ -290,7 +290,7 @@ def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> di
 
 
 def completion_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
-    """A completion of one text in the shape of the older OpenAI wire."""
+    """Return a text completion in OpenAI's older format."""
     choice: dict[str, Any] = {"index": 0, "text": text, "finish_reason": finish}
     if body.get("logprobs"):
         entries = _first_token(text, int(body["logprobs"]))["top_logprobs"]
@@ -306,7 +306,7 @@ def completion_document(body: dict[str, Any], text: str, finish: str = "stop") -
 
 
 def anthropic_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
-    """A message in the shape of the Anthropic wire."""
+    """Return a message in Anthropic's format."""
     words = sum(text_of(message.get("content")).count(" ") + 1 for message in body.get("messages") or [])
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
     stop = "max_tokens" if finish == "length" else "end_turn"
@@ -340,7 +340,7 @@ class PromptCache:
         self._digests: set[bytes] = set()
 
     def usage(self, body: dict[str, Any]) -> dict[str, int]:
-        """Tokens of a prompt that were read from the cache and, on the Anthropic wire, those written into it."""
+        """Return the tokens read from the cache and, for Anthropic, those written into it."""
         read = counted = marked = 0
         digest, keep, hit = hashlib.blake2b(digest_size=16), list[bytes](), False
         messages = body.get("messages") or []
@@ -371,7 +371,7 @@ def text_of(content: Any) -> str:
 
 
 def with_cache(usage: dict[str, Any], cached: dict[str, int], anthropic: bool) -> dict[str, Any]:
-    """The usage of a reply with what the cache had; the Anthropic wire counts that apart from other tokens."""
+    """Return the usage of a reply with cached tokens, which Anthropic counts separately."""
     if not cached:
         return usage
     if anthropic:

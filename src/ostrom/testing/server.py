@@ -1,4 +1,4 @@
-"""A loopback server that speaks the OpenAI and the Anthropic wire, answers at once, and fails on demand.
+"""A loopback server with the OpenAI and Anthropic APIs that answers at once, and fails on demand.
 
 In a test::
 
@@ -31,13 +31,13 @@ from ostrom.testing.replies import (
 )
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
-"""From the body of a chat call to the text of the reply, or to the whole document."""
+"""A function from a chat body to the reply's text, or to the whole document."""
 
 DRIP_BYTES, DRIP_SECONDS = 16, 0.02
 
 
 class LoopbackServer:
-    """The server, in a thread of its own while used as a context manager."""
+    """The server, in its own thread while used as a context manager."""
 
     def __init__(
         self,
@@ -56,12 +56,12 @@ class LoopbackServer:
         self.prompt_cache = PromptCache() if cache else None
         self.port = port
         self.requests: list[Received] = []
-        """What came in, if ``record``."""
+        """Received requests, if ``record``."""
         self.count = 0
         self.in_flight = 0
         self.max_in_flight = 0
         self.seconds_by_level: dict[int, float] = {}
-        """Time with exactly so many calls in flight, from one on."""
+        """Seconds with exactly this many calls in flight, from one on."""
         self._since = 0.0
         self.fault_counts: Counter[str] = Counter()
         self._seen: Counter[int] = Counter()
@@ -78,7 +78,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """The base URL of the OpenAI wire."""
+        """Return the base URL of the OpenAI API."""
         return f"{self.origin}/v1"
 
     @property
@@ -103,7 +103,7 @@ class LoopbackServer:
         }
 
     def endpoint(self, received: Received) -> Callable[[Received], bytes] | None:  # noqa: ARG002
-        """What answers a request instead of the chat wires; a subclass adds endpoints here."""
+        """Return the handler of a request outside the chat APIs; subclasses add endpoints here."""
         return None
 
     async def listen(self) -> asyncio.Server:
@@ -195,7 +195,7 @@ class LoopbackServer:
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
 
     def _fate(self, body: bytes, order: int) -> tuple[str | None, float]:
-        """Fault and latency of a request. Nothing is hashed for a server without faults."""
+        """Return fault and latency of a request. Without faults nothing is hashed."""
         if order < len(self.faults.first):
             return self.faults.first[order], self.latency.draw(body, 0)
         attempt = 0

@@ -1,4 +1,4 @@
-"""Small runs for checks that need one, and the tables of a run as bytes."""
+"""Small runs for checks, and the tables of a run as bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -21,7 +21,7 @@ SMALL: Mapping[str, Any] = {
     "agent": {"strategy": "cooperator"},
     "seeds": 2,
 }
-"""Players with and without chance, in two games."""
+"""Players with and without random moves, in two games."""
 
 AMOUNTS: Mapping[str, Any] = {
     "name": "amounts",
@@ -39,7 +39,7 @@ AMOUNTS: Mapping[str, Any] = {
     },
     "seeds": 3,
 }
-"""Games with amounts: in turn, with a stock, with a price."""
+"""Games with amounts: sequential, with a stock, with a price."""
 
 PEOPLE: Mapping[str, Any] = {
     "name": "people",
@@ -55,12 +55,12 @@ PEOPLE: Mapping[str, Any] = {
         "time": {"decision": 20},
     },
 }
-"""Simulated people against scripts, who are asked one thing afterwards."""
+"""Simulated people against scripts, with one question afterwards."""
 
 
 @contextmanager
 def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[RunData]]:
-    """The runs that are given, or a small one that is played now."""
+    """Yield the given runs, or a small one that is played now."""
     if data is not None:
         yield [data] if isinstance(data, RunData) else list(data)
         return
@@ -69,7 +69,7 @@ def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[
 
 
 def amounts_run() -> AbstractContextManager[list[RunData]]:
-    """A small run of games with amounts that is played now."""
+    """Play a small run of games with amounts."""
     return _played(AMOUNTS)
 
 
@@ -91,12 +91,12 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
 
 
 def people_run() -> AbstractContextManager[list[RunData]]:
-    """A small run of simulated people that is played now."""
+    """Play a small run of simulated people."""
     return _played(PEOPLE)
 
 
 def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """The derived tables of a run as bytes, calls left out: they hold clocks. The folder's name is a column."""
+    """Return the derived tables of a run as bytes, without calls, which hold times."""
     with open_run(folder) as run:
         written = export_rows(run.rows, "parquet", out)
     return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}

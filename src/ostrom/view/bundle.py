@@ -133,7 +133,7 @@ class BundleResult:
     """The reason why the report is missing; empty if it is there."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {**asdict(self), "folder": str(self.folder)}
 
 

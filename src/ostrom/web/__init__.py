@@ -1,1 +1,1 @@
-"""What both servers need: sockets, security, login, signed tokens, static files, templates and words of pages."""
+"""Shared parts of both web servers: sockets, security, login, tokens, static files and templates."""

@@ -1,4 +1,4 @@
-"""One password for pages that only the researcher may see: scrypt, a signed cookie, tries one after the other."""
+"""Password login for the researcher's pages: scrypt, a signed cookie, and tries in sequence."""
 
 import asyncio
 import hashlib
@@ -15,13 +15,13 @@ from ostrom.web.tokens import sign, verified
 
 HOURS = 12
 RETURNING_DAYS = 180
-"""Days for which a browser that logged in does not wait behind strangers."""
+"""Days during which a browser that logged in does not wait behind strangers."""
 PAUSE = 0.5
-"""Seconds after a wrong password in which its queue checks no other."""
+"""Seconds after a wrong password during which its queue checks no other."""
 LONG = 20
-"""Characters from which on nobody guesses a password, however many tries a second: it is looked for at arrival."""
+"""The length from which a password cannot be guessed, so that it is checked on arrival."""
 MOST_WAITING = 8
-"""Tries that wait in one queue; more are turned away unread."""
+"""The most waiting tries in one queue; more are refused unread."""
 FULL = (
     "Too many wrong passwords come in. Use a browser that logged in before, or the link that the server printed "
     "in its terminal."
@@ -29,14 +29,14 @@ FULL = (
 
 
 class Queue:
-    """Tries of a password, checked one after the other."""
+    """Password tries, checked one after the other."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self.waiting = 0
 
     async def check(self, right: Callable[[], bool]) -> bool | None:
-        """Whether the try is right, in its turn; None where too many wait."""
+        """Return whether the try is right, in its turn; None if too many wait."""
         if self.waiting >= MOST_WAITING:
             return None
         self.waiting += 1
@@ -51,7 +51,7 @@ class Queue:
 
 
 class Login:
-    """Who may come in; without a password everybody who reaches the port.
+    """Access control; without a password everybody who reaches the port is allowed.
 
     Strangers have one queue for their tries, browsers that logged in before have another, and a link that is good for
     one login needs none: so nobody who guesses keeps the researcher out. A right password of ``LONG`` characters needs
@@ -68,7 +68,7 @@ class Login:
         key: bytes | None = None,
         print_link: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``ask`` draws the page that asks for the password, with what was wrong with the last try.
+        """Set up the login; ``ask`` renders the password page, with the error of the last try.
 
         ``key`` marks browsers that logged in, across restarts where the caller keeps it. ``print_link`` shows the
         researcher the path of the one-use link: at once, and a new one whenever it was used.
@@ -101,12 +101,12 @@ class Login:
         return until is not None and until.isdecimal() and int(until) > time.monotonic()
 
     def require(self, request: Request) -> None:
-        """Refuse a request from anybody else."""
+        """Refuse a request from anybody who is not logged in."""
         if not self.allowed(request):
             raise Refused(403, "Log in first.")
 
     async def enter(self, request: Request) -> Response:
-        """Check the password of a form: a long one at arrival, any other in its turn."""
+        """Check the password of a form: a long one on arrival, any other in its turn."""
         form = await self.gatekeeper.form(request)
         password = form.get("password", "")[:1000]
         if self._long is not None and hmac.compare_digest(self._mac(password), self._long):
@@ -122,7 +122,7 @@ class Login:
         return self._hash is not None and hmac.compare_digest(self._hashed(password), self._hash)
 
     async def follow(self, request: Request) -> Response:
-        """Log in by the one-use link of the terminal, which prints the next one."""
+        """Log in by the one-use link of the terminal, which then prints the next one."""
         once = request.query_params.get("once", "")
         if self._hash is None or not hmac.compare_digest(once.encode(), self._once.encode()):
             return self._ask("This link was used before. The newest one is in the terminal of the server.", 403)

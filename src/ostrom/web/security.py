@@ -1,4 +1,4 @@
-"""What every request has to pass, and what every reply carries."""
+"""Checks of every request, and headers of every reply."""
 
 import asyncio
 import ipaddress
@@ -21,9 +21,9 @@ from ostrom.ground.errors import RunError
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 MOST_BYTES = 16_384
-"""The largest body of a request."""
+"""The largest request body, in bytes."""
 SLOWEST = 10.0
-"""Seconds in which a body must have arrived."""
+"""Seconds within which a body must arrive."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -52,7 +52,7 @@ class Refused(Exception):
 
 
 class Gatekeeper:
-    """Checks host and origin of requests, reads their bodies, and limits how often an address may join.
+    """Checks host and origin of requests, reads bodies, and limits how often an address may join.
 
     ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone. ``browsers``: programs
     that show a token need not say which site they come from.
@@ -80,13 +80,13 @@ class Gatekeeper:
         self._joins, self._most = OrderedDict[str, list[float]](), joins_a_minute
 
     async def __call__(self, request: Request, handler: Handler) -> Response:
-        """Serve a request that passes, and put the headers on every reply."""
+        """Serve a request that passes, and add the headers to every reply."""
         try:
             self.check(request)
             response = await handler(request)
         except Refused as refused:
             response = refused.response()
-        except RunError as error:  # the disk is full, say: the page keeps the answer and sends it again
+        except RunError as error:  # such as a full disk: the page keeps the answer and sends it again
             self._report(str(error))
             response = Refused(503, "The server cannot keep answers right now.").response()
         except Exception as error:
@@ -102,7 +102,7 @@ class Gatekeeper:
         return response
 
     def application(self, routes: Sequence[tuple[str, Handler, list[str]]]) -> Starlette:
-        """An application whose every request passes here: path, handler and methods of each route."""
+        """Build an application whose requests all pass here: path, handler and methods of each route."""
 
         def guarded(handler: Handler) -> Handler:
             async def serve(request: Request) -> Response:
@@ -121,11 +121,11 @@ class Gatekeeper:
             routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes],
             exception_handlers={HTTPException: unknown},
         )
-        app.router.redirect_slashes = False  # it would send to whatever host a request names
+        app.router.redirect_slashes = False  # it would redirect to whatever host a request names
         return app
 
     def check(self, request: Request) -> None:
-        """Refuse a wrong host, and whatever another site's page sends."""
+        """Refuse a wrong host, and requests from pages of other sites."""
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise Refused(421, "This server is reached under another name.")
@@ -167,7 +167,7 @@ class Gatekeeper:
             raise Refused(400, "This form cannot be read.") from None
 
     def address(self, request: Request) -> str:
-        """The address that a request came from; a proxy on this machine is believed what it says last."""
+        """Return the client address of a request; a local proxy's last entry is trusted."""
         peer = request.client.host if request.client is not None else ""
         forwarded = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         client = forwarded if self.behind_proxy and forwarded and _is_local(peer) else peer
@@ -178,7 +178,7 @@ class Gatekeeper:
         return str(ipaddress.ip_network(f"{parsed}/64", strict=False)) if parsed.version == 6 else str(parsed)
 
     def joining(self, request: Request) -> None:
-        """Count somebody who joins; too many a minute from one address are refused."""
+        """Count a join; too many per minute from one address are refused."""
         address, now = self.address(request), time.monotonic()
         times = [at for at in self._joins.pop(address, []) if now - at < 60]
         if self._most and len(times) >= self._most:
@@ -190,7 +190,7 @@ class Gatekeeper:
 
 
 def _place_of(error: Exception) -> str:
-    """One line with the type of an error and its place in the code; its message may quote a person and is left out."""
+    """Return one line with an error's type and place; its message may quote a person and is left out."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
     return f"a request failed: {type(error).__name__} in {at}"

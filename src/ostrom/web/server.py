@@ -44,29 +44,29 @@ def _content(name: str) -> bytes:
 
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
-"""Names of this machine: a server on any other address needs a password."""
+"""Names of this machine: a server on another address needs a password."""
 
 KEEP_ALIVE = 75
-"""Seconds: people think for longer than the 5 seconds after which an idle connection is closed by default."""
+"""Seconds before an idle connection is closed: people think longer than the default of 5."""
 HEAD_WITHIN = 20
-"""Seconds in which the head of a request must have arrived."""
+"""Seconds within which the head of a request must arrive."""
 MOST_HEAD = 32_768
-"""The largest head of a request."""
+"""The largest request head, in bytes."""
 GRACE = 3
-"""Seconds for requests that are under way when the server ends."""
+"""Seconds for open requests when the server ends."""
 ENDING = (signal.SIGINT, signal.SIGTERM)
 NO_SIGNALS = (NotImplementedError, RuntimeError, ValueError)
-"""What setting a handler raises outside the main thread, which alone has signals."""
+"""Exceptions of setting a signal handler outside the main thread."""
 LEAST_PASSWORD = 12
-"""Characters of a password."""
+"""The shortest password, in characters."""
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection whose requests begin in time and have heads of a bounded size."""
+    """A connection with limits on the time and size of request heads."""
 
     _waiting: asyncio.TimerHandle | None = None
     _head = 0
-    """Bytes that came since the last request had its whole head."""
+    """The number of bytes since the last complete request head."""
     _last = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -83,7 +83,7 @@ class BoundedConnection(HttpToolsProtocol):
         """Count the bytes of a request's head; refuse one that is too large."""
         between = self.cycle is None or self.cycle.response_complete
         if between:
-            end = (self._last + data).find(b"\r\n\r\n")  # what follows is the body, which is bounded elsewhere
+            end = (self._last + data).find(b"\r\n\r\n")  # what follows is the body, which is limited elsewhere
             self._head += len(data) if end < 0 else end
             self._last = data[-3:]
             if self._waiting is None:
@@ -125,7 +125,7 @@ class _Listener(uvicorn.Server):
 
 
 def password_in(variable: str, host: str = "localhost") -> str | None:
-    """The password in an environment variable; a short one is refused, and none where other machines reach ``host``."""
+    """Return the password in an environment variable; refused if too short, or missing for a public ``host``."""
     password = os.environ.get(variable) or None
     if password is not None and len(password) < LEAST_PASSWORD:
         raise UsageError(f"{variable}: must have at least {LEAST_PASSWORD} characters")
@@ -135,7 +135,7 @@ def password_in(variable: str, host: str = "localhost") -> str | None:
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """A listening socket, or one line that says why there is none."""
+    """Return a listening socket; errors are one line."""
     host = "127.0.0.1" if host == "localhost" else host
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -161,7 +161,7 @@ def _listener(app: Any, **settings: Any) -> _Listener:
 
 @contextlib.asynccontextmanager
 async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
-    """Serve beside other work of the loop; signals are left to that work."""
+    """Serve beside other work of the loop, which handles signals."""
     listener = _listener(app)
     running = asyncio.create_task(listener.serve(sockets=[bound]))
     try:
@@ -177,7 +177,7 @@ async def serve(
     beside: Sequence[asyncio.Task[None]] = (),
     **settings: Any,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open.
+    """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends open streams.
 
     The jobs are cancelled at the end. ``settings`` are those of uvicorn that differ, such as WebSockets.
     """

@@ -1,4 +1,4 @@
-"""Tokens that cannot be guessed or forged: a name and a signature over it, by a key of the run's own."""
+"""Tokens that cannot be guessed or forged: a name and its signature, by a key of the run."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ def sign(key: bytes, purpose: str, name: str) -> str:
 
 
 def verified(key: bytes, purpose: str, token: str) -> str | None:
-    """The name in a token, or None where it was not signed for this purpose with this key.
+    """Return the name in a token; None if it was not signed for this purpose with this key.
 
     >>> verified(b"k", "link", sign(b"k", "visit", "abc")) is None
     True

@@ -46,7 +46,7 @@ def test_a_plan_names_what_exists(paper: str) -> None:
     assert len({cell[-1] for cell in drawn}) == 1, "one axis shows one measure"
     assert len(plan.claims) >= 3 and len({claim.claim for claim in plan.claims}) == len(plan.claims)
     for claim in plan.claims:
-        assert claim.measure_with_unit.name
+        assert claim.measure_object.name
         assert claim.note or claim.published or claim.count
         if claim.published is not None:
             assert published_beside(claim.published, [], doubted=True), claim.claim

@@ -1,4 +1,4 @@
-"""The strategies of the catalog: those declared in ``_declared``, those of three families, and one file each."""
+"""The catalog of strategies: declared ones, three families, and one file each for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about actions rather than about cooperation: they work in every game."""
+"""Strategies about actions rather than cooperation: they work in every game."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ class ByAction(Strategy):
         return pure(past.game, past.seat, self.action(past))
 
     def move(self, past: Past) -> float:
-        """Whether the named action is the cooperative one."""
+        """Return 1 if the named action is the cooperative one, else 0."""
         return float(self.action(past) == past.game.cooperative[past.seat])
 
 
 def action_index(game: Game, seat: int, action: str | float, strategy: str) -> int:
-    """The action of that name or, where no action has that name, of that index (from 0)."""
+    """Return the action of that name or, without one, of that index (from 0)."""
     names = game.actions[seat]
     if game.has_action(seat, str(action)):
         return game.index(seat, str(action))
@@ -45,7 +45,7 @@ def action_index(game: Game, seat: int, action: str | float, strategy: str) -> i
 
 
 def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
-    """The entry for the current stage in a parameter that maps stages to moves.
+    """Return the entry of the current stage in a parameter that maps stages to moves.
 
     The parameter may name stages of the study's other games too.
     """
@@ -58,7 +58,7 @@ def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
 
 
 def favourite(game: Game, seat: int, beneficiary: int) -> int:
-    """The action of ``seat`` in the outcome that pays ``beneficiary`` most; the first listed among equals."""
+    """Return ``seat``'s action in the outcome that pays ``beneficiary`` most; the first among equals."""
     best = max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])
     return best[seat]
 
@@ -90,7 +90,7 @@ class Alternator(ByAction):
         self.start = start
 
     def action(self, past: Past) -> int:
-        """The next action in order after the own last one; at first, the one that ``start`` says."""
+        """Return the next action after the own last one; at first the one that ``start`` says."""
         if past:
             return (past.own_action(-1) + 1) % len(past.game.actions[past.seat])
         game, seat = past.game, past.seat
@@ -142,7 +142,7 @@ class Constant(ByAction):
         return action_index(past.game, past.seat, action, self.name)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:  # noqa: ARG002
-        """The given amount or option, by stage where there are several."""
+        """Return the given amount or option, by stage if there are several."""
         return at_stage(self.given, past, self.name) if isinstance(self.given, Mapping) else self.given
 
 
@@ -178,7 +178,7 @@ class Script(ByAction):
         return action_index(past.game, past.seat, int(move) if isinstance(move, float) else move, self.name)
 
     def choose(self, past: Past, form: Form | None = None) -> Value:  # noqa: ARG002
-        """The move of this round, an amount or an option, by stage where they are given so."""
+        """Return the move of this round, an amount or an option, by stage if given so."""
         moves = at_stage(self.moves, past, self.name) if self.by_stage else self.moves[""]
         move: Value = moves[min(len(past), len(moves) - 1)]
         return move
@@ -219,5 +219,5 @@ class Random(Strategy):
         return (1 / actions,) * actions
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """In a game by a rule: even odds (None) without p, else the odds of cooperating and defecting."""
+        """In a game by a rule, return even odds (None) without p, else those of cooperating and defecting."""
         return None if self.p is None else super().choose(past, form)

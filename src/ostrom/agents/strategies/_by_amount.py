@@ -1,4 +1,4 @@
-"""Rules about amounts, for games whose payoffs follow from a rule."""
+"""Strategies about amounts, for games by a rule."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -36,16 +36,16 @@ class ByAmount(Strategy):
         return self.amount(past, form)
 
     def automaton(self, game: Game, seat: int = 0) -> Automaton | None:  # noqa: ARG002
-        """None: amounts are no states."""
+        """Return None: amounts have no automaton."""
         return None
 
     def move(self, past: Past) -> float:
-        """Refused: the rule is about amounts."""
+        """Refuse: the strategy is about amounts."""
         raise StudyError(f"strategy {self.name} names an amount; game {past.game.name} has named actions")
 
 
 def named_by_others(past: Past) -> list[float]:
-    """The amounts that the others named at this stage of the last round; none where there is no such round."""
+    """Return the others' amounts at this stage of the last round; empty if there is none."""
     if not past:
         return []
     stage = past.view.facts.get("stage")
@@ -57,7 +57,7 @@ def named_by_others(past: Past) -> list[float]:
 
 
 def last_amount(past: Past) -> float | None:
-    """The last amount that somebody else named in the round under way."""
+    """Return the last amount named by another player in this round."""
     named = [
         move["value"]
         for move in past.view.facts.get("moves", ())
@@ -96,7 +96,7 @@ class ConditionalCooperator(ByAmount):
         self.slope, self.first = float(slope), float(first)
 
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:
-        """The others' mean, as far as it can be given here."""
+        """Return the others' mean, within what is allowed."""
         seen = named_by_others(past)
         if not seen:
             return form.amounts.nearest(form.low + self.first * (form.high - form.low))
@@ -123,7 +123,7 @@ class Threshold(ByAmount):
         return form.amounts.nearest(self.names)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The first option from the threshold on."""
+        """Return the first option if the threshold is reached."""
         if not isinstance(form, Choice):
             return super().choose(past, form)
         offered = last_amount(past)

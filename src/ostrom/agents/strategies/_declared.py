@@ -1,4 +1,4 @@
-"""Strategies that a table states: five chances of cooperating, or how many defections are too many.
+"""Strategies stated as a table: five chances of cooperating, or a number of tolerated defections.
 
 A rule of memory one is its chances of cooperating in the first round and after each outcome of the last one (Nowak and
 Sigmund 1993), the own move first: ``first, CC, CD, DC, DD``. The names of the table are those that studies use.
@@ -25,9 +25,9 @@ class MemoryOne:
     citation: str
     what: str
     chances: Chances | Callable[[float], Chances]
-    """As they are, or as they follow from the parameter p."""
+    """The chances, or a function of the parameter p."""
     p: float | None = None
-    """The usual p of a rule that has one."""
+    """The default of p, if the strategy has it."""
 
 
 @value
@@ -119,19 +119,19 @@ class _ByChances(Protocol):
     chances: Chances
 
 
-# One function per number of moves that a rule looks at: what it does not need is not read, for speed.
+# One function per number of moves that matter: unneeded moves are not read, for speed.
 def _by_none(self: _ByChances, past: Past) -> float:
-    """The first chance, then the one that belongs to every outcome."""
+    """Return the first chance, then the one common to all outcomes."""
     return self.chances[1 if past.rounds else 0]
 
 
 def _by_other(self: _ByChances, past: Past) -> float:
-    """The chance that belongs to the other's last move."""
+    """Return the chance after the other's last move."""
     return self.chances[2 - past.cooperated(-1) if past.rounds else 0]
 
 
 def _by_both(self: _ByChances, past: Past) -> float:
-    """The chance that belongs to the last round."""
+    """Return the chance after the last round."""
     return self.chances[4 - past.cooperated(-1) - 2 * past.i_cooperated(-1) if past.rounds else 0]
 
 
@@ -139,7 +139,7 @@ MOVES = (_by_none, _by_other, _by_both)
 
 
 class _ByProvocation(Reciprocator):
-    """Looks for defections in the last rounds."""
+    """A strategy that looks for defections in the last rounds."""
 
     rounds: ClassVar[int]
     throughout: ClassVar[bool]
@@ -152,7 +152,7 @@ class _ByProvocation(Reciprocator):
 
 
 def strategy_of(name: str, rule: MemoryOne | Provoked) -> type[Strategy]:
-    """The class of a declared strategy."""
+    """Build the class of a declared strategy."""
     own: dict[str, Any] = {"title": rule.title, "citation": rule.citation, "__doc__": rule.what, "name": name}
     if isinstance(rule, Provoked):
         own |= {"throughout": rule.throughout, "rounds": rule.rounds, "memory_depth": rule.rounds}
@@ -172,13 +172,13 @@ def _class_name(title: str) -> str:
 
 
 def _looks(chances: Chances) -> int:
-    """0: after every outcome the same; 1: the own last move does not matter; 2: both do."""
+    """Return 0 if the last round does not matter, 1 if only the other's move does, 2 if both do."""
     _, cc, cd, dc, dd = chances
     return 2 if (cc, cd) != (dc, dd) else int(cc != cd)
 
 
 def _with_chance(chances: Callable[[float], Chances], usual: Any) -> Any:
-    """The constructor of a rule with a parameter p."""
+    """Return the constructor of a strategy with a parameter p."""
 
     @checked
     def __init__(self: Any, p: Share = usual, *, tolerance: Tolerance = 0) -> None:
@@ -191,5 +191,5 @@ def _with_chance(chances: Callable[[float], Chances], usual: Any) -> Any:
 
 
 DECLARED: dict[str, type[Strategy]] = {name: strategy_of(name, rule) for name, rule in RULES.items()}
-# The names that the Axelrod library has for two of ours.
+# The Axelrod library's names for two of ours.
 DECLARED |= {"bully": DECLARED["reverse_tit_for_tat"], "grudger": Grim}

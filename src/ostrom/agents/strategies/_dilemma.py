@@ -1,4 +1,4 @@
-"""Rules of reciprocity that a table cannot state: with a state of their own, or with odds from a dilemma's payoffs."""
+"""Reciprocal strategies that no table can state: with internal state, or odds from a dilemma's payoffs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dilemma:
     def from_game(
         cls, game: Game, seat: int, strategy: str, payee: int | None = None, deviation: int | None = None
     ) -> Dilemma:
-        """From ``seat``'s side: sucker is paid when it alone cooperates, temptation when it alone defects.
+        """Build it for ``seat``: sucker is its payoff as the only cooperator, temptation as the only defector.
 
         With a ``payee`` the same four outcomes, as they pay another seat; with a ``deviation`` the seat defects by it.
         """
@@ -69,11 +69,11 @@ class Grim(Machine[bool]):
         return C if state else D
 
 
-RegistrationStatus = tuple[bool, bool]
+GoodStanding = tuple[bool, bool]
 """Whether this seat and the others are in good standing."""
 
 
-class ContriteTitForTat(Machine[RegistrationStatus]):
+class ContriteTitForTat(Machine[GoodStanding]):
     """Tit for tat that accepts punishment for its own slips: defect only when good and the other is not.
 
     Whoever cooperates is in good standing. Whoever defects loses it, unless the defection was due: from good
@@ -87,13 +87,13 @@ class ContriteTitForTat(Machine[RegistrationStatus]):
     citation: ClassVar[str] = "Sugden (1986); Boyd (1989); Wu and Axelrod (1995)"
     initial = (True, True)
 
-    def step(self, state: RegistrationStatus, own: bool, others: bool) -> RegistrationStatus:
-        """The standing of both sides after a round."""
+    def step(self, state: GoodStanding, own: bool, others: bool) -> GoodStanding:
+        """Return both sides' standing after a round."""
         mine, theirs = state
         return own or (mine and not theirs), others or (theirs and not mine)
 
-    def cooperate(self, state: RegistrationStatus) -> float:
-        """Defect only when that is due."""
+    def cooperate(self, state: GoodStanding) -> float:
+        """Return 0 if a defection is due, else 1."""
         mine, theirs = state
         return D if mine and not theirs else C
 
@@ -126,7 +126,7 @@ class GenerousTitForTat(Reciprocator):
         return self._generosity(past.game, past.seat) if self.g is None else self.g
 
     def _fit(self, game: Game, seat: int) -> None:
-        """Refuse before the first move, not when the first defection is to be forgiven."""
+        """Refuse an unsuitable game before the first move, not at the first defection."""
         super()._fit(game, seat)
         if self.g is None:
             self._generosity(game, seat)
@@ -208,7 +208,7 @@ class ZDExtortion(Strategy):
             raise StudyError(
                 f"strategy {self.name}: the payoffs of game {game.name} allow no extortion", actual=self.chi
             )
-        # Each pull moves a chance away from 1 (after C) or 0 (after D); it may move by at most 1.
+        # Each term moves a chance away from 1 (after C) or 0 (after D), by at most 1.
         most = 1 / max(-cc, -cd, dc)
         phi = most / 2 if self.phi is None else self.phi
         if phi > most * (1 + 1e-12):

@@ -42,7 +42,7 @@ class AdvisedClient(Strategy):
         return [self.trust * a + (1 - self.trust) * b for a, b in zip(advised_mix, own, strict=True)]
 
     def forget(self) -> None:
-        """Drop what the strategy beside remembered to save time."""
+        """Clear the caches of the inner strategy."""
         self.otherwise.forget()
 
 

@@ -40,7 +40,7 @@ class AxelrodPlayer(Strategy):
         self._live = None
 
     def move(self, past: Past) -> float:
-        """Feed the rounds that are new into the player and ask for its move."""
+        """Feed new rounds to the player and return its move."""
         me, other, fed, move = self._resumed(past)
         for i in range(fed, len(past)):
             own, its = self._action(past.i_cooperated(i)), self._action(past.cooperated(i))

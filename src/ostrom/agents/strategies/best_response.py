@@ -31,20 +31,20 @@ from ostrom.mechanisms.protocol import View
 from ostrom.mechanisms.rounds import now_of
 
 MOST_TRIES = 400_000
-"""Rounds that one decision may try out."""
+"""The most rounds tried for one decision."""
 ALL_BELIEFS = 256
-"""Up to so many combinations of what others may do at the same time are all tried; beyond, as many are drawn."""
+"""The most combinations of simultaneous moves that are all tried; beyond this a sample is drawn."""
 CHANCES = (0.25, 0.75)
-"""What chance may bring (who of two wins a tie, say): what a move pays is the mean over these."""
+"""The random numbers used (for example for a tie): payoffs are averaged over these."""
 ALL_AMOUNTS = 2001
-"""Up to so many own amounts are all tried; beyond, so many in even steps, then so many around the best, and so on."""
+"""The most own amounts that are all tried; beyond this a grid is refined around the best."""
 
 Moves = tuple[tuple[Value, ...], ...]
-"""The moves of a round so far: step by step, in the order of the turns."""
+"""The moves of a round so far, step by step, in the order of the turns."""
 
 
 def best_move(past: Past, options: Options, cooperative: Value | None = None) -> Value:
-    """What pays a seat most at the stage it is asked for; among equals the cooperative option, or else the first."""
+    """Return the option that pays a seat most at its stage; among equals the cooperative, else the first."""
     return _Search(past).best(options, cooperative)
 
 
@@ -59,7 +59,7 @@ class _Search:
         self.before = self._steps(past.view.facts.get("moves", ()))
 
     def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
-        """The moves of the round so far, step by step as the rule asked for them."""
+        """Return the moves of the round so far, step by step."""
         steps: list[tuple[Value, ...]] = []
         left = [move["value"] for move in moves]
         while left:
@@ -78,7 +78,7 @@ class _Search:
     def _best_of(
         self, before: Moves, due: Sequence[Due], place: int, options: Options, cooperative: Value | None = None
     ) -> Value:
-        """The best option for ``due[place]``, on average over beliefs about the others who decide now."""
+        """Return the best option for ``due[place]``, averaged over beliefs about simultaneous moves."""
         beliefs = list(self._beliefs(due, place))
         seat = due[place].seat
 
@@ -102,7 +102,7 @@ class _Search:
         return min(best, key=options.index)
 
     def _beliefs(self, due: Sequence[Due], place: int) -> Iterator[tuple[Value, ...]]:
-        """What the others who decide at the same time may do, by place, all equally likely."""
+        """Yield the possible simultaneous moves of the others, all equally likely."""
         sets: list[Sequence[Value]] = []
         for turn in (turn for i, turn in enumerate(due) if i != place):
             last = self._last(turn)
@@ -115,7 +115,7 @@ class _Search:
             yield tuple(values[int(streams.chance(number, i, "belief") * len(values))] for i, values in enumerate(sets))
 
     def _last(self, turn: Due) -> Value | None:
-        """The last move of a seat at a stage, where it is still possible."""
+        """Return a seat's last move at a stage, if it is still possible."""
         for played in reversed(self.past.rounds):
             for move in played.facts.get("moves", ()):
                 if move["seat"] == turn.seat and move["stage"] == turn.stage:
@@ -130,7 +130,7 @@ class _Search:
         return self.chance
 
     def _paid(self, moves: Moves, seat: int) -> float:
-        """What a seat is paid after these moves on average over chance, where there is any."""
+        """Return a seat's payoff after these moves, averaged over chance."""
         payments, outer = [], self.chance
         for chance in CHANCES:
             self.chance = chance
@@ -142,7 +142,7 @@ class _Search:
         return fsum(payments) / len(payments)
 
     def _ended(self, moves: Moves) -> tuple[tuple[float, ...], bool]:
-        """What is paid after these moves, if all who decide later do what is best for them, and whether chance decided.
+        """Return the payoffs after these moves with optimal later moves, and whether chance mattered.
 
         Kept: those who decide at the same time and those who decide before them look at the same courses of play.
         """
@@ -159,7 +159,7 @@ class _Search:
         return self._end_cache[key]
 
     def _later_action(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
-        """What somebody who decides later does: as theory says, or else what is best by the same search."""
+        """Return a later player's move: by theory, or else by the same search."""
         turn = due[place]
         theory_action = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
         if theory_action is not None and theory_action in turn.options:
@@ -167,7 +167,7 @@ class _Search:
         return self._best_of(moves, due, place, turn.options)
 
     def _due(self, moves: Moves) -> Sequence[Due] | End:
-        """The turns that are due after these moves, or how the round ended."""
+        """Return the turns due after these moves, or the end of the round."""
         self.tries += 1
         if self.tries > MOST_TRIES:
             raise StudyError(
@@ -186,7 +186,7 @@ class _Search:
 
 
 class _Values(Sequence[Value]):
-    """A lazy sequence of the values of options: none are listed in advance."""
+    """A lazy sequence of option values."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -204,7 +204,7 @@ def _candidates(options: Options) -> Sequence[Value]:
 
 
 def _spread(first: int, last: int) -> list[int]:
-    """The numbers from first to last, at most ``ALL_AMOUNTS`` of them in even steps.
+    """Return the numbers from first to last, at most ``ALL_AMOUNTS`` in even steps.
 
     >>> _spread(3, 5), len(_spread(0, 10**9)), _spread(0, 10**9)[-1]
     ([3, 4, 5], 2001, 1000000000)
@@ -216,7 +216,7 @@ def _spread(first: int, last: int) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def rational_payoffs(game: Game) -> tuple[float, ...]:
-    """What every seat expects to be paid when all reason alike.
+    """Return each seat's expected payoff if all reason alike.
 
     Weakly dominated actions go, again and again; then everybody answers others who play what is left with
     equal chance. Among equally good actions the cooperative one is played, or else the first listed.
@@ -244,7 +244,7 @@ def rational_payoffs(game: Game) -> tuple[float, ...]:
 
 
 MOST_MEDIATORS = 4096
-"""Up to so many mediators all of them are tried when one is designed."""
+"""The most mediators that are all tried for a design."""
 
 
 class BestResponse(ByAction):
@@ -284,7 +284,7 @@ class BestResponse(ByAction):
             return action_index(game, seat, self.first, self.name)
         own = range(len(game.actions[seat]))
         if past and self.belief is None:
-            # Common case: the others repeat their last actions. Look-ups are cheaper than tensor arithmetic.
+            # Common case: the others repeat their last actions. Look-ups are faster than tensor arithmetic.
             rest = past.others(-1)
             paid = [game.payoff((*rest[:seat], a, *rest[seat:]))[seat] for a in own]
         else:
@@ -295,7 +295,7 @@ class BestResponse(ByAction):
         return cooperative if cooperative in best and cooperative is not None else best[0]
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The best move by search, in a game by a rule; in the first round ``first``, where it is set."""
+        """Return the best move by search, in a game by a rule; in the first round ``first``, if set."""
         game, seat = past.game, past.seat
         if self.first is not None and not past:
             return self.first
@@ -318,7 +318,7 @@ class BestResponse(ByAction):
         return delegating > max(acting) + 1e-9
 
     def design(self, view: View, form: Form) -> dict[str, Any]:
-        """The design that is worth most to it, the one that makes cooperation stable among equals."""
+        """Return the most valuable design; among equals one that makes cooperation stable."""
         assert isinstance(form, Record)
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         candidates = [stable_design(view, form), unfriendly_design(view, form), *_mediators(game, seat, form)]
@@ -330,7 +330,7 @@ class BestResponse(ByAction):
         return candidates[next(i for i, w in enumerate(worths) if w >= max(worths) - 1e-9)]
 
     def vote(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
-        """Approve the proposals that are worth most, if they are worth no less than none at all."""
+        """Approve the most valuable proposals, if they are worth at least as much as none."""
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         worths = {p["label"]: rational_payoffs(rules.induced(game, p["design"]))[seat] for p in view.facts["proposals"]}
         bar = max(*worths.values(), rational_payoffs(game)[seat]) - 1e-9
@@ -343,12 +343,12 @@ class BestResponse(ByAction):
         return {"sign": under >= rational_payoffs(game)[view.seat] - 1e-9}
 
     def punish(self, view: View, form: Form) -> dict[str, int]:  # noqa: ARG002
-        """Never: it costs and brings nothing."""
+        """Return no punishment: it costs and brings nothing."""
         assert isinstance(form, Record)
         return dict.fromkeys(form.schema["properties"], 0)
 
     def disarm(self, view: View, form: Form) -> dict[str, int]:  # noqa: ARG002
-        """Never: with the others' actions given, a bound on oneself cannot pay."""
+        """Keep the cap: given the others' actions, a bound on oneself cannot pay."""
         return {"cap": view.facts["caps"][view.seat][view.facts["action"]]}
 
     def _paid(self, game: Game, seat: int, others: Sequence[Sequence[float]]) -> list[float]:
@@ -370,7 +370,7 @@ class BestResponse(ByAction):
 
 
 def _mediators(game: Game, seat: int, form: Record) -> Iterator[dict[str, Any]]:
-    """All mediators, where there are not too many of them; no contracts, of which there are."""
+    """Yield all mediators if there are not too many; contracts are too many."""
     keys, names = list(form.schema["properties"]), game.actions[seat]
     if form.name == "mediator" and len(names) ** len(keys) <= MOST_MEDIATORS:
         yield from (dict(zip(keys, plan, strict=True)) for plan in product(names, repeat=len(keys)))

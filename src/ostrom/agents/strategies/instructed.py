@@ -54,7 +54,7 @@ class Instructed(Strategy):
             raise StudyError(f"strategy {self.name}: {error.problem}") from None
 
     def forget(self) -> None:
-        """Drop what the strategies that are followed remembered to save time."""
+        """Clear the caches of the followed strategies."""
         for followed in self._followed.values():
             followed.forget()
 

@@ -1,1 +1,1 @@
-"""The styles in which a model is asked for an answer, one file each."""
+"""The styles of asking a model, one file each."""

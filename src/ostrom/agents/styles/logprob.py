@@ -34,7 +34,7 @@ class Logprob(Style):
         return 1 if isinstance(form, Choice) else most
 
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
-        """One call; questions that are no choice are asked directly."""
+        """Answer with one call; questions that are no choice are asked directly."""
         if not isinstance(decision.form, Choice):
             return await agent.ask(decision, context)
         chat = agent.chat(decision, context)

@@ -24,7 +24,7 @@ class Social(Style):
     questions: ClassVar[tuple[str, ...]] = ("predict",)
 
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
-        """One call per other player, and one for the choice."""
+        """Answer with one call per other player, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
         view, table = decision.view, decision.view.game.has_table
@@ -37,7 +37,7 @@ class Social(Style):
             predicted = await self._predict(agent, decision, context, seat, form, extra_facts, part)
             belief_value = view.game.index(seat, predicted.value) if table else predicted.value
             belief.append({"seat": seat, "action" if table else "value": belief_value})
-        # Only this prompt contains the belief: the view of the rules is not changed.
+        # Only this prompt contains the belief: the view of the rules is unchanged.
         believing = replace(view, facts={**view.facts, "belief": belief})
         return await agent.ask(replace(decision, view=believing), context)
 
@@ -63,7 +63,7 @@ class Social(Style):
 
 
 def _others(view: View) -> list[tuple[int, Form, dict[str, Any]]]:
-    """Those who decide at the same time: the seat, the form of its answer and what a question about it needs."""
+    """Return the simultaneous deciders: seat, answer form, and the facts of a question about it."""
     return [
         (turn.seat, form_of(turn.options), {} if view.game.has_table else {"target_stage": turn.stage})
         for turn in due_with(view)
@@ -96,7 +96,7 @@ class ComputedFirst(Style):
             return await agent.ask(question, context, part=f"{self.name}.")
 
         computed = await context.answer_once(self.name, compute)
-        # Only this prompt contains the result: the view of the rules is not changed.
+        # Only this prompt contains the result: the view of the rules is unchanged.
         computed_action = game.index(view.seat, str(computed.value)) if game.has_table else computed.value
         facts = {**view.facts, "computed": computed_action}
         return await agent.ask(replace(decision, view=replace(view, facts=facts)), context)

@@ -139,7 +139,7 @@ class Estimate:
         return f"Estimate({key + ': ' if key else ''}{self.text()})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             **self.key,
             "value": _tidy(self.value),

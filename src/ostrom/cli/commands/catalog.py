@@ -1,4 +1,4 @@
-"""`ostrom list` and `ostrom show`: what there is.
+"""`ostrom list` and `ostrom show`: the catalog of parts.
 
 What a kind of part needs is imported where it is listed: a list of games must not load the engine.
 """
@@ -38,7 +38,7 @@ KINDS = {
     "replication": "replications",
     "run": "runs",
 }
-"""Every kind of part in the singular and the plural: commands take both."""
+"""Every kind of part in singular and plural: commands accept both."""
 REGISTRIES = {
     "games": "ostrom.games:games",
     "strategies": "ostrom.agents.strategies:strategies",
@@ -51,18 +51,18 @@ REGISTRIES = {
     "panels": "ostrom.reports.declared:panels",
     "references": "ostrom.analysis.claims:references",
 }
-"""Where the parts of a kind are registered."""
+"""The registry of each kind."""
 
 
 FIRST_MEASURES = (
     "cooperation", "joint_cooperation", "coordination", "payoff", "efficiency", "equality", "first_defection",
     "cooperation_by_round", "amount_share", "response_time",
 )  # fmt: skip
-"""The ten measures that matter first; those of studies stand beside the replications."""
+"""The ten main measures; those of studies are listed with the replications."""
 
 
 def first_of(kind: str) -> list[str]:
-    """The parts of a kind that matter first; none where all are listed."""
+    """Return the main parts of a kind; empty if all are listed."""
     if kind == "studies":
         text = package_folder("ostrom.replications").joinpath("first.yaml").read_text(encoding="utf-8")
         return list(read_yaml(text, "first.yaml"))
@@ -70,7 +70,7 @@ def first_of(kind: str) -> list[str]:
 
 
 def kind_of(text: str) -> str:
-    """The kind of part that a text names, in the singular; the text may be plural and in any case.
+    """Return the kind of part that a text names, in the singular.
 
     >>> kind_of("games"), kind_of("Memory")
     ('game', 'memory')
@@ -230,7 +230,7 @@ def show(
 
 
 def _file(kind: str, name: str) -> Output:
-    """A study or a mapping as it is written."""
+    """Return a study or a mapping as written."""
     import yaml
 
     from ostrom.studies.extensions import FileKind, file_kinds
@@ -256,12 +256,12 @@ def _is_study(name: str) -> bool:
 
 
 def _messages(name: str, cell: int | None, number: int | None, seat: str | None, content: dict[str, Any]) -> Output:
-    """What a study would send to a model in a round."""
+    """Return the messages that a study would send to a model in a round."""
     from ostrom.cli.commands.validate import STAND_IN, resolve_or_stand_in
     from ostrom.costs.preview import preview
 
     plan, open_model = resolve_or_stand_in(name, **content)
-    if all(config.model is None for config in plan.agents):  # --model adds one to what is written
+    if all(config.model is None for config in plan.agents):  # --model adds one to the study
         plan, open_model = resolve_or_stand_in(name, **{**content, "models": [STAND_IN]})[0], True
     sent = preview(plan, 1 if cell is None else cell, 1 if number is None else number, seat)
     agent = "the model of --model" if open_model and sent.agent == STAND_IN else sent.agent
@@ -299,7 +299,7 @@ def _prompt(name: str, folder: Path | None) -> str:
 
 
 def _model(name: str) -> dict[str, Any]:
-    """What a model of that name can be given."""
+    """Return the parameters of a model."""
     from ostrom.models import check_name, params_of
 
     factory, _ = check_name(name, {})
@@ -316,14 +316,14 @@ def _part(kind: str, name: str) -> dict[str, Any]:
     registry, bare = _registry(KINDS[kind]), name.partition(":")[0]
     part = registry.get(bare)
     if bare != name:
-        registry.build(name)  # parameters that do not fit are refused here as in a study
+        registry.build(name)  # unsuitable parameters are refused here as in a study
     parameters = _chart_parameters(part) if kind == "chart" else parameters_of(registry, bare)
     record = {"name": bare, "what": inspect.getdoc(part) or "", "parameters": parameters}
     return record if kind in ("chart", "panel") else record | bounds_of(registry, bare)
 
 
 def _listed(value: Any) -> Any:
-    """JSON data as text for people; values that are all alike are written once, with their number."""
+    """Format JSON data as text; equal values are written once, with their number."""
     if isinstance(value, dict):
         return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
     if isinstance(value, list):
@@ -356,7 +356,7 @@ def _game(name: str) -> Output:
 
 
 def _options(actions: Any) -> str:
-    """What a seat may do, in words."""
+    """Describe the options of a seat."""
     if isinstance(actions, dict):
         amounts = f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}"
         return ", ".join([amounts, *actions["also"]])
@@ -364,7 +364,7 @@ def _options(actions: Any) -> str:
 
 
 def part_row(registry: Any, name: str) -> dict[str, Any]:
-    """One line on a part; one of another package that cannot be loaded says why."""
+    """Return one line about a part; one of another package that cannot be loaded says why."""
     try:
         part = registry.get(name)
     except OstromError as error:
@@ -382,7 +382,7 @@ def parameters_of(registry: Any, name: str) -> str:
 
 
 def bounds_of(registry: Any, name: str) -> dict[str, str]:
-    """What the parameters of a part may be, as a row of its record; none where nothing is said."""
+    """Return the allowed parameters of a part as a row; empty if unstated."""
     words = bounds_in_words(registry.get(name))
     return {"bounds": words} if words else {}
 
@@ -428,7 +428,7 @@ def _replications() -> list[dict[str, Any]]:
 
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
-    """The runs in a folder: what was played and how far, the main result where a report or view left it, the page."""
+    """Return the runs in a folder: study, progress, main result, and report page."""
     from ostrom.data.rundata import recorded_answer
     from ostrom.reports.words import labels
     from ostrom.studies.run import open_run
@@ -513,7 +513,7 @@ def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:
 
 
 def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
-    """What `ostrom show game` prints below the payoffs."""
+    """Return what `ostrom show game` prints below the payoffs."""
     words = {"name": str(facts["name"]), "source": str(facts.get("citation") or "")}
     if facts.get("params"):
         words["parameters"] = ", ".join(f"{name}={_plain(value)}" for name, value in facts["params"].items())
@@ -547,7 +547,7 @@ def _pure(facts: dict[str, Any]) -> list[str]:
 
 
 def _mixed(facts: dict[str, Any]) -> list[str]:
-    """Equilibria in which somebody mixes: points alone; pieces are told in the JSON."""
+    """Return mixed equilibria that are points; pieces are only in the JSON."""
     equilibria = facts["equilibria"].get("all")
     if not equilibria:
         return []

@@ -100,7 +100,7 @@ def estimate(
         | ({"label": registered.label} if registered.bound else {})
         for one in estimates
     ]
-    for row in rows if far or looked else ():  # a figure that is taken out of its table says it too
+    for row in rows if far or looked else ():  # a row copied from its table says so too
         row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far, looked)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
@@ -142,7 +142,7 @@ def _measure(text: str) -> Measure:
 
 
 def _clean(value: float | None) -> float | None:
-    """A figure without the last bits of a sum that is zero.
+    """Return a figure without rounding errors around zero.
 
     >>> _clean(-2.1e-17), _clean(0.25), _clean(None)
     (0.0, 0.25, None)
@@ -173,7 +173,7 @@ def _estimates(
 
 
 def _check_columns(part: Measure, data: Sequence[RunData]) -> None:
-    """Refuse a run without a column that the measure reads, and say why it may have none."""
+    """Refuse a run without a column that the measure needs, and say why it may lack it."""
     for run in data:
         missing = [need for need in part.needs if need.partition(".")[2] not in run.columns(need.partition(".")[0])]
         if missing:
@@ -277,7 +277,7 @@ def _table_of(name: str, rows: Sequence[dict[str, Any]]) -> TextTable:
 
 
 def _short(column: str, value: Any) -> Any:
-    """A p-value keeps three significant digits; sample sizes are joined."""
+    """Format a p-value with three significant digits; join sample sizes."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf"))):

@@ -1,4 +1,4 @@
-"""`ostrom models`: check one, fetch the embedded ones, list names."""
+"""`ostrom models`: check a model, download embedded ones, list names."""
 
 import asyncio
 from contextlib import suppress
@@ -37,7 +37,7 @@ def check(
         tooled = model
         with suppress(StudyError):  # a server that may call tools is asked, known or not
             tooled = model if model.abilities.tools else open_model(name, **settings, abilities=["tools"])
-        # Embedded and scripted models answer, however long it takes; a server that we start says itself what it lacks.
+        # Embedded and scripted models answer, however long it takes; a started server reports what it lacks.
         unbound = started or name.startswith(("embedded/", "scripted/"))
         try:
             async with asyncio.timeout(None if unbound else timeout):

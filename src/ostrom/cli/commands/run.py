@@ -1,4 +1,4 @@
-"""`ostrom run` and `ostrom resume`: play a study, or go on with one."""
+"""`ostrom run` and `ostrom resume`: play a study, or continue a run."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def resume(
     resolved = resolve_run(run, runs, options=options, seeds=seeds)
     if dry_run:
         return forecast_plan(resolved, like=from_, runs=runs)
-    refuse_unused(resolved, from_, begun=not options.batch)  # what was begun in batches goes on in them
+    refuse_unused(resolved, from_, begun=not options.batch)  # what was started in batches continues in them
     if retry_failed:
         resolved = replace(resolved, options=replace(resolved.options, ask_again=True))
     return play_and_report(resolved, resolved.folder, report=report)
@@ -164,7 +164,7 @@ def play_resolved(resolved: Resolved, folder: Path) -> Result:
 def play_and_report(
     resolved: Resolved, folder: Path, *, report: bool, parent: RegistrationStatus | None = None
 ) -> Output:
-    """Play a plan into a folder: how it ended, its cells, and with ``report`` its page.
+    """Play a plan into a folder; return its end, its cells, and with ``report`` its page.
 
     ``parent`` is what is said of the registration of the run that the plan was made from.
     """
@@ -189,7 +189,7 @@ def play_and_report(
 
 
 def refuse_unused(resolved: Resolved, like: str | None = None, *, begun: bool = False) -> None:
-    """Refuse options that would do nothing, and too many batches one after another unless the run has begun."""
+    """Refuse options without effect, and too many sequential batches unless the run has begun."""
     from ostrom.costs.waves import check_batch
 
     if like is not None:
@@ -199,7 +199,7 @@ def refuse_unused(resolved: Resolved, like: str | None = None, *, begun: bool = 
 
 
 def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | None = None) -> Output:
-    """What a plan takes, directly and in batches, and whether its budget suffices.
+    """Return the cost of a plan, directly and in batches, and whether its budget suffices.
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
@@ -239,7 +239,7 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
 
 
 def plan_headline(plan: StudyPlan, options: PlayOptions) -> dict[str, str]:
-    """Size, hours and money of a plan: a line each."""
+    """Return size, hours and money of a plan, a line each."""
     from ostrom.costs.forecast import forecast
 
     bound = forecast(plan, options.rates, None, options.max_connections)
@@ -247,7 +247,7 @@ def plan_headline(plan: StudyPlan, options: PlayOptions) -> dict[str, str]:
 
 
 def divided_budget(plan: StudyPlan) -> str:
-    """What a shard may spend of the study's budget, in words."""
+    """Describe a shard's part of the study's budget."""
     undivided, own = plan.study.budget.model_dump(), asdict(plan.budget)
     parts = [f"{own[name]:g} of {bound:g} {name}" for name, bound in undivided.items() if bound is not None]
     return f"the budget of the study is divided equally; it may spend {', '.join(parts)}" if parts else (
@@ -262,7 +262,7 @@ def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> O
 
     tally = result.tally
     with open_run(folder) as run:
-        # Who sees results of a registered run before it is complete could go on by them.
+        # Whoever sees results of a registered run before it is complete could act on them.
         bound = run.manifest.get("registered")
         finished = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
         blind = bool(bound) and not finished
@@ -311,7 +311,7 @@ def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:
 
 
 def end_lines(result: Result, folder: Path) -> list[str]:
-    """What was played and spent, what went wrong, and where the run lies."""
+    """Return lines on what was played and spent, what failed, and where the run is."""
     tally = result.tally
     designs = f"; {count_text(tally.of_preparations(), 'designs')}" if tally.preparations else ""
     refused = f", {tally.refused} refusals" if tally.refused else ""

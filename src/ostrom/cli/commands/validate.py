@@ -1,4 +1,4 @@
-"""`ostrom validate`: whether a file is right, and what `ostrom run` would say to it."""
+"""`ostrom validate`: check a file, and show what `ostrom run` would say."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.words import how_many
 
 STAND_IN = "embedded/smollm2-135m"
-"""Takes the place of the model in a study that leaves it to --model."""
+"""The substitute model for a study that leaves its model to --model."""
 
 
 @with_play_options(*BUDGET, "prompts", "prices", "allow_key")
@@ -43,7 +43,7 @@ def validate_file(
 
 
 def resolve_or_stand_in(file: str, **content: Any) -> tuple[Any, bool]:
-    """The plan of a study, and whether it leaves its model to --model: then another stands in."""
+    """Return the plan of a study, and whether a substitute model was used."""
     from ostrom.agents.config import NO_MODEL
     from ostrom.studies.resolve import resolve
     from ostrom.studies.schema import NO_VERSUS
@@ -82,7 +82,7 @@ def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, 
 
 
 def _headline(plan: Any, size: str, options: PlayOptions, *, left_open: bool) -> dict[str, Any]:
-    """Size, hours and money of a study; people come one by one, and take their own time."""
+    """Return size, hours and money of a study; studies with people have no fixed hours."""
     if plan.study.people is not None:
         pay = plan.study.people.pay
         bonus = (
@@ -101,7 +101,7 @@ def _headline(plan: Any, size: str, options: PlayOptions, *, left_open: bool) ->
 
 
 def _size(plan: Any) -> str:
-    """How much there is to play; people come one by one, so their matches cannot be counted beforehand."""
+    """Describe the size; with people matches cannot be counted beforehand."""
     if plan.study.people is None:
         return how_many(plan.matches, "match")
     games = len(plan.study.people.order)
@@ -109,7 +109,7 @@ def _size(plan: Any) -> str:
 
 
 def check_file(file: Path) -> dict[str, Any] | None:
-    """What a file other than a study is and the proof that it is right; None: it is a study."""
+    """Describe and check a file other than a study; None for a study."""
     if not file.exists():
         raise UsageError(f"{file}: there is no such file")
     if file.is_dir():
@@ -144,7 +144,7 @@ def check_file(file: Path) -> dict[str, Any] | None:
 
 
 def _python(file: Path) -> dict[str, Any]:
-    """What a Python file offers to studies: memories and strategies by their first parameter, and measures."""
+    """Return what a Python file offers to studies: memories and strategies by their first parameter, and measures."""
     import inspect
 
     from ostrom.agents.strategies import strategies

@@ -136,7 +136,7 @@ class TwoRuns:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "new": self.new,
             "old": self.old,

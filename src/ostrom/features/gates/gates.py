@@ -172,7 +172,7 @@ class GateResult:
         return f"{self.gate.name} ({more})" if more else self.gate.name
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         least, most = self.gate.allowed
         estimate = None if self.estimate is None else self.estimate.as_dict()
         return {
@@ -391,7 +391,7 @@ class Price:
     words: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {"gate": self.gate, "least": self.least, "seeds": self.seeds, "planned": self.planned}
 
 

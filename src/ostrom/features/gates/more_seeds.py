@@ -29,7 +29,7 @@ class GateLook:
     answer: Answer
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {"seeds": self.seeds, "answer": self.answer}
 
 

@@ -52,7 +52,7 @@ class Disagreement:
         return f"{self.file}: {self.unit} {self.line}{column}: {self.why}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return asdict(self)
 
 
@@ -90,7 +90,7 @@ class Cause:
         return "; ".join(texts) + (f"; and {len(files) - MOST_LISTED} more files" if len(files) > MOST_LISTED else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "cause": self.cause,
             "kind": self.kind,

@@ -288,7 +288,7 @@ class Imported:
         return by_cause(row for row in self.disagreements if row.done == "refuse")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "run": None if self.folder is None else str(self.folder),
             "matches": self.matches,

@@ -50,7 +50,7 @@ class StrategyWeight:
         return self.share.value
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         share = self.share
         return {
             "strategies": list(self.strategies), "weight": share.value, "se": share.se, "ci_low": share.low,
@@ -89,7 +89,7 @@ class StrategyFrequencies:
         raise BadSample(f"no candidate {strategy!r} (found: {', '.join(line.name for line in self.weights)})")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         error = self.error
         return {
             "weights": [line.as_dict() for line in self.weights],

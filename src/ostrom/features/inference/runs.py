@@ -75,7 +75,7 @@ class StateResponse:
         return None if self.over_rounds is None else self.over_rounds.value
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         rounds, matches = self.over_rounds, self.over_matches
         return {
             "state": self.state, "estimate": self.estimate, "cooperations": self.cooperations, "n": self.n,
@@ -174,7 +174,7 @@ class AgentFrequencies:
         return sorted(weights, key=lambda w: -w.share.value)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "within": dict(self.within),
             "agent": self.agent,
@@ -194,7 +194,7 @@ class Responses:
     table: ResponseTable
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {"within": dict(self.within), "agent": self.agent, "responses": self.table.rows()}
 
 
@@ -211,7 +211,7 @@ class RunInference:
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "unit": self.unit,
             "candidates": list(self.candidates),

@@ -167,7 +167,7 @@ class MotiveShare:
         return self.times / self.decisions
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
         interval = self.estimate
         return {
@@ -189,7 +189,7 @@ class Dependence:
     """The reason why there is no test; None if there is one."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         test = {} if self.test is None else asdict(self.test)
         return {
             "judge": self.judge,
@@ -309,7 +309,7 @@ class Agreement:
     why: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         kappa = self.kappa
         return {
             "motive": self.motive,

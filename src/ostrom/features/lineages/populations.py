@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """One generation: its instructions, and for each member the index of its parent and of its founding ancestor."""
+    """One generation: its genomes, the place of each member's parent and of its founding ancestor."""
 
     match: int
     first: int
@@ -185,7 +185,7 @@ def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
 
 
 class SpreadSentence(NamedTuple):
-    """A sentence: its cell, its first generation, and the share of members that carry it there and in the last."""
+    """A sentence: its cell, the first generation that has it, and the share of members at both ends."""
 
     cell: str
     sentence: str
@@ -212,7 +212,7 @@ def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
 
 
 class FamilyTree(Panel):
-    """A chart of descent: one tree for each cell (its first replicate), at most ``trees``.
+    """One tree per cell, of its first replicate; at most ``trees`` of them.
 
     Members are drawn in the order of their founding instructions: a colour that widens is a lineage that spreads.
     """

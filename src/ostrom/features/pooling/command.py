@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,12 @@ from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ostrom.analysis.estimate import Query
     from ostrom.features.pooling.labs import LabPool
+
+SERIES = ("runs", "pooled", "a further run")
 
 
 def pool(
@@ -65,8 +70,6 @@ def pool(
         "not_pooled": alone,
     }  # fmt: skip
     if chart is not None:
-        from ostrom.features.pooling.forest import write_forest
-
         write_forest(pools, chart, query)
     text = chain(
         *(_text(one, query.words, level) for one in pools),
@@ -117,3 +120,44 @@ def _text(one: LabPool, words: str, level: float) -> list[TextItem]:
 
 def _keys(keys: tuple[str, ...]) -> str:
     return keys[0] if len(keys) == 1 else f"{keys[0]} (and {len(keys) - 1} that go with it)"
+
+
+def write_forest(pools: Sequence[LabPool], path: Path, query: Query) -> None:
+    """Write the forest plot as SVG, PNG or a page with its table."""
+    from ostrom.reports.build import write_chart_file
+    from ostrom.reports.marks import dots, series_colours
+    from ostrom.reports.panel import Figure, Table
+
+    groups = {one.title: forest_rows(one) for one in pools}
+    chart = dots(groups, axis=query.words, series=series_colours(SERIES), domain=None, zero=bool(query.contrast))
+    columns = ["group", "run", "value", "low", "high"]
+    rows = [[title, row["label"], row["mean"], row["low"], row["high"]] for title, of in groups.items() for row in of]
+    subtitle = "; ".join(
+        f"{one.title + ': ' if one.title else ''}{one.pooled.value:.3f} [{one.pooled.low:.3f}, {one.pooled.high:.3f}] "
+        f"over {one.pooled.labs} runs, tau {one.pooled.tau:.3f}"
+        for one in pools
+    )
+    caption = (
+        f"Every run with its interval, the pooled mean (random effects, Hartung and Knapp), and where the mean of a "
+        f"further run would lie ({pools[0].pooled.level:.0%}). {subtitle}."
+    )
+    figure = Figure("forest", chart, caption, f"Forest plot. {subtitle}.")
+    write_chart_file(
+        path, figure, Table("forest", columns, rows, "Every figure."),
+        kicker="Pooled runs", title=f"Pooled: {query.words}", heading=subtitle, about=query.matches,
+    )  # fmt: skip
+
+
+def forest_rows(one: LabPool) -> list[dict[str, Any]]:
+    """Return the rows of the forest plot from top to bottom: the runs, the pooled mean, and a further run."""
+    rows = [
+        {"label": lab.name, "series": SERIES[0], "mean": lab.estimate.value, "low": lab.estimate.low,
+         "high": lab.estimate.high}
+        for lab in one.labs
+    ]  # fmt: skip
+    pooled = one.pooled
+    rows.append({"label": "pooled", "series": SERIES[1], "mean": pooled.value, "low": pooled.low, "high": pooled.high})
+    if pooled.prediction is not None:
+        low, high = pooled.prediction
+        rows.append({"label": "a further run", "series": SERIES[2], "mean": pooled.value, "low": low, "high": high})
+    return rows

@@ -76,7 +76,7 @@ class Pooled:
     another mean than that of the model, which weighs labs."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "value": self.value, "low": self.low, "high": self.high, "level": self.level, "labs": self.labs,
             "tau": self.tau, "i2": self.i2, "q": self.q, "q_df": self.labs - 1, "q_p": self.p,
@@ -259,7 +259,7 @@ class LabPool:
         return key_words(self.key)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         rest = self.without or (None,) * len(self.labs)
         return {
             "group": dict(self.key),

@@ -47,7 +47,7 @@ class PowerAt:
     calls_at_most: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         shares = {
             f"{name}{end}": getattr(of, value)
             for name, of in (("power", self.power), ("error", self.error))
@@ -254,7 +254,7 @@ class SequentialResult:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         shares = {name: getattr(self, name).value for name in ("met", "excludes", "covers")}
         return {
             "effect": self.truth, "mean_seeds": self.seeds, "median_seeds": self.middle, **shares,

@@ -160,7 +160,7 @@ class JudgedFigure:
     verdict: PaperVerdict
 
     def as_dict(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {"run": self.run, **self.line.as_dict(columns), **self.verdict.as_dict()}
 
 
@@ -197,7 +197,7 @@ class Replication:
         return verdict_counts(cell for _, cells in self.exhibits for cell in cells)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "paper": self.name,
             "citation": self.paper.citation,
@@ -350,7 +350,7 @@ class _ClaimCase:
     @property
     def table(self) -> tuple[str, str]:
         """Return the table of figures that share a prior of the variance with this one."""
-        return self.run.name, self.claim.measure_with_unit.name
+        return self.run.name, self.claim.measure_object.name
 
 
 def judged_claims(

@@ -60,7 +60,7 @@ class PaperVerdict:
         return f"{word}: {self.why}" if self.why else word
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "verdict": self.answer,
             "undecided": self.kind or None,

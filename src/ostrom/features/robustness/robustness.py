@@ -57,7 +57,7 @@ class Conclusion:
         return abs(self.difference.value)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         one = self.difference
         return {
             "within": dict(self.within), "contrast": self.contrast, "first": self.first, "second": self.second,
@@ -91,7 +91,7 @@ class Robustness:
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "outcome": self.outcome,
             "unit": self.unit,

@@ -99,7 +99,7 @@ class VarianceShare:
     df: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return this as plain data, for JSON."""
         share = self.adjusted
         return {
             "source": self.source, "share": self.share, "adjusted": share.value, "df": self.df, "ci_low": share.low,

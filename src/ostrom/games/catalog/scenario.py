@@ -8,7 +8,7 @@ from ostrom.ground.errors import GameError
 
 
 def build(scenario: Any = "commons/water_crisis") -> Game:
-    """Return a story with its payoff table, roles, personas and meanings of actions.
+    """A story coupled to a payoff table, with roles, personas and what every action means.
 
     ``scenario`` is FAMILY/NAME of a shipped one; an own one is a game file like any other.
 

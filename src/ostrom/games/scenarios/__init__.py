@@ -1,4 +1,4 @@
-"""Scenarios: stories coupled to payoff tables (Manoranjan & Gaikwad 2026), read from files and proved."""
+"""Scenarios: stories with payoff tables (Manoranjan & Gaikwad 2026), read from files and verified."""
 
 from ostrom.games.scenarios.proof import CanonicalStatus, Deviation, Equilibrium, Proof, Tie, prove
 from ostrom.games.scenarios.reader import families, load_cast, load_scenario, scenarios, shipped_cast, shipped_scenario

@@ -1,4 +1,4 @@
-"""Proof of a scenario's claim: every pure equilibrium, every tie, and who would leave a canonical profile.
+"""Verification of a scenario's claim: all pure equilibria, ties, and profitable deviations.
 
 A profile is a pure Nash equilibrium when no role gains by changing its own action alone (weak inequality, as
 Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses.
@@ -11,7 +11,7 @@ from ostrom.games.scenarios.scenario import Canonical, Claim, Profile, Scenario
 
 @dataclass(frozen=True)
 class Deviation:
-    """A change of one role's action and what that role gains by it."""
+    """A change of one role's action, and that role's gain."""
 
     role: str
     action: str
@@ -24,7 +24,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A pure equilibrium; ``indifferent`` lists the changes that cost nothing (none when it is strict)."""
+    """A pure equilibrium; ``indifferent`` lists deviations that cost nothing (none if strict)."""
 
     profile: Profile
     indifferent: tuple[Deviation, ...]
@@ -36,7 +36,7 @@ class Equilibrium:
 
 @dataclass(frozen=True)
 class Tie:
-    """A role that has several best replies to ``profile`` (its own entry there is the first of them)."""
+    """A role with several best replies to ``profile`` (its own entry there is the first of them)."""
 
     role: str
     profile: Profile
@@ -45,7 +45,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class CanonicalStatus:
-    """Whether a canonical profile is an equilibrium, and the changes that pay when it is not."""
+    """Whether a canonical profile is an equilibrium, and the profitable deviations if not."""
 
     canonical: Canonical
     is_equilibrium: bool
@@ -55,7 +55,7 @@ class CanonicalStatus:
 
 @dataclass(frozen=True)
 class Proof:
-    """What is true of a scenario's table, next to what the scenario claims."""
+    """The facts of a scenario's table, and the scenario's claim."""
 
     scenario: str
     claim: Claim
@@ -70,11 +70,11 @@ class Proof:
         return self.claim == self.found
 
     def refutation(self) -> str:
-        """One sentence on the canonical profiles as they are, for a claim that does not hold."""
+        """Describe the canonical profiles in one sentence, for a claim that does not hold."""
         return "; ".join(_status_text(status) for status in (self.green, self.tragedy))
 
     def lines(self) -> list[str]:
-        """The proof for people to read."""
+        """Return the verification as lines of text."""
         verdict = "holds" if self.holds else f"fails, the table says {self.found}"
         text = [f"{self.scenario}: claim {self.claim} {verdict}"]
         text += [f"  {_status_text(status)}" for status in (self.green, self.tragedy)]
@@ -126,7 +126,7 @@ def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
 
 
 def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:
-    """Every change of one action whose gain is ``at_least`` so much."""
+    """Return every change of one action with a gain of ``at_least`` this much."""
     deviations = []
     for seat, role in enumerate(scenario.roles):
         before = scenario.payoffs_at(profile)[seat]

@@ -1,4 +1,4 @@
-"""Reads scenario files and refuses the ones whose parts do not agree, equilibrium claim included."""
+"""Reads scenario files and refuses inconsistent ones, wrong equilibrium claims included."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +18,7 @@ from ostrom.ground.registry import NamedFiles, broken_note, replication_files
 
 
 def read_table(rows: dict[str, Any], roles: tuple[Role, ...], file: str) -> dict[Profile, tuple[float, ...]]:
-    """The table in the order of the profiles, or a :class:`StudyError` that names the row at fault."""
+    """Return the table in the order of the profiles; a StudyError names a wrong row."""
     payoffs: dict[Profile, tuple[float, ...]] = {}
     for written, row in rows.items():
         key = f"payoffs.{written}"
@@ -64,7 +64,7 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
             f"must hold {len(roles)} payoffs, one per role, has {len(row)}", file=file, key=key, allowed=names
         )
     for role, value in zip(roles, row, strict=True):
-        # True is an int to Python and would silently count as 1.
+        # True is an int in Python and would silently count as 1.
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise StudyError(
                 "payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_error_text(value)
@@ -90,7 +90,7 @@ Line: TypeAlias = tuple[frozenset[tuple[int, str]], float]
 
 
 def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, tuple[float, ...]]:
-    """The payoff table that a model describes."""
+    """Return the payoff table that a model describes."""
     if set(model) != {role.key for role in roles}:
         raise StudyError(
             "must have one part per role",
@@ -210,7 +210,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def is_scenario(path: str | Path) -> bool:
-    """Whether a YAML file tells a scenario; a file that cannot be read is left to its reader to refuse."""
+    """Return whether a YAML file is a scenario; an unreadable file is refused by its reader."""
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -336,7 +336,7 @@ def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> No
 
 @cache
 def _folders() -> NamedFiles:
-    """The folder of every family: ours, and those under ``scenarios/`` of a replication."""
+    """Return the folder of every family: ours, and those in ``scenarios/`` of replications."""
     families = replication_files("scenarios", "", "family of scenarios")
     for folder in files("ostrom.games.scenarios").joinpath("families").iterdir():
         families.put(folder.name, folder, "ostrom")

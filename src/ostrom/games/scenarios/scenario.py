@@ -1,4 +1,4 @@
-"""A scenario in memory: a short story, the people in it, and what every profile is worth to each of them."""
+"""A scenario: a short story, its characters, and the payoffs of every profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLAIMS_OF_CLASS: dict[ScenarioClass, tuple[Claim, ...]] = {
 
 @dataclass(frozen=True)
 class Action:
-    """One thing a role can do; ``green`` marks what serves the common good of the family's story."""
+    """One action of a role; ``green`` marks what serves the common good of the story."""
 
     key: str
     label: str
@@ -37,16 +37,16 @@ class Action:
 
 @dataclass(frozen=True)
 class Role:
-    """A place in the scenario: who sits there and what they can do."""
+    """A role in the scenario: its persona and actions."""
 
     key: str
     title: str
     persona: str
     actions: tuple[Action, ...]
     kind: str = ""
-    """What sort of actor it is, such as economic or social; empty where the cast does not say."""
+    """The kind of actor, such as economic or social; empty if the cast does not say."""
     order: tuple[str, ...] = ()
-    """The order in which prompts name the actions; empty: that of ``actions``."""
+    """The order of actions in prompts; empty for that of ``actions``."""
 
     @property
     def action_keys(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Canonical:
-    """One of the two profiles that a family talks about, such as the Green Transition."""
+    """One of the two profiles that a family is about, such as the Green Transition."""
 
     name: str
     profile: Profile
@@ -78,11 +78,11 @@ class Scenario:
     claim: Claim
     payoffs: tuple[tuple[float, ...], ...]
     group: str = ""
-    """The group of subtypes that the family's cast lists the subtype in."""
+    """The group of the subtype in the family's cast."""
     author: str = ""
-    """The model that wrote the story; empty where people did."""
+    """The model that wrote the story; empty if people did."""
     citation: str = "after Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
-    """Where the story is published; by default the paper that this form of a scenario comes from."""
+    """The publication of the story; by default the paper that introduced this form of scenario."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ class Scenario:
         return list(product(*(role.action_keys for role in self.roles)))
 
     def indices(self, profile: Profile) -> tuple[int, ...]:
-        """Where a profile lies in the tensor."""
+        """Return the index of a profile in the tensor."""
         return tuple(role.action_keys.index(key) for role, key in zip(self.roles, profile, strict=True))
 
     def payoffs_at(self, profile: Profile) -> tuple[float, ...]:
@@ -110,7 +110,7 @@ class Scenario:
         return np.array(self.payoffs, dtype=np.float64).reshape(*self.shape, len(self.roles))
 
     def game(self) -> Game:
-        """The scenario as a game that carries its story; the canonical profiles define cooperating."""
+        """Return the scenario as a game with its story; the canonical profiles define cooperation."""
         return TensorGame(
             name=self.name,
             actions=tuple(role.action_keys for role in self.roles),

@@ -1,4 +1,4 @@
-"""The form of the files that people write: a family's cast and its scenarios. Unknown keys are refused."""
+"""The schema of scenario files: a family's cast and its scenarios. Unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Persona = Annotated[str, AfterValidator(_words(PERSONA_WORDS))]
 
 
 class _ScenarioFile(Declared, strict=True):
-    """What a file of scenarios holds, its values of exactly the types stated."""
+    """The base of file schemas, with strict types."""
 
 
 class ActionEntry(_ScenarioFile):
@@ -48,7 +48,7 @@ class ActionEntry(_ScenarioFile):
 
 
 class RoleEntry(_ScenarioFile):
-    """A role as written in a file; without a persona it takes the one of the cast's role of the same key.
+    """A role in a file; without a persona it has that of the cast's role with the same key.
 
     ``order`` is the order in which prompts name the actions, where it is not that of ``actions``; ``kind`` says what
     sort of actor the role is, for analysis only.
@@ -83,14 +83,14 @@ class CanonicalEntry(_ScenarioFile):
 
 
 class CanonicalPair(_ScenarioFile):
-    """The two profiles that a claim speaks about."""
+    """The two profiles of a claim."""
 
     green: CanonicalEntry
     tragedy: CanonicalEntry
 
 
 class CastFile(_ScenarioFile):
-    """A family's ``cast.yaml``: what its scenarios have in common.
+    """A family's ``cast.yaml``: what its scenarios share.
 
     ``class_titles`` gives the three classes names that suit the family's story; ``subtypes``, when given,
     lists by group the only subtypes its scenarios may name; ``citation`` says where its stories are published.
@@ -128,7 +128,7 @@ class ScenarioFile(_ScenarioFile):
     subtype: Text
     claim: Claim
     author: Text | None = None
-    """The model that wrote the story; it is not allowed to play it."""
+    """The model that wrote the story, which may not play it."""
     narrative: Narrative
     roles: list[RoleEntry] | None = Field(default=None, min_length=2)
     canonical: CanonicalPair | None = None

@@ -19,7 +19,7 @@ Advice = Generator[list[Decision], Sequence[Answer], list[int]]
 
 
 class Advised(Mechanism):
-    """Before every round each client privately hears its adviser's recommendation; then all clients act.
+    """Before every round each client hears what its adviser recommends, alone; then all clients act.
 
     ``advisers`` share the clients in turn: with 1 all clients have the same adviser, with 2 the seats alternate.
     Advisers are players without a seat (``observers`` of the study names their types) and have no payoffs. What is told

@@ -15,7 +15,7 @@ from ostrom.mechanisms.talk import Speaker, Talk, conversation
 
 
 class CheapTalk(Mechanism):
-    """All players send a message at the same time, read all of them, then act.
+    """Everybody sends a message at the same time, reads all of them, then acts: ``Talk`` before plain repetition.
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
     number, talk before every round, and the score is the mean payoff; messages are read in their own round.

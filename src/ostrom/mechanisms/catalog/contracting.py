@@ -93,7 +93,7 @@ SIGNATURE = Record("signature", closed_object({"sign": {"type": "boolean"}}))
 
 
 class Contracting(Designed):
-    """Players vote on contracts, sign the winner or refuse, then act.
+    """Vote on contracts, sign the one that was chosen or refuse, then act.
 
     A contract sets a whole amount for every action, by its place in each seat's list: whoever plays the
     action receives the amount from the others in equal parts, or pays it to them if it is negative.

@@ -15,7 +15,7 @@ Caps = list[list[int]]
 
 
 class Disarmament(Mechanism):
-    """Players lower the caps on their actions in turns until nobody does any more, then play within the caps.
+    """Lower the caps on your own actions in turns until nobody moves any more; then play within the caps.
 
     One question concerns one action of one player, so that every answer within its bounds leaves the player
     something to play: caps of a player always sum to at least 100. All caps are public and never rise. A

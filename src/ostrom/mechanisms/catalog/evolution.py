@@ -81,7 +81,7 @@ Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[fl
 
 @value
 class ParentSelection:
-    """The rule for parents (``next_parents``): rule, strength, tournament size, births of a Moran process."""
+    """Who has offspring (``next_parents``): rule, strength, size of a tournament, births of a Moran process."""
 
     rule: Annotated[str, OneOf(POPULATION_RULES)] = "proportional"
     strength: Amount = 1.0
@@ -103,7 +103,7 @@ class Mutation:
 
 
 class Evolution(DelegatingMechanism):
-    """``population`` members play ``under`` another mechanism, ``meetings`` times in each of ``generations``.
+    """``population`` members play ``under`` another mechanism, ``meetings`` times per generation, for ``generations``.
 
     Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
     turn. ``selection`` says who has offspring, ``mutation`` how the offspring differ. ``arm`` is ``selected`` or one of

@@ -55,7 +55,7 @@ def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
 
 
 class Mediation(Designed):
-    """Players vote on mediators, then act or delegate to the winner.
+    """Vote on mediators, then act or delegate to the one that was chosen.
 
     A mediator names one action for every number of delegators. It plays that action, by its place in each
     seat's list, for all who delegate. ``designs`` gives the mediators by seat (lists of action indices for

@@ -23,7 +23,7 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 
 @dataclass(frozen=True)
 class OfferTerms:
-    """The terms of an offer: actions of seats, and payments (payer, receiver, amount, moment)."""
+    """What an offer says: the actions of seats, and who pays whom how much when."""
 
     actions: Mapping[int, Value]
     payments: Sequence[Mapping[str, Any]] = ()
@@ -70,7 +70,7 @@ class _Table:
 
 
 class Negotiation(Mechanism):
-    """Players make offers in turn, others accept or refuse, then the game is played as agreed.
+    """Players make offers in turn, others accept or refuse, then the game is played as was agreed.
 
     An offer says what players do and who pays whom. It binds once everybody accepts whom it binds or who pays by it;
     several may be signed, as long as none contradicts another. Who is bound to an action is not asked for it. There are

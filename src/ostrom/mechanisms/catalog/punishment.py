@@ -15,7 +15,7 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 
 
 class Punishment(Mechanism):
-    """Players act, learn all actions, then punish at the same time; repeated.
+    """Play a round, learn what all did, then punish at the same time; repeat.
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
     the units per co-player and round. Who punished whom is public. The players are told the number of

@@ -19,7 +19,7 @@ from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
 
 
 class Repetition(Mechanism):
-    """The game for ``rounds`` rounds, or until a random end.
+    """Repeat the game for ``rounds`` rounds, or until chance ends it.
 
     What the players are *told* about the end is separate from how the end comes about:
     ``told_rounds`` tells the number of rounds, ``told_continuation`` a chance that another round follows.

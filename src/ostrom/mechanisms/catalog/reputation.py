@@ -19,7 +19,7 @@ from ostrom.mechanisms.statements import StatementForm
 
 
 class Reputation(SocietyRules):
-    """All agent types form one society with a member per seat and type; every round they are rematched.
+    """All agent types live in one society, one member per seat each; every round they are matched anew.
 
     ``order`` is ``first`` (a record shows a player's own matches: Reputation- in Tewolde et al. 2026) or
     ``higher`` (every match also shows the earlier records of the opponents in it, down to ``depth``: Reputation+).

@@ -17,7 +17,7 @@ from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
 
 class SharedCode(Mechanism):
-    """The game is played once; with ``chance`` all seats execute the decision of one random player.
+    """The game is played once; with ``chance`` all seats run the code of one player, drawn evenly.
 
     Then what that player chose is what every seat plays, by its place in the seat's list of actions. Nobody is told
     which case it is before the choice.

@@ -19,7 +19,7 @@ IF_ALIKE = "if_alike"
 
 
 class Similarity(Mechanism):
-    """Players act, or choose to cooperate if all others are found to decide alike, else defect.
+    """Act, or leave it to a comparison: cooperate if all others were found to decide as you do, else defect.
 
     All decide at the same time. Then every player who chose ``if_alike`` gets one finding of its own: whether all
     players chose the same option. The finding is wrong with the chance ``error``. The game is played once.

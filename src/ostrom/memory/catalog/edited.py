@@ -1,4 +1,4 @@
-"""Another memory with one round left out or changed: what would the player do had this not happened?"""
+"""Another memory with one round removed or changed, for counterfactual decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ class Edited(Memory):
         self.asks, self.note_form = self.inner.asks, self.inner.note_form
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:
-        """The rounds with one of them gone or changed; as they are where there are fewer."""
+        """Return the rounds with one removed or changed; unchanged if there are fewer."""
         memory = self.inner.show(view, draw, notes)
         rounds = list(memory.rounds)
         if self.back > len(rounds):
@@ -54,7 +54,7 @@ class Edited(Memory):
         return replace(memory, rounds=rounds)
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """The note that the inner memory asks for, if any."""
+        """Return the note of the inner memory; None if there is none."""
         return self.inner.due(view, notes)
 
     @property
@@ -64,11 +64,11 @@ class Edited(Memory):
 
     @property
     def invents(self) -> bool:
-        """Whether the inner memory shows rounds that were never played; a flipped round does not count as one."""
+        """Return whether the inner memory shows invented rounds; a flipped round does not count."""
         return self.inner.invents
 
     def unsupported(self, game: Game) -> str | None:
-        """What the game lacks for this memory, in words: a seat, an action to flip to, a need of the inner memory."""
+        """Return what the game lacks for this memory: a seat, an action to flip to, or what the inner memory needs."""
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
@@ -81,12 +81,12 @@ class Edited(Memory):
         return self.inner.most_lines(rounds)
 
     def most_notes(self, rounds: int) -> int:
-        """How many notes the inner memory takes over a match of so many rounds."""
+        """Return the number of notes of the inner memory over a match."""
         return self.inner.most_notes(rounds)
 
 
 def no_flip(game: Game, seat: int) -> str | None:
-    """Why no round can be shown as if a seat had played otherwise; None where rounds can."""
+    """Return why no round can be shown with a seat's action flipped; None if it can."""
     if not game.has_table:
         return f"rounds of game {game.name} follow from each other" if game.stateful else None
     if game.cooperative[seat] is None or game.defective[seat] is None:
@@ -95,7 +95,7 @@ def no_flip(game: Game, seat: int) -> str | None:
 
 
 def flipped(game: Game, played: Round, seat: int) -> Round:
-    """The round as if a seat had cooperated instead of defecting, or the other way round.
+    """Return the round as if a seat had cooperated instead of defecting, or the reverse.
 
     In a game by a rule, as if it had made another move (``otherwise``).
 

@@ -35,7 +35,7 @@ class Retrieval(Memory):
             self.readers = frozenset({"model"})
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
-        """A note on every round, if notes are what is searched."""
+        """Return a note on every round, if notes are searched."""
         covered = notes[-1].covers if notes else 0
         if self.by != "notes" or covered == len(view.history):
             return None
@@ -43,11 +43,11 @@ class Retrieval(Memory):
 
     @property
     def takes_notes(self) -> bool:
-        """Only to search them."""
+        """Return whether notes are searched."""
         return self.by == "notes"
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """The last round and those most like it."""
+        """Return the last round and those most similar to it."""
         history = view.history
         if len(history) <= self.k:
             return MemoryView(history, gaps=True)
@@ -74,12 +74,12 @@ class Retrieval(Memory):
         return min(rounds, self.k)
 
     def most_notes(self, rounds: int) -> int:
-        """One a round, if notes are what is searched."""
+        """Return one note per round, if notes are searched."""
         return rounds if self.by == "notes" else 0
 
 
 def bm25(texts: Sequence[str]) -> list[float]:
-    """How close every text is to the last one, by the words they share.
+    """Return each text's similarity to the last one, by shared words.
 
     Rounded, so that texts with the same words in another order rank alike on every machine.
 

@@ -1,4 +1,4 @@
-"""A window of fixed length whose older part is made up (Liu et al. 2026).
+"""A window of fixed length whose older part is invented (Liu et al. 2026).
 
 The window always has ``window`` rounds: the ``real`` most recent real ones at the end, made-up ones before
 them, also in place of real rounds that have not been played yet. Play goes on underneath as it is; only what
@@ -62,7 +62,7 @@ class Sanitized(Memory):
             raise ValueError("shares are for mode: polar; ideal rounds are always mutual cooperation")
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
-        """Made-up rounds, then real ones, always as many as the window has."""
+        """Return invented rounds, then real ones, always as many as the window has."""
         history = view.history
         if self.real == self.window:
             return MemoryView(history[-self.window :], span=self.window)
@@ -100,7 +100,7 @@ class Sanitized(Memory):
         return tuple(_pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True))
 
     def _drawn(self, game: Game, u: float) -> tuple[int, ...]:
-        """The combination of actions at a point of the cumulated shares, which are added in their order."""
+        """Return the action profile at a point of the cumulative shares."""
         shares = self._of(game)
         total, reached = math.fsum(shares.values()), 0.0
         for profile, share in shares.items():
@@ -117,11 +117,11 @@ class Sanitized(Memory):
 
     @property
     def invents(self) -> bool:
-        """Unless all rounds shown are real."""
+        """Return whether some shown rounds are not real."""
         return self.real < self.window
 
     def unsupported(self, game: Game) -> str | None:
-        """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
+        """Return what the game lacks: cooperative actions for ideal rounds, an ordered scale for polar ones."""
         if not game.has_table:
             return f"rounds of game {game.name} follow from its own rule and cannot be made up"
         if self.mode == "ideal":
@@ -140,17 +140,17 @@ class Sanitized(Memory):
         return None
 
     def most_lines(self, rounds: int) -> int:
-        """The number of rounds in the window; fewer only where all rounds shown are real and fewer were played."""
+        """Return the window's length; fewer only if all shown rounds are real and fewer were played."""
         return min(rounds, self.window) if self.real == self.window else self.window
 
 
 def text_of(game: Game, profile: Sequence[int]) -> str:
-    """A combination of actions as files write it: their names by seat."""
+    """Return an action profile as files write it: names by seat."""
     return ", ".join(game.actions[seat][action] for seat, action in enumerate(profile))
 
 
 def _by_game(shares: Any) -> dict[str, dict[str, float]]:
-    """Shares of every game; those that name no game are under the empty name."""
+    """Return shares by game; those without a game are under the empty name."""
     if not isinstance(shares, Mapping) or not shares:
         raise ValueError(f"shares must map combinations of actions to shares, found {shares!r}")
     nested = all(isinstance(of, Mapping) and of for of in shares.values())
@@ -167,7 +167,7 @@ def _by_game(shares: Any) -> dict[str, dict[str, float]]:
 
 
 def _pushed(action: int, count: int, rng: np.random.Generator) -> int:
-    """The nearer end of a scale of so many actions.
+    """Return the nearer end of a scale of ``count`` actions.
 
     >>> import numpy as np
     >>> [_pushed(a, 4, np.random.default_rng(0)) for a in range(4)]

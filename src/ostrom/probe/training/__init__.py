@@ -1,1 +1,1 @@
-"""Training of adapters: needs ostrom[train]; torch and transformers are imported where they are used."""
+"""Training of adapters; needs ostrom[train]. torch and transformers are imported where they are used."""

@@ -1,4 +1,4 @@
-"""The model that is trained: an embedded model, a GGUF file or a folder in the layout of transformers.
+"""The base model of a training: an embedded model, a GGUF file or a transformers folder.
 
 Trap: transformers 5.17.0 takes ``<|im_start|>`` for the end of a turn in SmolLM2's GGUF file, 5.22.2 takes
 ``<|im_end|>``, which is what the file says. An adapter trained with the former never stops, and the loss does not
@@ -18,8 +18,8 @@ from ostrom.models.embedded.weights import file_hash, gguf_metadata
 
 
 def needed(name: str) -> Any:
-    """A package of the extra ``train``."""
-    os.environ.setdefault("TQDM_DISABLE", "1")  # loading weights would draw bars of its own
+    """Import a package of the extra ``train``."""
+    os.environ.setdefault("TQDM_DISABLE", "1")  # loading weights would show progress bars
     try:
         return import_module(name)
     except ImportError as error:
@@ -42,7 +42,7 @@ LOADED = ("*.safetensors", "*.bin", "config.json", "tokenizer*", "generation_con
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where the weights are and what they hash to."""
+    """The path of the weights, and their hash."""
 
     name: str
     path: Path
@@ -74,7 +74,7 @@ def find_base(name: str) -> Base:
 
 
 def folder_hash(path: Path) -> str:
-    """The sha256 over names and hashes of all files that are loaded."""
+    """Return the sha256 over names and hashes of all loaded files."""
     files = sorted({file for pattern in LOADED for file in path.glob(pattern)})
     lines = "".join(f"{file.name} {file_hash(file)}\n" for file in files)
     return hashlib.sha256(lines.encode()).hexdigest()
@@ -82,23 +82,23 @@ def folder_hash(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How a conversation becomes tokens: the tokenizer with its template, and the token that ends a turn."""
+    """Conversation to tokens: the tokenizer with its template, and the end-of-turn token."""
 
     tokenizer: Any
     end: int
     end_text: str
 
     def prompt(self, messages: list[dict[str, str]]) -> str:
-        """What stands before the reply."""
+        """Return the text before the reply."""
         return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
     def encode(self, text: str) -> list[int]:
-        """A text as tokens, nothing added."""
+        """Return the tokens of a text, without special tokens."""
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def load_tokens(base: Base) -> Tokens:
-    """The tokenizer of a base, with the end token that its own files state, proven by ``preflight``."""
+    """Return the tokenizer of a base with its end token, checked by ``preflight``."""
     transformers = needed("transformers")
     if base.gguf:
         needed("gguf")
@@ -142,7 +142,7 @@ def preflight(tokens: Tokens, name: str) -> None:
 
 
 def load_model(base: Base, device: str, dtype: str) -> Any:
-    """The weights, ready for training on a device; a GGUF file is dequantised."""
+    """Load the weights for training on a device; a GGUF file is dequantised."""
     torch, transformers = needed("torch"), needed("transformers")
     transformers.utils.logging.disable_progress_bar()
     options: dict[str, Any] = {"dtype": getattr(torch, dtype)}

@@ -1,4 +1,4 @@
-"""From a corpus to tokens: examples read, made to fit, and put into batches that depend on the seed alone."""
+"""From a corpus to tokens: examples are read, fitted to a length, and batched by the seed alone."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ _ROUND = re.compile(r"^[ \t]*(?:R|Round )(\d+):[^\n]*\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One example as tokens; the reply's tokens, the end token included, are what is learnt."""
+    """One example as tokens; the reply's tokens, with the end token, are learnt."""
 
     prompt: tuple[int, ...]
     reply: tuple[int, ...]
@@ -33,7 +33,7 @@ class Encoded:
 
 @dataclass
 class Fitted:
-    """What it took to make examples fit."""
+    """Encoded examples, and what was shortened or dropped."""
 
     examples: list[Encoded] = field(default_factory=list)
     shortened: int = 0
@@ -41,7 +41,7 @@ class Fitted:
 
 
 def read_examples(path: Path) -> list[dict[str, Any]]:
-    """The lines of a corpus; a wrong one is named."""
+    """Return the lines of a corpus; the error names a wrong one."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
@@ -77,7 +77,7 @@ def corpus_hash(folder: Path) -> str:
 
 
 def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: Truncate) -> Fitted:
-    """Examples as tokens, at most ``most`` each.
+    """Encode examples, at most ``most`` tokens each.
 
     ``history`` drops the oldest lines of the past from the prompt until it fits (what cannot fit is left out and
     counted); ``left`` cuts tokens from the left as Liu et al. (2026) do, which cuts the rules of the game first.
@@ -105,14 +105,14 @@ def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: 
 
 
 def _without_history(messages: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
-    """The messages with one more of the oldest rounds gone each time."""
+    """Yield the messages with one more of the oldest rounds removed each time."""
     rounds = sorted({int(m[1]) for message in messages for m in _ROUND.finditer(message["content"])})
     for last in rounds:
         yield [{**message, "content": _since(message["content"], last)} for message in messages]
 
 
 def _since(text: str, last: int) -> str:
-    """The text without its lines about rounds up to this one.
+    """Return the text without lines about rounds up to this one.
 
     >>> _since("Rules.\\nR1: You=A0\\nR2: You=A1\\nChoose.", 1)
     'Rules.\\nR2: You=A1\\nChoose.'

@@ -41,7 +41,7 @@ class Shape:
 
 
 def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
-    """Put an adapter on every target layer; the new layers by name. ``layer.scale`` 0 switches one off."""
+    """Attach an adapter to every target layer; return the new layers by name. ``layer.scale`` 0 disables one."""
     torch = needed("torch")
     nn = torch.nn
 
@@ -72,12 +72,12 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
         parent, _, last = name.rpartition(".")
         layers[name] = LoraLinear(module, generator)
         setattr(model.get_submodule(parent), last, layers[name])
-    model.train(model.training)  # new layers begin in training mode: without this, dropout disturbs what is measured
+    model.train(model.training)  # new layers start in training mode, in which dropout would disturb measurements
     return layers
 
 
 def tensors(layers: dict[str, Any]) -> dict[str, Any]:
-    """The trained parameters under the names that peft gives them."""
+    """Return the trained parameters under peft's names."""
     named = {}
     for name, layer in layers.items():
         for part in ("lora_A", "lora_B"):
@@ -97,7 +97,7 @@ def load_into(layers: dict[str, Any], saved: dict[str, Any]) -> None:
 
 
 def save(folder: Path, layers: dict[str, Any], shape: Shape, base: str, dtype: str) -> None:
-    """Write the adapter as peft reads it."""
+    """Write the adapter in peft's format."""
     torch = needed("torch")
     safetensors = needed("safetensors.torch")
     weights = {n: t.detach().to("cpu", getattr(torch, dtype)).contiguous() for n, t in tensors(layers).items()}
@@ -167,7 +167,7 @@ def to_gguf(folder: Path, base: Path, base_sha256: str, alpha: float) -> Path:
 
 
 def permuted(rows: Any, heads: int) -> Any:
-    """Rows from the order of transformers (two halves per head) to that of llama.cpp (pairs).
+    """Reorder rows from transformers (two halves per head) to llama.cpp (pairs).
 
     >>> import numpy as np
     >>> permuted(np.arange(8)[:, None], 2).ravel().tolist()
@@ -179,13 +179,13 @@ def permuted(rows: Any, heads: int) -> Any:
 PROBES = "logprobs.json"
 EXAMPLES, WRITTEN = 2, 8
 PLACES = (0, 8)
-"""After so many tokens of the reply."""
+"""The positions in the reply, in tokens, at which logprobs are recorded."""
 
 
 def write_probes(
     folder: Path, model: Any, layers: dict[str, Any], tokens: Tokens, rows: Sequence[dict[str, Any]], most: int
 ) -> None:
-    """The likeliest tokens after a few beginnings of replies, with the adapter and without it."""
+    """Write the likeliest tokens after a few reply prefixes, with and without the adapter."""
     probes = []
     for row in rows[:EXAMPLES]:
         *turns, answer = row["messages"]
@@ -193,7 +193,7 @@ def write_probes(
         reply = tokens.encode(answer["content"])
         for place in PLACES:
             beginning = tokens.tokenizer.decode(reply[:place])
-            # A beginning that would be cut into other tokens (or that is stripped) cannot be compared.
+            # A prefix that tokenizes differently (or is stripped) cannot be compared.
             if place >= len(reply) or len(prompt) + place > most or beginning != beginning.rstrip():
                 continue
             if tokens.encode(beginning) != reply[:place] and place:
@@ -212,7 +212,7 @@ def write_probes(
 
 
 def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
-    """Number, text and log-probability of the likeliest tokens."""
+    """Return id, text and log-probability of the likeliest tokens."""
     torch = needed("torch")
     device = next(model.parameters()).device
     with torch.no_grad():
@@ -230,24 +230,24 @@ TOP, TOLERANCE, TOKENS = 4, 0.2, 64
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """The largest difference over the four likeliest tokens of all places."""
+    """The largest difference in log-probability over the four likeliest tokens of all positions."""
 
     places: int
     adapter: float
-    """Between the runtime and the training, with the adapter."""
+    """The difference between runtime and training, with the adapter."""
     base: float
-    """The same without it."""
+    """The difference without the adapter."""
     moved: float
-    """How far the adapter moved the same tokens in training: a difference near this means that it is not played."""
+    """The adapter's effect on the same tokens in training: a similar difference means that it is not applied."""
 
     @property
     def held(self) -> bool:
-        """Whether the adapter plays as it was trained."""
+        """Return whether the runtime applies the adapter as trained."""
         return self.adapter <= TOLERANCE
 
 
 def parity(folder: Path, adapter: Path, model: Path, threads: int = 2) -> Parity:
-    """Ask the embedded runtime at every place of ``logprobs.json``; without the adapter at the first one."""
+    """Query the embedded runtime at every position of ``logprobs.json``; without the adapter at the first."""
     try:
         places: list[dict[str, Any]] = json.loads((folder / PROBES).read_bytes())
     except (OSError, ValueError) as error:
@@ -265,7 +265,7 @@ def parity(folder: Path, adapter: Path, model: Path, threads: int = 2) -> Parity
 
 
 def read_parity(path: Path) -> Parity | None:
-    """What was found and kept; None where nothing was."""
+    """Return the stored result; None if there is none."""
     try:
         return Parity(**json.loads(path.read_bytes())) if path.is_file() else None
     except (ValueError, TypeError):
@@ -273,7 +273,7 @@ def read_parity(path: Path) -> Parity | None:
 
 
 def _difference(trained: Sequence[Sequence[Any]], logprobs: dict[int, float]) -> float:
-    """The largest difference; a token that is not among those reported is at most as likely as the least of them."""
+    """Return the largest difference; an unreported token counts at most as likely as the least reported."""
     least = min(logprobs.values())
     return max(abs(float(value) - logprobs.get(token, least)) for token, _, value in trained[:TOP])
 

@@ -1,4 +1,4 @@
-"""One training from end to end: preflight, training, adapter, probes, conversion, record and card.
+"""A complete training: preflight, training, adapter, probes, conversion, record and card.
 
 Every step is skipped where its result is there already, so the same command goes on after a stop and does nothing after
 the end. A machine without the package gguf leaves the conversion to the next one.
@@ -32,12 +32,12 @@ from ostrom.probe.training.lora import Parity, load_into, parity, read_parity, t
 
 CHECKPOINT = "checkpoint.pt"
 SECONDS = 30.0
-"""A checkpoint at least so often, where steps are slow."""
+"""The longest time between checkpoints, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast; the defaults are those of Liu et al. (2026, Appendix I.2)."""
+    """The length and rate of a training; defaults as in Liu et al. (2026, Appendix I.2)."""
 
     epochs: float = 3.0
     batch: int = 16
@@ -45,10 +45,10 @@ class Schedule:
     rate: float = 2e-4
     warmup: float = 0.03
     steps: int | None = None
-    """Exactly so many steps, whatever the epochs."""
+    """The exact number of steps, whatever the epochs."""
 
     def total(self, examples: int) -> int:
-        """How many steps it is for a corpus of this size."""
+        """Return the number of steps for a corpus of this size."""
         return self.steps or max(1, math.ceil(self.epochs * examples / self.batch))
 
     def rate_at(self, step: int, total: int) -> float:
@@ -66,7 +66,7 @@ class Schedule:
 
 @dataclass
 class Progress:
-    """Where a training stands."""
+    """The progress of a training."""
 
     step: int
     total: int
@@ -94,7 +94,7 @@ def train(
     every: int = 20,
     tell: TellProgress | None = None,
 ) -> Progress:
-    """Train from the checkpoint in the folder, or from the beginning; stops cleanly after ``minutes``."""
+    """Train from the checkpoint in the folder, or from the start; stops cleanly after ``minutes``."""
     torch = needed("torch")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -128,7 +128,7 @@ def train(
             tell(progress)
         now = time.monotonic()
         stop = until is not None and now >= until
-        # When checkpoints are made changes nothing in the result: chance follows the step.
+        # The time of checkpoints does not affect the result: random draws depend on the step.
         if (progress.step % every == 0 or now - saved >= SECONDS or stop) and not progress.done:
             _save(folder / CHECKPOINT, identity, progress, parameters, optimizer)
             saved = time.monotonic()
@@ -139,7 +139,7 @@ def train(
 
 
 def reply_losses(model: Any, examples: Sequence[Encoded]) -> Any:
-    """The mean cross-entropy of each reply; logits are made at the reply's positions alone."""
+    """Return the mean cross-entropy of each reply; logits are computed at its positions alone."""
     torch = needed("torch")
     device = next(model.parameters()).device
     width = max(example.length for example in examples)
@@ -166,7 +166,7 @@ def reply_losses(model: Any, examples: Sequence[Encoded]) -> Any:
 
 
 def held_out_loss(model: Any, examples: Sequence[Encoded], micro: int) -> float | None:
-    """The mean over replies of their mean cross-entropy; None without examples. Its exponential is the perplexity."""
+    """Return the mean over replies of their mean cross-entropy; None without examples."""
     torch = needed("torch")
     if not examples:
         return None
@@ -212,7 +212,7 @@ RECORD, CARD, PARITY = "training.json", "README.md", "parity.json"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that decides an adapter, besides its base and corpus."""
+    """The settings that determine an adapter, besides its base and corpus."""
 
     seed: int = 0
     shape: lora.Shape = field(default_factory=lora.Shape)
@@ -223,16 +223,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """How a call of ``train_adapter`` ended."""
+    """The result of ``train_adapter``."""
 
     folder: Path
     progress: Progress
     did: tuple[str, ...]
-    """What this call did: nothing where all was done before."""
+    """The steps that this call made; empty if all was done before."""
     record: dict[str, Any] | None = None
-    """What was recorded; None where the training is not complete."""
+    """The record; None if the training is incomplete."""
     parity: Parity | None = None
-    """How close the embedded runtime plays to the training; None where it was not compared."""
+    """How closely the embedded runtime matches the training; None if not compared."""
 
 
 def train_adapter(
@@ -245,7 +245,7 @@ def train_adapter(
     minutes: float | None = None,
     tell: TellProgress | None = None,
 ) -> Trained:
-    """Train an adapter, or go on; see the module."""
+    """Train an adapter, or continue; see the module."""
     base = find_base(base_name)
     spec = {"base": base.sha256, "corpus": corpus_hash(corpus), "settings": json.loads(json.dumps(asdict(settings)))}
     record = _recorded(out)
@@ -299,11 +299,11 @@ def _train(
     if not progress.done:
         return progress
     lora.save(out, layers, settings.shape, base.name, dtype)
-    # What is measured and compared from here on is the adapter as it was saved, rounding included.
+    # From here on the saved adapter is measured, rounding included.
     lora.load_into(layers, lora.read(out))
     after = held_out_loss(model, val.examples, settings.schedule.micro)
     if dtype != "float32":
-        # Rounded weights move log-probabilities by more than another runtime may: compare what was not rounded.
+        # Rounded weights change log-probabilities more than another runtime may: compare unrounded ones.
         model = load_model(base, device, "float32")
         layers = lora.attach(model, settings.shape, settings.seed)
         lora.load_into(layers, lora.read(out))
@@ -326,7 +326,7 @@ def _train(
         "seconds_of_last_session": round(time.monotonic() - start, 1),
         "versions": {"ostrom": __version__, **versions("torch", "transformers", "gguf")},
     }  # fmt: skip
-    # The record comes last: where it is, everything before it is whole.
+    # The record is written last: if it exists, everything before it is complete.
     write_atomically(out / RECORD, (json.dumps(record, indent=1) + "\n").encode(), sync=True)
     (out / CHECKPOINT).unlink(missing_ok=True)
     return record

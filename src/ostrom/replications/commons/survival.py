@@ -1,4 +1,4 @@
-"""How often a common stock survives, over all models of a run: figures that are no mean of a measure."""
+"""Survival of a common stock over all models of a run: figures that are no mean of a measure."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ TALK = "talk"
 
 
 class Commons(DeclaredReference):
-    """The share of models that sustain the stock, and the highest survival rate of any, where players talk."""
+    """The share of models that sustain the stock, and the highest survival rate, in matches with talk."""
 
     def more(self, data: RunData, games: Games) -> Iterator[RunFigure]:  # noqa: ARG002
-        """Both figures of the matches with talk, all agents together."""
+        """Yield both figures for matches with talk, over all agents."""
         if TALK not in data.factors:
             matches = data.records("SELECT DISTINCT match FROM matches")
             if not all(isinstance(data.unit(row["match"]).mechanism, Talking) for row in matches):

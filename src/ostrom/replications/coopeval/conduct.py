@@ -1,4 +1,4 @@
-"""What players do with a mechanism's institutions (approve, win, sign, delegate), and how often each action is chosen.
+"""Use of a mechanism's institutions (approve, win, sign, delegate), and frequencies of actions.
 
 Delegating counts as a choice of its own.
 """
@@ -25,7 +25,7 @@ MEASURES: Mapping[str, str] = {
     "in_force": "the contract is in force",
     "delegates": "delegates to the mediator",
 }
-"""What is counted, in words."""
+"""The counted behaviours, in words."""
 
 
 Place = tuple[int, int]
@@ -35,7 +35,7 @@ BY = ("mechanism", "game", "agent")
 
 @dataclass(frozen=True, slots=True)
 class ConductRate:
-    """How often a type did something out of the occasions it had."""
+    """How often a type did something, out of its occasions."""
 
     mechanism: str
     game: str
@@ -44,7 +44,7 @@ class ConductRate:
     times: int
     occasions: int
     estimate: Estimate
-    """The share of occasions; the unit of its interval is a match."""
+    """The share of occasions, with an interval over matches."""
 
     @property
     def share(self) -> float:
@@ -53,7 +53,7 @@ class ConductRate:
 
 
 def conduct_measure(name: str, definition: str) -> Measure:
-    """The measure of one of the ``MEASURES``; a match weighs by its occasions."""
+    """Return the measure of one of the ``MEASURES``; a match is weighted by its occasions."""
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
         for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items():
@@ -90,7 +90,7 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
 def tallies(
     decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str, Any]]
 ) -> dict[str, dict[Place, list[int]]]:
-    """Times and occasions by measure, match and player; ``facts`` say which proposals there were and which won."""
+    """Return times and occasions by measure, match and player; ``facts`` hold the proposals and the winner."""
     ends = list(matches)
     facts = {row["match"]: orjson.loads(row["facts"]) for row in ends}
     counts = grouped(
@@ -102,7 +102,7 @@ def tallies(
 
 
 def _summed(tallies: Iterable[Sequence[int]]) -> list[int]:
-    """Times and occasions in all."""
+    """Return the total times and occasions."""
     return [sum(numbers) for numbers in zip(*tallies, strict=True)]
 
 
@@ -123,7 +123,7 @@ def _type(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """What a decision, or a match as it ended, adds to the counts of its player."""
+    """Yield what a decision, or the end of a match, adds to its player's counts."""
     kind, proposals = row.get("kind"), {p["seat"] + 1: p["label"] for p in told.get("proposals", ())}
     own = proposals.get(row["seat"])
     if kind is None and own is not None:
@@ -143,7 +143,7 @@ def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tupl
 
 @dataclass(frozen=True, slots=True)
 class ActionShare:
-    """The share of one choice among the choices of a type in a cell."""
+    """The share of one choice among a type's choices in a cell."""
 
     mechanism: str
     game: str
@@ -153,7 +153,7 @@ class ActionShare:
     decisions: int
     matches: int
     stated: float | None
-    """The mean probability that was stated for it, where all decisions of the type come with odds."""
+    """The mean stated probability of it, if all decisions of the type have odds."""
 
     @property
     def share(self) -> float:
@@ -162,7 +162,7 @@ class ActionShare:
 
 
 def action_shares(data: RunData) -> list[ActionShare]:
-    """The choices of finished matches; choices that a game offers and nobody took are listed with 0."""
+    """Return the choices of finished matches; options that nobody took have share 0."""
     rows = data.records(
         "SELECT mechanism, game, agent, seat, answer, probabilities, count(*) AS n, min(match) AS first, "
         f"list(DISTINCT match) AS matches FROM decisions WHERE {DONE} AND kind = 'act' "

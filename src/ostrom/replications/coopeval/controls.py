@@ -1,4 +1,4 @@
-"""What a mechanism's effect is made of: incentives, words, length and their interaction, from its controls."""
+"""Decomposition of a mechanism's effect into incentives, words, length and interaction, by its controls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ CROSSED = {"none": ("no", "no"), "induced": ("yes", "no"), "sham": ("no", "yes")
 def effects(
     data: RunData, measure: Measure, factor: str, by: Sequence[str], where: Mapping[str, Any] | None
 ) -> list[Estimate]:
-    """Every effect with its interval, for each group that has all the arms it needs."""
+    """Return every effect with its interval, for each group with the needed arms."""
     return [
         replace(e, key={**e.key, "effect": name})
         for name, weights in EFFECTS.items()
@@ -38,7 +38,7 @@ def effects(
 
 
 def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
-    """What the effect is made of, a sentence for each group."""
+    """Describe the parts of the effect, one sentence for each group."""
     groups = grouped((tuple(e.key[name] for name in by), (e.key["effect"], e)) for e in found)
     texts = []
     for key, of in groups.items():
@@ -56,7 +56,7 @@ def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
 
 
 class Analyses(NamedTuple):
-    """Analyses of variance: rows of both tables, and a remark on the groups that have none."""
+    """Analyses of variance: rows of both tables, and a remark on groups without one."""
 
     variance: list[list[Any]]
     pairs: list[list[Any]]
@@ -66,7 +66,7 @@ class Analyses(NamedTuple):
 def analyses(
     data: RunData, measure: Measure, factor: str, by: Sequence[str], where: Mapping[str, Any] | None
 ) -> Analyses:
-    """Incentives by words, two ways, and all pairs of arms, for every group that allows it."""
+    """Return incentives by words (two-way), and all pairs of arms, for every suitable group."""
     lines, pairs, undefined = list[list[Any]](), list[list[Any]](), Counter[str]()
     for key, rows in observations(data, measure, where).groups(by).items():
         units = [(u.rows[0][factor], u.value) for u in per_match(rows).values()]
@@ -88,7 +88,7 @@ def analyses(
 
 
 def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequence[str]) -> Analyses:
-    """Two factors with their interaction and all pairs of levels of each (Tukey), matches as the unit, by group."""
+    """Return two factors with interaction and Tukey's pairwise comparisons, matches as unit, by group."""
     lines, pairs, undefined = list[list[Any]](), list[list[Any]](), Counter[str]()
     for key, rows in observations(data, measure).groups(by).items():
         units = list(per_match(rows).values())

@@ -41,22 +41,22 @@ GAMES: Mapping[str, tuple[str, str | dict[str, str], float, float]] = {
     "travelers_dilemma": ("travelers_dilemma", "travelers_dilemma", 2.0, 5.0),
     "trust": ("trust_game", "trust", 4.0, 10.0),
 }
-"""Own games: the paper's name and payoffs, and what a player gets when all defect and when all cooperate."""
+"""Our games: the paper's name and payoffs, and a player's payoff if all defect and if all cooperate."""
 
 FOUR = frozenset(name for name, *_ in GAMES.values())
 ALL_FOUR = "all_four"
 ROUNDS, CONTINUATION, WINDOW, DEPTH = 15, 0.8, 3, 3
-"""What the paper repeats with, tells, shows and nests."""
+"""The paper's rounds, continuation probability, window and depth."""
 FIXED_LEVELS: Mapping[str, tuple[str | None, ...]] = {
     "control": ("mechanism", "none"), "wording": (None,), "story": ("neutral",), "payoffs": ("sentences",),
     "goal": (None,),
 }  # fmt: skip
-"""The levels of control studies that are the paper's own design; other arms have no printed figure."""
+"""The levels of control studies that are in the paper's design; other arms have no printed figure."""
 
 
 @dataclass(frozen=True)
 class PublishedMatches:
-    """The finished matches of a run that have a published cell, and what must be said about the others.
+    """The finished matches of a run with a published cell, and remarks on the others.
 
     ``rows`` are rows of the matches table under the paper's names (``mechanism`` holds the setting too, see
     ``apart``), ``points`` their scores by seat, and ``payable`` the games that pay as the paper's do.
@@ -65,13 +65,13 @@ class PublishedMatches:
     rows: tuple[Mapping[str, Any], ...]
     points: tuple[Point, ...]
     acts: tuple[Point, ...]
-    """The same seats; the value is the share of cooperative actions in per cent."""
+    """The same seats, with the share of cooperative actions in per cent as value."""
     payable: frozenset[str]
     remarks: tuple[str, ...]
 
 
 def match_cells(data: RunData) -> PublishedMatches:
-    """All matches by published cell, unfinished ones among the rows alone."""
+    """Return all matches by published cell; unfinished ones are only among the rows."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
     constants = {name: levels for name, levels in FIXED_LEVELS.items() if name in data.factors}
@@ -85,7 +85,7 @@ def match_cells(data: RunData) -> PublishedMatches:
         name, same = entry[0], _pays_as_printed(unit.game)
         as_printed[name] = as_printed.get(name, True) and same
         rounds.append((where[0], getattr(unit.mechanism, "rounds", ROUNDS)))
-        # One agent is one line of the comparison, whatever else the study varies about it.
+        # One agent is one line of the comparison, whatever else varies about it.
         rows.append({**row, "mechanism": setting_label(*where), "game": name, "agent_id": row["agent"]})
     remarks = [
         *(
@@ -108,7 +108,7 @@ def match_cells(data: RunData) -> PublishedMatches:
 
 
 def mechanism_of(unit: Unit) -> tuple[str, str] | None:
-    """The paper's name of a unit's mechanism and what is set otherwise; None for one that it does not have.
+    """Return the paper's name of a unit's mechanism, and its deviating setting; None if the paper lacks it.
 
     A setting reads as the paper's ablations do: ``continuation 0.7`` or ``window 2``.
     """
@@ -150,7 +150,7 @@ def split_label(text: str) -> tuple[str, str]:
 
 
 def _future(rules: Any, told: Mapping[str, Any]) -> Iterator[str]:
-    """The part of a setting about continuation: the chance that is told and the discount, if not default."""
+    """Yield the setting's deviations in continuation: the told chance and the discount."""
     chance, weight = told.get("continuation"), rules.discount
     if chance == weight == CONTINUATION:
         return
@@ -158,7 +158,7 @@ def _future(rules: Any, told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _windows(unit: Unit) -> Iterator[str]:
-    """What is shown of the past; strategies are not shown anything."""
+    """Yield the deviations in the shown past; strategies are shown nothing."""
     memories = {_window(p.config.memory) for p in unit.players if p.config.strategy is None}
     if memories - {WINDOW}:
         yield " and ".join(sorted(f"window {k}" if isinstance(k, int) else f"memory {k}" for k in memories))
@@ -181,7 +181,7 @@ def _printed(name: str) -> Game:
 
 
 def _pooled(data: RunData, rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Factors that figures do not tell apart."""
+    """Yield remarks on factors that figures pool."""
     for name in data.factors:
         cells = grouped(((row["mechanism"], row["game"]), row[name]) for row in rows)
         if name not in ("mechanism", "game") and any(len(set(levels)) > 1 for levels in cells.values()):
@@ -193,13 +193,13 @@ COOPERATION = "cooperative_action_rate_pct"
 
 
 def means(found: PublishedMatches) -> Iterator[RunFigure]:
-    """Payoffs where the game pays as printed; rates of cooperation everywhere."""
+    """Yield payoffs of games that pay as printed, and all rates of cooperation."""
     paid = [p for p in found.points if p.game in found.payable]
     plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
     for (mechanism, game), of in by_cell(plain).items():
         yield from _each(mechanism, game, PAYOFF, of)
     for (mechanism, game), of in by_cell(paid).items():
-        # Of single games only the mean of all models is published on this scale.
+        # For single games only the mean of all models is published on this scale.
         yield _own(mechanism, game, NORMALISED, None, of)
     for mechanism in dict.fromkeys(p.mechanism for p in paid):
         yield from _each(mechanism, ALL_FOUR, NORMALISED, [p for p in paid if p.mechanism == mechanism])
@@ -213,7 +213,7 @@ def by_cell(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
 
 
 def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> Iterator[RunFigure]:
-    """The figure of every type that has all games it needs, and of all types together."""
+    """Yield the figure of every type with all needed games, and of all types together."""
     types = dict.fromkeys(p.type for p in points)
     needed = FOUR if game == ALL_FOUR else {game}
     for agent in types:
@@ -236,7 +236,7 @@ DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
 
 
 def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
-    """One figure per game, over all matches: the paper's release gives it for all models together."""
+    """Yield one figure per game over all matches: the paper's release pools all models."""
     united: dict[int, tuple[str, bool]] = {}
     for row in found.rows:
         facts = orjson.loads(row["facts"]) if row["facts"] else {}
@@ -258,16 +258,16 @@ def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
 FITNESS, NORMALISED_FITNESS = "fitness_after_replicator", "fitness_after_replicator_normalised"
 RANK = "deviation_rating_rank"
 TYPES = 6
-"""So many models has the paper; a rank means something among as many types only."""
+"""The paper's number of models; ranks are only comparable among as many types."""
 SCALES = {name: (low, high) for name, _, low, high in GAMES.values()}
 
 
 Key = tuple[str, str, str, str | None]
-"""Mechanism (with its setting), game, measure and type; None: all types."""
+"""Mechanism (with setting), game, measure and type; None for all types."""
 
 
 class _RunValue(NamedTuple):
-    """The value of a figure in one run, and the matches that it rests on."""
+    """A figure's value in one run, and the matches behind it."""
 
     value: float
     exact: bool
@@ -276,7 +276,7 @@ class _RunValue(NamedTuple):
 
 
 def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], list[str]]:
-    """The figures, and why some tournaments have none."""
+    """Return the figures, and why some tournaments have none."""
     certain = Determinism(data.unit)
     figures: dict[Key, list[_RunValue]] = {}
     problems: list[tuple[str, str]] = []
@@ -301,7 +301,7 @@ def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], 
 
 
 def _tournaments(found: PublishedMatches, data: RunData) -> Iterator[Tournament]:
-    """The tournaments with the paper's payoffs in which types meet single opponents: one a mechanism, game and run."""
+    """Yield tournaments with the paper's payoffs and pairwise matches: one per mechanism, game and run."""
     by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
     rows = [row for row in found.rows if row["game"] in found.payable]
     return (one for one in run_tournaments(rows, data.unit, by) if one.matches and not one.society)
@@ -324,7 +324,7 @@ def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
 
 
 def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """What evolution adds in every tournament, on the scale of its game: mean fitness after it minus mean payoff.
+    """Yield the gain from evolution in each tournament: mean fitness after it minus mean payoff.
 
     A tournament (mechanism, game, run) is one row, at one of its matches: no player has a gain of its own, and a run
     is what is independent. One type alone cannot evolve, and a society has no payoffs against single opponents.
@@ -337,7 +337,7 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
             except UsageError:  # pairs that never met
                 continue
             low, high = SCALES[str(one.cell["game"])]
-            # The row stands for all matches of the tournament: it is certain only if each of them is.
+            # The row stands for all matches of the tournament: it is exact only if each of them is.
             match = min(one.numbers, key=lambda number: (certain(number), number))
             yield {"match": match, "value": (after - fmean(one.means().values())) / (high - low)}
 
@@ -345,7 +345,7 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 def _mean_of(
     cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
 ) -> RunFigure:
-    """The mean of some values with the runs that they rest on."""
+    """Return the mean of some values with the runs behind them."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
     matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
     doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()
@@ -353,7 +353,7 @@ def _mean_of(
 
 
 def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
-    """The mean over the four games of what the runs of each give; fitness on the games' common scale."""
+    """Yield means over the four games; fitness is on the games' common scale."""
     for mechanism, measure, agent in dict.fromkeys((m, what, who) for m, _, what, who in figures):
         of = {g: figures[mechanism, g, measure, agent] for g in FOUR if (mechanism, g, measure, agent) in figures}
         if set(of) != FOUR:
@@ -370,7 +370,7 @@ def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
 
 
 def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
-    """The interval of a mean over runs, games weighing the same; the unit is a run."""
+    """Return the interval of a mean over runs, with equal weights of games; the unit is a run."""
     inference = partly_exact_mean(
         [run.value for runs in games for run in runs],
         [run.exact for runs in games for run in runs],
@@ -387,7 +387,7 @@ NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 
 
 def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
-    """Shares over the designs of each game first, then over the four games, as the paper's table does."""
+    """Yield shares over the designs of each game, then over the four games, as the paper's table does."""
     verdicts: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
     for row in data.records(
         "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' ORDER BY match"
@@ -416,7 +416,7 @@ def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
 
 
 def motives(data: RunData) -> Iterator[RunFigure]:
-    """Shares of judged replies that show a motive, by mechanism and over all agents; nothing where nobody judged."""
+    """Yield shares of judged replies with a motive, by mechanism over all agents; empty without judgements."""
     names = {"none": "NoMechanism", "reputation_first": "Reputation-", "reputation_higher": "Reputation+"}
     for corpus in judged_corpora(data.folder):
         for one in motive_shares(corpus, "mechanism") if corpus.judged() else ():

@@ -1,4 +1,4 @@
-"""Whether cooperation pays: the designs that players made, and the continuation that it needs without any.
+"""Incentives to cooperate: designs made by players, and the continuation that cooperation needs.
 
 Two questions per design, asked of the game that it induces, with gains up to 1e-9 counted as none (Tewolde
 et al. 2026): is everybody cooperating a Nash equilibrium (under a mediator also: everybody delegating to one
@@ -25,7 +25,7 @@ from ostrom.mechanisms.incentives import TOLERANCE, is_equilibrium, is_weakly_do
 
 
 class MadeDesign(NamedTuple):
-    """A design of a run; ``design`` is None where it was never made."""
+    """A design of a run; ``design`` is None if it was never made."""
 
     mechanism: str
     game: str
@@ -35,11 +35,11 @@ class MadeDesign(NamedTuple):
     state: str
     design: str | None
     equilibrium: bool | None
-    """Whether everybody cooperating is an equilibrium under it."""
+    """Whether universal cooperation is an equilibrium under it."""
     dominant: bool | None
-    """Whether cooperating (under a mediator: delegating) is weakly dominant."""
+    """Whether cooperating (or delegating to a mediator) is weakly dominant."""
     policy: bool
-    """Whether the study's policy put it in place of an unreadable one."""
+    """Whether the study's policy replaced an unreadable design by it."""
 
 
 def made_designs(data: RunData) -> list[MadeDesign]:
@@ -67,7 +67,7 @@ def made_designs(data: RunData) -> list[MadeDesign]:
 
 
 class DesignShare(NamedTuple):
-    """How many designs of a type are good, with an interval over designs."""
+    """The share of a type's designs with a quality, with an interval over designs."""
 
     mechanism: str
     game: str
@@ -90,7 +90,7 @@ def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> li
 
 
 class NeededContinuation(NamedTuple):
-    """The least chance of another round with which full cooperation is an equilibrium, and the one that was told."""
+    """The least continuation chance at which full cooperation is an equilibrium, and the told one."""
 
     game: str
     mechanism: str
@@ -109,7 +109,7 @@ def continuations(data: RunData) -> list[NeededContinuation]:
 
 
 def continuation_of(unit: Unit) -> NeededContinuation:
-    """What a match needs, and what it had."""
+    """Return what a match needs, and what it had."""
     game, mechanism = unit.game, unit.mechanism
     build = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
     if mechanism.name in ("repetition", "reputation", "punishment"):
@@ -135,7 +135,7 @@ def continuation_of(unit: Unit) -> NeededContinuation:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a design does to a game."""
+    """The quality of a design in a game."""
 
     equilibrium: bool
     """Everybody cooperating is a Nash equilibrium."""
@@ -144,7 +144,7 @@ class Quality:
 
 
 def quality(rules: Designed, game: Game, design: Sequence[int], tolerance: float = TOLERANCE) -> Quality:
-    """Judge one design in one game; without cooperative actions nothing can be good.
+    """Judge one design in one game; without cooperative actions no design is good.
 
     >>> from ostrom.games import build_game
     >>> from ostrom.mechanisms.catalog.mediation import Mediation

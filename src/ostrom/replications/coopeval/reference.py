@@ -1,4 +1,4 @@
-"""What ``claims.yaml`` cannot say of CoopEval (Tewolde et al. 2026): figures of a run, doubts and remarks."""
+"""Figures, doubts and remarks for CoopEval (Tewolde et al. 2026) that ``claims.yaml`` cannot declare."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,7 +35,7 @@ points per seat that the three others are short of must be its own; it alone has
 
 
 def setting_of(row: Mapping[str, str]) -> str:
-    """What an ablation sets otherwise; empty for the paper's own design.
+    """Return an ablation's deviating setting; empty for the paper's own design.
 
     >>> from ostrom.analysis.references import published_rows
     >>> [setting_of(row) for row in published_rows("coopeval") if row["source_table"] == "ablation"][:3]
@@ -47,7 +47,7 @@ def setting_of(row: Mapping[str, str]) -> str:
 
 
 def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Why a figure cannot be taken at face value."""
+    """Return the doubts about a figure."""
     if row["metric"] == RANK:
         return (
             "SUSPICIOUS: depends on the solver; 20 of the 48 released rating files are not the lexicographic optimum",
@@ -65,13 +65,13 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class CoopEval(DeclaredReference):
-    """Payoffs in points of the game, normalised ones between 0 (all defect) and 1 (all cooperate)."""
+    """Payoffs in points of the game; normalised ones between 0 (all defect) and 1 (all cooperate)."""
 
     def __init__(self) -> None:
         self._of: tuple[RunData, PublishedMatches, tuple[list[RunFigure], list[str]]] | None = None
 
     def row(self, row: dict[str, str]) -> dict[str, str] | None:
-        """All rows but the mean of all ranks, which is 3.5 whatever happens; the setting of an ablation is a column."""
+        """Return a row, without the mean of all ranks (always 3.5); the setting of an ablation is a column."""
         pooled = row["model"] == ALL_MODELS
         status = "verified" if row["verification"].endswith("match") else "recomputed"
         if pooled and row["metric"] == RANK:
@@ -79,21 +79,21 @@ class CoopEval(DeclaredReference):
         return {**row, "setting": setting_of(row), "model": "" if pooled else row["model"], "status": status}
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """What is known about the solver of the ratings and about two odd matches."""
+        """Return doubts about the ratings' solver and two unusual matches."""
         return doubts_of(row)
 
     def more(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
-        """Every figure of the paper's that the run's matches and designs give."""
+        """Return every figure of the paper that the run's matches and designs provide."""
         placement, (evolved, _) = self._evolved(data)
         return [*means(placement), *conduct(placement), *evolved, *designs(placement, data), *motives(data)]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
-        """What differs from the paper, and which of its figures have nothing beside them."""
+        """Return differences from the paper, and its figures without a counterpart."""
         placement, (_, why) = self._evolved(data)
         return [*placement.remarks, *why, *_missing(placement), *_settings(placement, self.published())]
 
     def _evolved(self, data: RunData) -> tuple[PublishedMatches, tuple[list[RunFigure], list[str]]]:
-        """The matches and what evolves on them; worked out once, because the ratings take their time."""
+        """Return the matches and their evolution, cached because ratings are slow."""
         if self._of is None or self._of[0] is not data:
             placement = match_cells(data)
             self._of = data, placement, evolution(placement, data)
@@ -101,7 +101,7 @@ class CoopEval(DeclaredReference):
 
 
 def _missing(found: PublishedMatches) -> Iterator[str]:
-    """The groups of published figures that a run with these cells cannot have, one line each."""
+    """Yield the groups of published figures that a run with these cells cannot have."""
     played = {split_label(p.mechanism)[0] for p in found.points}
     games, types = {p.game for p in found.points}, {p.type for p in found.points}
     if games and games & found.payable != FOUR:

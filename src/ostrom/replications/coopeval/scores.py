@@ -1,4 +1,4 @@
-"""Normalised scores by mechanism, game and type, and matches that alone move a mean by more than its interval.
+"""Normalised scores by mechanism, game and type, and outlier matches that move a mean.
 
 Matches under one design share its quality, so the unit of an interval is a design where players design
 something, and a match elsewhere. Games, mechanisms and opponents are given and not drawn: differences between
@@ -40,7 +40,7 @@ UNPAID = frozenset({"none", "repetition", "reputation", "mediation"})
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The two benchmarks of every seat: 0 is the all-defect equilibrium, 1 is full cooperation."""
+    """The benchmarks of every seat: 0 is the all-defect equilibrium, 1 is full cooperation."""
 
     equilibrium: tuple[float, ...]
     cooperation: tuple[float, ...]
@@ -51,7 +51,7 @@ class Scale:
 
 
 def scale_of(game: Game) -> Scale | str:
-    """The scale of a game, or why it has none (Tewolde et al. 2026: (x - NE) / (coop - NE)).
+    """Return the scale of a game, or why it has none (Tewolde et al. 2026: (x - NE) / (coop - NE)).
 
     >>> from ostrom.games import build_game
     >>> scale_of(build_game("prisoners_dilemma:coopeval"))
@@ -75,7 +75,7 @@ def scale_of(game: Game) -> Scale | str:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The normalised score of one seat in one finished match, and what it is clustered in."""
+    """The normalised score of one seat in one finished match, with its clusters."""
 
     mechanism: str
     game: str
@@ -84,21 +84,21 @@ class Point:
     match: int
     seed: int
     design: str
-    """The design in force; of a match without one, the match itself."""
+    """The design in force, or the match itself without one."""
     seat: int
     score: float
     opponents: tuple[str, ...] = ()
     """The types of all seats."""
     exact: bool = False
-    """Whether the match would go the same way again."""
+    """Whether the match would end the same way again."""
     bounds: Bounds = (None, None)
-    """The least and the largest value that the seat can have."""
+    """The smallest and largest possible value of the seat."""
     score_bounds: Bounds = (None, None)
-    """The least and the largest score that the seat can have."""
+    """The smallest and largest possible score of the seat."""
 
 
 class Benchmark(NamedTuple):
-    """What a seat gets when all defect (0 on the scale) and when all cooperate (1)."""
+    """A seat's payoff if all defect (0 on the scale) and if all cooperate (1)."""
 
     game: str
     seat: int
@@ -108,13 +108,13 @@ class Benchmark(NamedTuple):
 
 @dataclass(frozen=True)
 class Points:
-    """All points of a run, the scale of every game, and the games that have no scale (with the reason)."""
+    """All points of a run, the scale of every game, and games without a scale (with the reason)."""
 
     points: tuple[Point, ...]
     scales: Mapping[str, Scale]
     unscaled: Mapping[str, str]
     left_out: int = 0
-    """Seats without a score of the kind asked for."""
+    """The number of seats without a score of the requested kind."""
 
     @property
     def benchmarks(self) -> list[Benchmark]:
@@ -128,7 +128,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A mean of normalised scores and the number of matches, runs and designs that it rests on."""
+    """A mean of normalised scores, with the number of matches, runs and designs behind it."""
 
     estimate: Estimate
     matches: int
@@ -162,13 +162,13 @@ def match_rows(data: RunData) -> list[dict[str, Any]]:
 
 
 def nothing_yet(data: RunData) -> str:
-    """Why there is nothing to show at all; empty where there is something."""
+    """Return why there is nothing to show; empty if there is."""
     done = data.records("SELECT count(*) AS n FROM matches WHERE state = 'done' AND unit = 'match'")
     return "" if done[0]["n"] else why_nothing(data, "score")
 
 
 def score_points(rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit], *, expected: bool = False) -> Points:
-    """Every seat of every finished match on the scale of its game; ``rows`` are those of the matches table.
+    """Return every seat of every finished match on the scale of its game.
 
     With ``expected`` the exact expectation is taken where the odds are known; other seats are left out and
     counted.
@@ -183,7 +183,7 @@ def score_points(rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit],
     left_out = 0
     for number, players in done.items():
         game, name = unit(number).game, str(players[0]["game"])
-        # Cells may change a game's payoffs, so the scale is looked up match by match.
+        # Cells may change a game's payoffs, so the scale is looked up for each match.
         scale = scale_of(game)
         if isinstance(scale, str):
             unscaled[name] = scale
@@ -228,7 +228,7 @@ def normalised_scores(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 
 def _paid(unit: Unit, scale: Scale, seat: int) -> tuple[Bounds, Bounds]:
-    """What a seat can earn at least and at most: on the game's scale, and in points."""
+    """Return a seat's smallest and largest possible earnings: on the game's scale, and in points."""
     if unit.mechanism.name not in UNPAID:
         return (None, None), (None, None)
     paid = unit.game.payoffs[..., seat]
@@ -238,7 +238,7 @@ def _paid(unit: Unit, scale: Scale, seat: int) -> tuple[Bounds, Bounds]:
 
 
 def _bounded(points: Sequence[Point]) -> list[Point]:
-    """Remove the bounds of cells in which a score lies outside them, as imported scores may."""
+    """Remove the bounds of cells with a score outside them, as imported scores may be."""
 
     def within(point: Point) -> bool:
         low, high = point.score_bounds
@@ -250,7 +250,7 @@ def _bounded(points: Sequence[Point]) -> list[Point]:
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
-    """Whose design was chosen in a match: type and seat of its designer; else the match itself."""
+    """Return the designer (type and seat) of a match's design; else the match itself."""
     text = players[0]["facts"]
     facts = orjson.loads(text) if text else {}
     for proposal in facts.get("proposals", ()):
@@ -276,7 +276,7 @@ def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = Non
     types = Counter(game for game, _ in cells)
     weights = [1 / (len(types) * types[p.game] * cells[p.game, p.type]) for p in points]
     designed = {(p.mechanism, p.game) for p in points if p.design.startswith(DESIGN)}
-    # A factor's cells of one game never share designs, so a design belongs to its mechanism, game and seed.
+    # A factor's cells of one game never share designs, so a design belongs to mechanism, game and seed.
     clusters = [(p.mechanism, p.game, p.seed, p.design) for p in points]
     strata = [(p.mechanism, p.game, () if (p.mechanism, p.game) in designed else p.opponents) for p in points]
     unit = "design" if designed else "match"
@@ -297,7 +297,7 @@ def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = Non
 
 
 FEWEST = 8
-"""Below so many matches every match moves its mean a lot, and none of them is odd."""
+"""The fewest matches among which outliers are searched: below this every match moves its mean."""
 MOST = 5
 ONE_IN = 20
 
@@ -312,22 +312,22 @@ class Outlier:
     match: int
     seed: int
     score: float
-    """The mean score of the type in this match, as played."""
+    """The type's mean score in this match."""
     mean: float
-    """The normalised mean with all matches."""
+    """The normalised mean of all matches."""
     without: float
-    """The normalised mean without the matches that are named."""
+    """The normalised mean without the outliers."""
     shift: float
-    """What this match alone adds to it."""
+    """The contribution of this match alone."""
     half_width: float
-    """Half the width of the interval of the mean without them."""
+    """Half the width of the interval of the mean without the outliers."""
 
 
 def outliers(points: Sequence[Point]) -> list[Outlier]:
-    """The matches to name, mean by mean (mechanism, game, type), the largest shift first."""
+    """Return the outliers of each mean (mechanism, game, type), the largest shift first."""
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
     candidates = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
-    # Rounded, here and below, so that the last digits decide neither an order nor who is set aside.
+    # Rounded, here and below, so that last digits decide neither an order nor who is excluded.
     return sorted(candidates, key=lambda o: -round(abs(o.shift), 9))
 
 
@@ -344,7 +344,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
             continue
         rest = _mean(core)
         shifts = {m: _mean([*core, *matches[m]]) - rest for m in extreme[:aside]}
-        # The shift is far below the standard error of independent matches: no interval needs to be computed.
+        # The shift is far below the standard error, so no interval is needed.
         if min(map(abs, shifts.values())) <= _spread(core) / 2:
             continue
         half = half_width(core)
@@ -372,7 +372,7 @@ def half_width(points: Sequence[Point]) -> float | None:
 
 
 def _spread(points: Sequence[Point]) -> float:
-    """The standard error of a mean, as if all points were independent."""
+    """Return the standard error of a mean, as if all points were independent."""
     middle = _mean(points)
     return sqrt(fsum((p.value - middle) ** 2 for p in points)) / len(points)
 

@@ -1,4 +1,4 @@
-"""Which types survive: populations over time, and paths in the triangle where there are three types."""
+"""Survival of types: populations over time, and paths in a triangle for three types."""
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
@@ -26,9 +26,9 @@ from ostrom.reports.words import labels, written
 REST = "others"
 REST_COLOUR = "#b8bfc6"
 POINTS = 80
-"""Steps drawn of a path; more would not be seen."""
+"""The number of steps drawn of a path."""
 STARTS = tuple((i / 6, j / 6, (6 - i - j) / 6) for i in range(1, 5) for j in range(1, 6 - i))
-"""Where the paths of the triangle begin: evenly spread populations with all three types."""
+"""The starts of the paths: evenly spread populations with all three types."""
 
 
 class MechanismEvolution(Panel):
@@ -41,7 +41,7 @@ class MechanismEvolution(Panel):
         self.expected = bool(expected)
 
     def draw(self, data: RunData) -> Drawn:
-        """One stream per cell; societies and cells with unplayed pairs are named with the reason."""
+        """Draw one chart per cell; societies and cells with unplayed pairs are listed with the reason."""
         if why := nothing_yet(data):
             return Drawn(notes=[why])
         by = list(dict.fromkeys(["game", "mechanism", *data.factors]))
@@ -81,7 +81,7 @@ def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Evo
         for name, share in result.shares["final"].items():
             total[name] = total.get(name, 0.0) + share
     types = list(total)
-    # With more types than colours, those that end up small flow together.
+    # With more types than colours, small ones are merged.
     order = types if len(type_colours(types)) == len(types) else sorted(types, key=lambda t: -total[t])
     names, colours = labels(types), type_colours(order)
     palette = {names.get(name, name): colour for name, colour in colours.items()}
@@ -105,7 +105,7 @@ def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Evo
 
 
 def _sampled(count: int) -> list[int]:
-    """Steps to draw: dense at the beginning, where most happens, and always the last.
+    """Return the steps to draw: dense at the beginning, and always the last.
 
     >>> _sampled(3)
     [0, 1, 2]
@@ -182,7 +182,7 @@ def streams(
 
 
 def corner_place(shares: Sequence[float]) -> tuple[float, float]:
-    """Where a population of three types lies in the triangle: first left, second right, third on top.
+    """Return the position of a population of three types in the triangle: first left, second right, third on top.
 
     >>> corner_place([0.0, 1.0, 0.0]), corner_place([0.5, 0.5, 0.0])
     ((1.0, 0.0), (0.5, 0.0))

@@ -1,4 +1,4 @@
-"""Finished matches player by player, with the columns that the memory study splits its results by.
+"""Finished matches by player, with the columns by which the memory study splits its results.
 
 Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) / sum(d^(t-1)) with d = 0.99
 (Liu et al. 2026). Both come from the payoffs of the rounds, whatever the study calls a score.
@@ -30,11 +30,11 @@ their history lengths as text; forgiver or grudge-holder; the type that players 
 
 
 _PLAYED: WeakKeyDictionary[RunData, list[dict[str, Any]]] = WeakKeyDictionary()
-"""What was read of each open run: every panel and every measure asks for it."""
+"""Cached rows of each open run: every panel and measure needs them."""
 
 
 def played(data: RunData) -> list[dict[str, Any]]:
-    """Every finished match, player by player. None is unknown, never zero.
+    """Return every finished match by player. None means unknown, never zero.
 
     A player whose every action came from the policy chose nothing, so it is left out; ``silent`` counts those.
     """
@@ -57,12 +57,12 @@ def played(data: RunData) -> list[dict[str, Any]]:
 
 
 def players_without_answers(data: RunData) -> int:
-    """How many players of finished matches never gave a readable action."""
+    """Return the number of players of finished matches who never gave a readable action."""
     return sum(row["by_policy"] == 1.0 for row in _rows(data))
 
 
 def why_empty(data: RunData, lacking: str) -> str:
-    """Why a panel has nothing to show: nothing played, nothing chosen, or not the design it is about."""
+    """Return why a panel is empty: nothing played, nothing chosen, or another design."""
     if any(row["cooperation"] is not None for row in played(data)):
         return lacking
     if many := players_without_answers(data):
@@ -74,7 +74,7 @@ def why_empty(data: RunData, lacking: str) -> str:
 
 
 def by_policy(data: RunData) -> list[str]:
-    """A word of caution where the policy chose in place of an agent."""
+    """Return a warning if the policy chose in place of an agent."""
     worst = max((row["by_policy"] or 0.0 for row in played(data)), default=0.0)
     if not worst:
         return []
@@ -82,13 +82,13 @@ def by_policy(data: RunData) -> list[str]:
 
 
 def of_player(data: RunData, column: str) -> Rows:
-    """The values of a measure: one column of the table above."""
+    """Return the values of a measure: one column of the table above."""
     columns = ("match", "player", *SPLITS)
     return ({**{c: row[c] for c in columns}, "value": row[column]} for row in played(data))
 
 
 def deviations(data: RunData) -> Rows:
-    """The values of the measure of deviation: one for every match whose players all remember the same window."""
+    """Return the deviation of each match whose players all remember the same window."""
     matches = grouped(
         (row["match"], row)
         for row in played(data)
@@ -117,7 +117,7 @@ BY_POLICY = Measure(
 
 
 def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
-    """At history length 0 rounds are independent games, and the paper's spread is over them, not over matches.
+    """Return the spread over rounds at history length 0, where rounds are independent games.
 
     The standard deviation, with n - 1, of the mean over players of every round, by measure, game, style and agent.
     """
@@ -144,7 +144,7 @@ def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
 
 
 def composition(lengths: Sequence[int]) -> str:
-    """What the history lengths around a table are called.
+    """Return the label of a table's history lengths.
 
     >>> composition((2, 2, 80))
     '2 x HL 2 + 1 x HL 80'
@@ -153,7 +153,7 @@ def composition(lengths: Sequence[int]) -> str:
 
 
 def role(length: int | None, lengths: Sequence[int | None]) -> str | None:
-    """Forgiver or grudge-holder by the shortest and longest memory at the table; None where all are alike.
+    """Return forgiver or grudge-holder by the shortest and longest memory; None if all are equal.
 
     >>> role(2, (2, 2, 80)), role(10, (2, 10, 80)), role(80, (80, 80))
     ('forgiver', None, None)
@@ -180,8 +180,8 @@ def _splits(row: Mapping[str, Any], lengths: Sequence[int | None]) -> dict[str, 
 
 
 def _rows(data: RunData) -> list[dict[str, Any]]:
-    # Players who only watch have no seat and no payoffs of their own. The table of matches holds the cooperation of all
-    # rounds, those that a branch copied too.
+    # Observers have no seat and no payoffs. The matches table holds the cooperation of all rounds,
+    # those that a branch copied included.
     own = "" if data.counts is None else " REPLACE (p.own_cooperation AS cooperation)"
     return data.records(
         "WITH played AS (SELECT match, player, avg(payoff) AS mean_reward, "

@@ -1,4 +1,4 @@
-"""What ``claims.yaml`` cannot say of the memory study (Liu et al. 2026): the sweep, mixed tables, penalty, words.
+"""Figures of the memory study (Liu et al. 2026) beyond ``claims.yaml``: sweep, mixed tables, penalty, words.
 
 Agents that play with an adapter are compared with the base model. A study calls the base model's type ``base``; any
 other type with an adapter is an arm. ``forward`` is the arm for which Liu et al. (2026, Table 1) print figures.
@@ -27,7 +27,7 @@ fifths or more: means of such cells hide two kinds of matches."""
 
 
 def arms(data: RunData) -> list[str]:
-    """The types of a study that play with an adapter, in its order."""
+    """Return the types of a study with an adapter, in order."""
     types: Mapping[str, Any] = data.study.get("types") or {}
     settings = {name: spec.get("settings") for name, spec in types.items() if isinstance(spec, Mapping)}
     return [name for name, of in settings.items() if of and of.get("adapter")]
@@ -35,14 +35,14 @@ def arms(data: RunData) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an adapter changed in one game, against the base model."""
+    """The change by an adapter in one game, against the base model."""
 
     agent: str
     game: str
     gain: Estimate
-    """Cooperation minus that of the base model, paired by history length and seed."""
+    """Cooperation minus the base model's, paired by history length and seed."""
     slope: Estimate | None
-    """The decay: the slope of cooperation over log(1 + history length)."""
+    """The slope of cooperation over log(1 + history length)."""
     base_slope: Estimate | None
     regime: str | None
     base_regime: str | None
@@ -51,7 +51,7 @@ class Change:
 
 
 def changes(data: RunData) -> list[Change]:
-    """The change of every arm from the base model, for every game that both have played."""
+    """Return the change of every arm from the base model, for every game that both played."""
     change_rows = []
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)
@@ -72,7 +72,7 @@ def changes(data: RunData) -> list[Change]:
 
 
 def collapses(data: RunData) -> dict[tuple[str, str], int]:
-    """How many matches of every agent and game have collapsed within an otherwise cooperative cell."""
+    """Return the number of collapsed matches in cooperative cells, by agent and game."""
     cells = grouped(
         ((row["agent"], row["game"], row["history_length"]), (row["match"], row["cooperation"]))
         for row in played(data)
@@ -92,7 +92,7 @@ GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
     "public_goods": ("public_goods", "public_goods"),
     "trust_symmetric": ("trust_game", "trust_symmetric"),
 }
-"""Own games: what the paper's tables call them, and with which payoffs the paper plays them."""
+"""Our games: the paper's name, and its payoffs."""
 
 CONDITIONS = {"reasoned": "reasoning", "direct": "no_reasoning"}
 POINTS = {
@@ -110,18 +110,18 @@ ENDS = (LENGTH, 2)
 TRAINED = "trained"
 NAMED = {"labels": "{} labels", "training_seed": "training seed {}"}
 VARIED = frozenset(("game", "style", "history_length", "sanitization", "real_rounds", "composition", *NAMED))
-"""The factors by which figures are kept apart; the levels of any other are pooled, and a remark names them."""
+"""The factors that separate figures; others are pooled, and a remark names them."""
 
 
 class MemoryCurse(DeclaredReference):
     """The rows of ``reference.csv`` and the regimes; remarks on games and factors of a run."""
 
     def published(self) -> Sequence[Published]:
-        """All rows, and the regimes that the paper prints as words."""
+        """Return all rows, and the regimes that the paper prints as words."""
         return [*super().published(), *_printed_regimes()]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
-        """Games that cannot be compared, or only in part."""
+        """Return remarks on games that cannot be compared, or only in part."""
         lines = []
         if many := players_without_answers(data):
             lines.append(f"{many} players never gave a readable action and are left out.")
@@ -150,16 +150,16 @@ class MemoryCurse(DeclaredReference):
 
 
 Named = Mapping[str, tuple[str, bool]]
-"""Of every game that can be compared: what the paper calls it, and whether it pays as the paper's."""
+"""For each comparable game: the paper's name, and whether it pays as the paper's."""
 
 
 def _pays_as(label: str, games: Games) -> str | None:
-    """What the paper calls the game with the payoffs of this label, however the study spells it."""
+    """Return the paper's name of the game with the payoffs of this label."""
     return next((printed for printed, game in GAMES.values() if games.pays_as(label, build_game(game))), None)
 
 
 def _named(games: Games) -> Named:
-    """The games that are compared: by payoffs; by name where no game of the run pays as the paper's."""
+    """Return the comparable games: by payoffs; by name if no game of the run pays as the paper's."""
     names: dict[str, tuple[str, bool]] = {}
     for label in sorted(games.labelled, key=lambda label: label not in GAMES):
         printed = _pays_as(label, games)
@@ -178,7 +178,7 @@ def _printed_regimes() -> Iterator[Published]:
 
 
 def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
-    """Appendix Table 7: immune or cursed by the paper's rule and the observed rates; the code is 1 for immune."""
+    """Yield Appendix Table 7: immune or cursed by the paper's rule and observed rates (1 for immune)."""
     names, by = _named(games), ("game", "style", "agent")
     if not names:
         return
@@ -192,7 +192,7 @@ def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
 
 
 def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
-    """Every agent at every length; labels, and the training seeds of an adapter, are kept apart.
+    """Yield every agent at every length, separated by labels and by an adapter's training seeds.
 
     The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
     name in ``player`` what they differ by.
@@ -231,7 +231,7 @@ def _curves(
 
 
 def _papers_level(levels: Sequence[Any]) -> Any:
-    """The level whose figures stand in the cells of the paper: the labels of the training, the first adapter."""
+    """Return the level for the paper's cells: the labels of the training, the first adapter."""
     return TRAINED if TRAINED in levels else levels[0]
 
 
@@ -287,7 +287,7 @@ def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
 
 
 def words(data: RunData, games: Games) -> Iterator[RunFigure]:
-    """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
+    """Yield Appendix Table 8, which pools the four games: only for a run with all four."""
     if not (names := _named(games)):
         return
     complete = {
@@ -324,7 +324,7 @@ def words(data: RunData, games: Games) -> Iterator[RunFigure]:
 
 
 def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
-    """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
+    """Yield the mean forward-looking ratio at history length 80 of immune and cursed settings."""
     if not (named := _named(games)):
         return
     where = {
@@ -342,7 +342,7 @@ def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
 
 
 def _doubts(data: RunData, by: Sequence[str], where: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, ...]]:
-    """Where a notable share of the actions was not the agent's own."""
+    """Return doubts where many actions were set by the policy."""
     return {
         key: (f"{100 * one.value:.0f} % of the actions were given by the policy",)
         for key, one in keyed(estimate(data, BY_POLICY, by, where=where), by).items()

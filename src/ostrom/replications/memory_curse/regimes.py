@@ -1,4 +1,4 @@
-"""What a longer memory does to an agent in a game (Liu et al. 2026, sections 4 and 4.2, Appendix D.1).
+"""Effects of longer memory on an agent in a game (Liu et al. 2026, sections 4 and 4.2, Appendix D.1).
 
 The paper knows two regimes: immune (at least 95 % cooperative actions at all history lengths) and cursed (all others).
 Its own immune rows are far below that at lengths 0 and 1 (there is nothing to remember yet); lengths from 2 on are the
@@ -31,32 +31,32 @@ from ostrom.replications.memory_curse.played import WINDOW
 THRESHOLD = 0.95
 SHORTEST = 2
 BAND = 5
-"""The longest history length at which the peak of a memory-bounded pair may lie."""
+"""The longest history length at which a memory-bounded pair may peak."""
 STEP = 0.05
-"""Of observed rates: a smaller change is none. Of intervals: one that surely is at most twice this is none."""
+"""The smallest change that counts for observed rates; intervals within twice this count as no change."""
 BORDER = THRESHOLD - 1e-9
-"""Rates are means of many rounds: one at the border is at it, whatever its last digits."""
+"""The threshold with a margin for rounding errors of mean rates."""
 PAIR = ("game", "style", "agent")
 NAMES = ("immune", "decaying", "flat", "rising", "memory-bounded", "undecided")
 
 Rate = float | tuple[float, float]
-"""A cooperation rate, or the bounds between which it must lie."""
+"""A cooperation rate, or its bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """The verdict on the observed rates of one pair."""
+    """The verdict on the observed rates of one pair (agent, game)."""
 
     name: str
     """One of ``NAMES``."""
     printed: str | None
-    """What the paper's rule says: immune or cursed; None where the lengths known cannot settle it."""
+    """The paper's verdict: immune or cursed; None if the known lengths cannot settle it."""
     lowest: float | None
-    """The lowest rate at the lengths that count (of bounds, the lower one)."""
+    """The lowest rate at the lengths that count (the lower one of bounds)."""
     at: int | None
     """The history length of the lowest rate."""
     margin: float | None
-    """How far the pair is from the border: lowest minus threshold; negative is not immune."""
+    """The lowest rate minus the threshold; negative is not immune."""
     lengths: tuple[int, ...]
     """The lengths that count."""
 
@@ -86,12 +86,12 @@ def regime(rates: Mapping[int, Rate], threshold: float = THRESHOLD, shortest: in
 
 
 def _sign(change: float) -> int | None:
-    """Up, down or no change; rounding error is none."""
+    """Return up, down or no change; rounding errors are no change."""
     return 0 if abs(change) <= STEP + 1e-9 else 1 if change > 0 else -1
 
 
 def _shape(rates: Mapping[int, float], counted: tuple[int, ...], change: Callable[[int, int], int | None]) -> str:
-    """The regime of a pair below the border; ``change(a, b)`` is the sign of rate(a) - rate(b), None if unknown."""
+    """Return the regime of a pair below the threshold; ``change(a, b)`` is the sign of rate(a) - rate(b)."""
     if len(counted) < 2:
         return "undecided"
     first, last = counted[0], counted[-1]
@@ -109,20 +109,20 @@ def _shape(rates: Mapping[int, float], counted: tuple[int, ...], change: Callabl
 
 @dataclass(frozen=True, slots=True)
 class Regimes:
-    """All pairs of a run: what the rates say, and what can be said of the rates behind them."""
+    """All pairs of a run: regimes by observed rates, and by intervals."""
 
     by_rates: dict[tuple[Any, ...], Regime]
-    """The rules applied to the rates as they were observed."""
+    """The regimes by observed rates."""
     decided: dict[tuple[Any, ...], str]
-    """The regime where the intervals decide it, else undecided."""
+    """The regimes decided by intervals, else undecided."""
     control: str
     """The number of comparisons and the error control."""
     seeds: dict[tuple[Any, ...], int]
-    """Of undecided pairs: about how many more seeds would decide them, where a number would."""
+    """The estimated number of additional seeds that would decide an undecided pair."""
 
     @property
     def by_papers_rule(self) -> list[str]:
-        """Immune or cursed, by the observed rates of every pair that reasons: the paper classifies no others."""
+        """Return immune or cursed for every reasoning pair, as the paper classifies only these."""
         return [one.printed for (_, style, _), one in self.by_rates.items() if style == "reasoned" and one.printed]
 
 
@@ -160,7 +160,7 @@ def regimes(data: RunData, style: str = "") -> Regimes:
         if decided[pair] == "undecided":
             border = [_seeds(v.estimate.at_level(level), BORDER) for v in own]
             below = [n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER]
-            # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
+            # Immune needs every length; one below the threshold excludes it, and then the change must be certain.
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
             if needed and None not in needed:
                 seeds[pair] = max(1, *(n for n in needed if n is not None))
@@ -168,7 +168,7 @@ def regimes(data: RunData, style: str = "") -> Regimes:
 
 
 def _seeds(one: Estimate, border: float) -> int | None:
-    """About how many more matches would put a border outside of an interval; None where no number would.
+    """Return about how many more matches would exclude a border from an interval; None if none would.
 
     Half the width of an interval shrinks with the root of the number of matches.
     """
@@ -195,12 +195,12 @@ class _Changes:
         return None if one is None or one.low is None or one.high is None else one.at_level(self.level)
 
     def seeds(self, pair: tuple[Any, ...], lengths: tuple[int, ...]) -> int | None:
-        """About how many more matches would tell the longest length from the shortest."""
+        """Return about how many more matches would distinguish the longest from the shortest length."""
         one = self.difference(pair, lengths[-1], lengths[0]) if len(lengths) > 1 else None
         return None if one is None else _seeds(one, 0.0)
 
     def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
-        """Surely up, surely down, surely no more than twice the step, or None."""
+        """Return the sign of a certain change, 0 for certainly small ones, or None."""
         if a == b:
             return 0
         sure = self.difference(pair, a, b)
@@ -226,7 +226,7 @@ RATIO = measures.named("word_ratio")
 
 
 def values(data: RunData) -> Rows:
-    """Every row of the ratio; a setting is judged by its observed rates, immune or cursed as the paper's rule says."""
+    """Return rows of the ratio; settings are immune or cursed by observed rates and the paper's rule."""
     settings = {
         (agent, game): (r.printed, r.name)
         for (game, style, agent), r in observed_regimes(data).items()

@@ -1,4 +1,4 @@
-"""The paper's results beyond plain rates: what thinking costs, what a cleaned past gives back, mixed memories, words.
+"""Further results of the memory study: cost of reasoning, recovery by a sanitized past, mixed memories, words.
 
 Liu et al. (2026, Appendix Table 12) print the deliberation penalty, reasoning minus no reasoning at history length 80,
 for the game in which each model loses most. So do panels and tables; the tests here ask for the cost, its opposite.
@@ -29,7 +29,7 @@ class Penalty:
     agent: str
     game: str
     length: int
-    """The history length at which it was taken: 80, or the longest that both conditions have."""
+    """The history length: 80, or the longest that both conditions have."""
     cost: Estimate
     matches: int
 
@@ -50,13 +50,13 @@ def penalties(data: RunData) -> list[Penalty]:
 
 
 def negated(one: Estimate) -> Estimate:
-    """The difference taken the other way round: the paper prints reasoning minus no reasoning."""
+    """Return the difference with opposite sign: the paper prints reasoning minus no reasoning."""
     low = None if one.high is None else -one.high
     return replace(one, value=-one.value, low=low, high=None if one.low is None else -one.low)
 
 
 class Worst(NamedTuple):
-    """The game in which reasoning costs an agent most, and the results of the tests of that penalty."""
+    """The game with an agent's largest penalty, and the tests of it."""
 
     agent: str
     game: str
@@ -64,14 +64,14 @@ class Worst(NamedTuple):
     above: str
     """Whether it is above 0."""
     alone: str
-    """Whether it is larger than in every other game, with the error control; empty where there is no other."""
+    """Whether it is larger than in every other game, with error control; empty without another game."""
 
 
 DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this size"}
 
 
 def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> list[Worst]:
-    """The largest penalty of every agent that has one above 0; ``answers`` say whether each is above 0 for sure."""
+    """Return the largest penalty of every agent with one above 0; ``answers`` are the tests above 0."""
     worst_rows = []
     for agent in dict.fromkeys(one.agent for one in penalties):
         of = {
@@ -88,14 +88,14 @@ def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> lis
 
 
 def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:
-    """The game with the largest penalty; of equal ones the first; None where there is none.
+    """Return the game with the largest penalty, the first of equals; None without one.
 
     >>> largest({"public_goods": 0.05, "trust": 0.931})
     ('trust', 0.931)
     """
     if not penalties_by_game:
         return None
-    # Rounded, so that the last digits do not choose between equal ones.
+    # Rounded, so that last digits do not choose between equal ones.
     game = max(penalties_by_game, key=lambda name: round(penalties_by_game[name], 9))
     return game, penalties_by_game[game]
 
@@ -106,7 +106,7 @@ CURVE = ("game", "memory_mode", "history_length", "agent", "style")
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """One point of the curve of an agent, game, style and mode."""
+    """One point of the recovery curve of an agent, game, style and mode."""
 
     agent: str
     game: str
@@ -114,12 +114,12 @@ class Recovery:
     mode: str
     window: int
     real: int
-    """X: how many rounds of the window are real."""
+    """The number of real rounds in the window (X)."""
     cooperation: Estimate
     gain: Estimate | None
-    """Cooperation minus that of the baseline, a window of real rounds only; None without a baseline."""
+    """Cooperation minus the baseline's (a window of real rounds only); None without a baseline."""
     recovered: float | None
-    """The gain as a share of what the baseline lacks to full cooperation; None where it lacks nothing."""
+    """The gain as a share of the baseline's gap to full cooperation; None without a gap."""
 
 
 def recoveries(data: RunData) -> list[Recovery]:
@@ -170,7 +170,7 @@ class RoleGroup:
     game: str
     style: str | None
     name: str
-    """The history lengths around the table as text."""
+    """The history lengths at the table as text."""
     overall: Estimate
     forgiver: Estimate | None
     grudge_holder: Estimate | None
@@ -182,18 +182,18 @@ class RoleGroup:
 
     @property
     def group(self) -> tuple[str, str, str | None]:
-        """Agent, game and style: what its compositions are compared within."""
+        """Return agent, game and style, within which compositions are compared."""
         return self.agent, self.game, self.style
 
     @property
     def by_role(self) -> list[tuple[RoleGroup, str, Estimate]]:
-        """The roles that the composition has, each with its rate."""
+        """Return the roles of the composition, each with its rate."""
         roles = {"all players": self.overall, FORGIVER: self.forgiver, GRUDGE_HOLDER: self.grudge_holder}
         return [(self, role, rate) for role, rate in roles.items() if rate is not None]
 
     @property
     def by_seat(self) -> list[tuple[RoleGroup, int, Estimate, Estimate | None]]:
-        """Every seat with its rate, and what sets it apart from the other seats."""
+        """Return every seat with its rate, and its difference to the other seats."""
         return [(self, seat, rate, self.seat_gaps.get(seat)) for seat, rate in self.seats.items()]
 
 
@@ -231,7 +231,7 @@ def _gaps(
 
 
 def _seat_and_others(measure: Measure, seat: int) -> Measure:
-    """The measure with one more column, ``place``, that tells one seat from all others."""
+    """Return the measure with a column ``place`` that separates one seat from all others."""
 
     def values(data: RunData) -> Rows:
         at = {
@@ -249,7 +249,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class ForwardLink:
-    """A correlation over cells; ``r`` is None where it is undefined, and ``note`` says why."""
+    """A correlation over cells; ``r`` is None if undefined, and ``note`` says why."""
 
     r: float | None
     low: float | None
@@ -260,7 +260,7 @@ class ForwardLink:
 
 
 def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float | None]) -> ForwardLink:
-    """Correlate over the cells that have both figures.
+    """Correlate over the cells with both figures.
 
     >>> ratios = {80: 0.2, 40: 0.3, 20: 0.5, 2: 0.4, 1: None}
     >>> link = forward_link(ratios, {80: 0.1, 40: 0.2, 20: 0.9, 2: 0.5, 1: 1.0})
@@ -281,7 +281,7 @@ TRACED = ("history_length", "game", "agent_style", "agent")
 
 
 class TracedCell(NamedTuple):
-    """The forward-looking ratio of the traces of a cell, and cooperation in their matches."""
+    """The forward-looking ratio of a cell's traces, and cooperation in their matches."""
 
     agent: str
     style: str | None
@@ -292,14 +292,14 @@ class TracedCell(NamedTuple):
 
 
 class TracedCells(NamedTuple):
-    """All cells that have both, and how the two go together."""
+    """All cells with both figures, and their correlation."""
 
     rows: list[TracedCell]
     link: ForwardLink
 
 
 def traced_cells(data: RunData) -> TracedCells:
-    """Ratios and rates of every cell; matches that were asked for an answer alone have no trace and are left out."""
+    """Return ratios and rates of every cell; matches without reasoning have no trace and are left out."""
     ratios = keyed(estimate(data, "word_ratio", TRACED), TRACED)
     counted = {row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(trace_table(data))}")}
     rates = keyed(estimate(data, "memory_cooperation", TRACED, where={"match": counted}), TRACED)

@@ -1,4 +1,4 @@
-"""The effects of the 2x2 design in percentage points: persona, visibility of payoffs, and their interaction.
+"""Effects of the 2x2 design in percentage points: persona, payoff visibility, and interaction.
 
 Persona effect: rate without persona minus rate with. Visibility effect: rate with visible payoffs minus rate
 with hidden ones (Manoranjan & Gaikwad 2026). Interaction: how much larger the persona effect is with visible
@@ -22,7 +22,7 @@ Cell = tuple[str, str]
 CELLS: tuple[Cell, ...] = (("yes", "hidden"), ("yes", "visible"), ("no", "hidden"), ("no", "visible"))
 Row = tuple[Cell, Played, bool]
 FEW_CLUSTERS = 40
-"""Below this the sandwich errors are too small, and the bias-reduced ones are used (Mancl & DeRouen 2001)."""
+"""The number of clusters below which bias-reduced errors are used (Mancl & DeRouen 2001)."""
 
 
 _WEIGHTS: Mapping[tuple[str, str], tuple[float, ...]] = {
@@ -38,7 +38,7 @@ CONTRASTS: Mapping[tuple[str, str], Mapping[Cell, float]] = {
     name: {cell: weight for cell, weight in zip(CELLS, weights, strict=True) if weight}
     for name, weights in _WEIGHTS.items()
 }
-"""Every effect, by its name and where it is taken, as weights of the four cells' rates."""
+"""Every effect, by name and place, as weights of the four cells' rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Effect:
     at: str
     points: float
     estimate: Estimate
-    """The same with its interval over scenarios, in percentage points."""
+    """The effect with its interval over scenarios, in percentage points."""
     matches: int
-    """How many profiles its cells hold."""
+    """The number of profiles in its cells."""
 
 
 def effects_of_counts(counts: Mapping[Cell, tuple[int, int]]) -> dict[tuple[str, str], float]:
-    """Every effect that the counts (successes, trials) of the cells allow, in percentage points.
+    """Return every effect that the counts (successes, trials) of the cells allow.
 
     >>> effects_of_counts({("yes", "visible"): (0, 60), ("no", "visible"): (54, 60)})
     {('persona', 'visible'): 90.0}
@@ -94,7 +94,7 @@ def effects(
 
 
 def _rows(profiles: Sequence[Played], ask: Callable[[Played], bool | None]) -> list[Row]:
-    """The profiles of the four cells of which the question can be asked, with the answer."""
+    """Return the profiles of the four cells to which the question applies, with the answer."""
     return [
         (cell, p, value)
         for p in profiles
@@ -103,7 +103,7 @@ def _rows(profiles: Sequence[Played], ask: Callable[[Played], bool | None]) -> l
 
 
 def logistic(profiles: Sequence[Played], measure: str = "nash_rate", scenario_type: str = "all") -> FittedRegression:
-    """Persona, visibility and their interaction in a logistic model clustered by scenario.
+    """Fit a logistic model of persona, visibility and interaction, clustered by scenario.
 
     The reference is a neutral player with hidden payoffs. Raises a StatisticsError where there is no
     estimate, as when one cell is all or nothing (separation).
@@ -122,10 +122,10 @@ def logistic(profiles: Sequence[Played], measure: str = "nash_rate", scenario_ty
 
 
 class LogisticModels(NamedTuple):
-    """The coefficients of every model that there is, and why the others are missing."""
+    """The coefficients of all fitted models, and why others are missing."""
 
     terms: list[tuple[str, str, Estimate, list[float | None]]]
-    """Type of scenario, agent, coefficient in log odds, and the same with its ends as odds ratios."""
+    """Scenario type, agent, coefficient in log odds, and the odds ratio with its interval."""
     without: list[str]
 
 

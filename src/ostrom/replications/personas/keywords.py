@@ -1,4 +1,4 @@
-"""Which words rationales use: nine categories (Manoranjan & Gaikwad 2026, Appendix F), and the measures made of them.
+"""Words of rationales in nine categories (Manoranjan & Gaikwad 2026, Appendix F), and their measures.
 
 The measures say how often a category is used, and which reasoning the words stand for (Figure 6).
 """
@@ -21,15 +21,15 @@ PAYOFF = ("game_theoretic", "strategic", "long_term")
 """... and of payoff-optimal reasoning."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"identity_driven": IDENTITY, "payoff_optimal": PAYOFF}
 VOICE = ("identity_based", *IDENTITY)
-"""Words of somebody who speaks as a role: the two groups above that do, taken as one."""
+"""Words of somebody who speaks as a role: the two groups above that do."""
 MATCH: Mode = "inflected"
-"""The lists print base forms: "payoff" means payoffs, too. The paper does not say how it matched."""
+"""The matching rule: the lists print base forms, so "payoff" includes payoffs. The paper does not state it."""
 EVERY = "every"
 SOURCE = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
 
 
 def keyword_counts(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
-    """Every rationale of a finished match, by match, player and role, with its number of words of each category.
+    """Yield every rationale of a finished match with its number of words of each category.
 
     Empty rationales, and those that a policy put in place of an answer, are left out.
     ``match`` is a mode, or ``every`` for all of them one after the other.
@@ -67,7 +67,7 @@ def modes(match: str) -> tuple[Mode, ...]:
 
 
 def sets(words: str) -> Mapping[str, tuple[str, ...]]:
-    """The sets of categories that a parameter ``words`` names: the nine, the two of Figure 6, role_voice, or one.
+    """Return the sets of categories for ``words``: the nine, the two of Figure 6, role_voice, or one.
 
     >>> list(sets("reasoning")), sets("strategic")
     (['identity_driven', 'payoff_optimal'], {'strategic': ('strategic',)})
@@ -84,7 +84,7 @@ def sets(words: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def condition(row: Mapping[str, Any]) -> str:
-    """The cell of the published design, in words, and in what an arm differs from the paper's.
+    """Return the cell of the published design in words, and how an arm differs from the paper's.
 
     It is "all" where the study does not vary both factors.
 
@@ -101,7 +101,7 @@ def condition(row: Mapping[str, Any]) -> str:
 
 
 def other_arm(row: Mapping[str, Any]) -> list[str]:
-    """In what a match differs from the paper's arm with the same persona and payoffs; the scenario does not count."""
+    """Return how a match differs from the paper's arm with the same persona and payoffs, scenario aside."""
     usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
         f"{pretty(name)} {written(row[name])}" for name, level in usual.items() if name in row and row[name] != level
@@ -110,7 +110,7 @@ def other_arm(row: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _arms() -> dict[tuple[Any, Any], dict[str, Any]]:
-    """What a player is told in each of the paper's arms, by persona and payoffs."""
+    """Return what a player is told in each of the paper's arms, by persona and payoffs."""
     paper = references.build("personas")
     common = {name: level for name, level in paper.held.items() if name not in ("family", "scenario_class")}
     return {(arm["persona"], arm["payoffs"]): {**common, **arm} for arm in paper.arms}
@@ -122,7 +122,7 @@ COLUMNS = ("category", "condition", "matching", "role")
 def _by_category(
     words: str, match: str, value: Callable[[list[int]], float]
 ) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
-    """The rows of a measure: a value for every rationale and set of categories, made of its counts of words."""
+    """Return the rows of a measure: a value for every rationale and set of categories."""
     wanted = sets(words)
     modes(match)
 
@@ -176,7 +176,7 @@ def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def reasoning_index(match: str = MATCH) -> Measure:
-    """Payoff-optimal against identity-driven words.
+    """The balance of payoff-optimal and identity-driven words.
 
     ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
     """

@@ -1,4 +1,4 @@
-"""Played profiles: whether each is an equilibrium, and how far it is from one.
+"""Played profiles: whether each is an equilibrium, and its distance from one.
 
 A profile is a Nash equilibrium when no player gains by changing its own action alone (weak inequality, as
 Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or without a story.
@@ -19,9 +19,9 @@ from ostrom.reports.words import labels, pretty, written
 
 GameOf = Callable[[int], Game]
 APART = "mixed"
-"""The class of scenarios that are reported apart and never enter "all"."""
+"""The class of scenarios that is reported separately and never in "all"."""
 MIXED_GROUP = "Mixed/Complex"
-"""The group of subtypes that the paper counts among the environmental scenarios (Table 8)."""
+"""The group of subtypes that the paper counts among environmental scenarios (Table 8)."""
 EXAMPLES = ("Trade Embargo", "Carbon Tax Implementation", "Biodiversity Collapse")
 """The subtypes of the printed examples (Table 7)."""
 
@@ -32,41 +32,41 @@ class Played:
 
     match: int
     agent: str
-    """The agent in all seats, or all of them joined by a plus."""
+    """The agent at all seats, or all agents joined by a plus."""
     scenario: str
     scenario_class: str | None
     actions: tuple[str, ...]
     roles: tuple[str, ...]
     nash: bool
     green: bool
-    """Every seat took its cooperative action (the green transition)."""
+    """Whether every seat took its cooperative action (the green transition)."""
     tragedy: bool
-    """Every seat took its defective action (the tragedy of the commons)."""
+    """Whether every seat took its defective action (the tragedy of the commons)."""
     greens: tuple[bool, ...]
     regrets: tuple[float, ...]
-    """What each seat would have gained by its best reply to what the others did; 0 where it gave one."""
+    """Each seat's possible gain by its best reply; 0 if it gave one."""
     distance: int | None
-    """How many players would have to change to reach the nearest pure equilibrium; None: there is none."""
+    """The number of players that would have to change for the nearest pure equilibrium; None without one."""
     cell: Mapping[str, Any] = field(default_factory=dict)
     """The levels of the study's factors."""
     exact: bool = False
-    """Whether the match would go the same way again."""
+    """Whether the match would end the same way again."""
 
     def __getitem__(self, column: str) -> Any:
-        """A column by its name: one of the above, or a factor of the study."""
+        """Return a column by name: a field, or a factor of the study."""
         if column in self.cell and column not in ("agent", "scenario_class"):
             return self.cell[column]
         return getattr(self, column) if column in self.__slots__ else None
 
 
 ACTED = "SELECT * FROM rounds WHERE action IS NOT NULL AND at_table IS NOT NULL ORDER BY match, meeting, round, seat"
-"""The rows of ``rounds`` that make profiles."""
+"""The SQL for the rows of ``rounds`` that make profiles."""
 
 
 def played(
     rows: Iterable[Mapping[str, Any]], game_of: GameOf, exact: Callable[[int], bool] | None = None
 ) -> list[Played]:
-    """The profiles of all finished matches, one per round and table, from rows of the table of rounds.
+    """Return the profiles of finished matches, one per round and table, from rows of rounds.
 
     ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error.
     """
@@ -136,7 +136,7 @@ def describe(
 
 
 def regret(game: Game, seat: int, profile: Profile) -> float:
-    """What a seat would have gained by its best reply to what the others did.
+    """Return a seat's possible gain by its best reply to the others' actions.
 
     >>> from ostrom.games import build_game
     >>> regret(build_game("prisoners_dilemma"), 0, (0, 0))
@@ -147,14 +147,14 @@ def regret(game: Game, seat: int, profile: Profile) -> float:
 
 
 def of_type(profiles: Iterable[Played], scenario_type: str) -> list[Played]:
-    """The profiles of one class of scenarios; "all" leaves out those that are reported apart."""
+    """Return the profiles of one class of scenarios; "all" excludes those reported separately."""
     if scenario_type == "all":
         return [p for p in profiles if p.scenario_class != APART]
     return [p for p in profiles if p.scenario_class == scenario_type]
 
 
 def types_in(profiles: Iterable[Played]) -> list[str]:
-    """The types to report: all, then every class that occurs."""
+    """Return the scenario types to report: all, then every class that occurs."""
     classes = sorted({p.scenario_class for p in profiles if p.scenario_class is not None})
     others = [name for name in classes if name != APART]
     return [*(["all"] if others or not classes else []), *others, *([APART] if APART in classes else [])]
@@ -163,7 +163,7 @@ def types_in(profiles: Iterable[Played]) -> list[str]:
 def split(
     profiles: Sequence[Played], by: Sequence[str], types: Sequence[str] | None = None
 ) -> list[tuple[str, tuple[Any, ...], list[Played]]]:
-    """The profiles of every type of scenario (by default all that occur) and group, in the order of their first."""
+    """Return the profiles by scenario type and group, in order of appearance."""
     return [
         (kind, key, own)
         for kind in (types_in(profiles) if types is None else types)
@@ -176,7 +176,7 @@ def _changes(profile: Profile, other: Profile) -> int:
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
-    """The factors that define conditions: all but those that name the game or follow from the others.
+    """Return the factors that define conditions: without those that name the game or depend on others.
 
     In the published design persona and payoffs determine the instruction and the names: two factors suffice.
     """
@@ -188,7 +188,7 @@ def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
 
 
 def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:
-    """Whether the levels of the other factors determine that of a factor; true of one that never varies."""
+    """Return whether the other factors determine a factor's level."""
     levels = grouped((tuple(p.cell.get(other) for other in others), p.cell.get(name)) for p in found)
     return all(len(set(of)) == 1 for of in levels.values())
 
@@ -203,7 +203,7 @@ def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
 
 
 class KindCounts(NamedTuple):
-    """How many profiles of a group are of each kind."""
+    """The number of profiles of each kind in a group."""
 
     scenario_type: str
     key: Mapping[str, Any]
@@ -221,7 +221,7 @@ def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[KindCounts
 
 
 def kind_of(p: Played) -> str:
-    """The kind of a profile, by the paper's names: all cooperative, all defective or between; equilibrium or not."""
+    """Return a profile's kind in the paper's terms: all cooperative, all defective or mixed; equilibrium or not."""
     name = "Green Transition" if p.green else "Tragedy of the Commons" if p.tragedy else ""
     if not name:
         return "other equilibrium" if p.nash else "other"
@@ -229,7 +229,7 @@ def kind_of(p: Played) -> str:
 
 
 def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:
-    """One scenario of each type, of a subtype that the paper prints where there is one (Table 7)."""
+    """Return one scenario of each type, preferably of a subtype that the paper prints (Table 7)."""
     ranked = sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     kinds = grouped(
         (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match) for p in ranked
@@ -243,12 +243,12 @@ def names_of(game: Game, profile: Profile) -> tuple[str, ...]:
 
 
 def amounts(payoffs: Iterable[float]) -> list[str]:
-    """Payoffs as people write them."""
+    """Format payoffs."""
     return [shown(payoff) for payoff in payoffs]
 
 
 def payoff_rows(game: Game, own: Sequence[Played]) -> list[list[str]]:
-    """The payoff table: actions, payoffs, whether they are an equilibrium, and how often they were played."""
+    """Return the payoff table: actions, payoffs, whether they are an equilibrium, and their frequency."""
     stable, times = {e.profile for e in pure_equilibria(game)}, Counter(p.actions for p in own)
     return [
         [
@@ -260,7 +260,7 @@ def payoff_rows(game: Game, own: Sequence[Played]) -> list[list[str]]:
 
 
 def played_rows(found: Sequence[Played], own: Sequence[Played], by: Sequence[str]) -> list[list[str]]:
-    """What was played in a scenario: agent, condition, profile, whether it is an equilibrium, and how often."""
+    """Return what was played in a scenario: agent, condition, profile, equilibrium, and frequency."""
     names = labels(p.agent for p in found)
     counts = Counter(
         (names[p.agent], condition_label({n: p[n] for n in by}, by), " / ".join(p.actions), p.nash) for p in own

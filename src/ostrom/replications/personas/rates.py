@@ -25,7 +25,7 @@ MEASURES: Mapping[str, Callable[[Played], bool | None]] = {
     "tragedy_rate": lambda p: p.tragedy,
     "green_share_of_nash": lambda p: p.green if p.nash else None,
 }
-"""What can be said of a profile; None where the question does not arise."""
+"""Questions about a profile; None if a question does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,18 @@ class Rate:
     key: Mapping[str, Any]
     successes: int
     n: int
-    """How many profiles (of roles: actions)."""
+    """The number of profiles (for roles: actions)."""
     estimate: Estimate | None
-    """The share with its interval over scenarios; None where there is no profile to ask."""
+    """The share with its interval over scenarios; None without a profile."""
 
     @property
     def share(self) -> float | None:
-        """The share; None where there is no profile to ask."""
+        """Return the share; None without a profile."""
         return self.successes / self.n if self.n else None
 
     @property
     def note(self) -> str:
-        """What must be said about the interval."""
+        """Return the note on the interval."""
         return "no profile to ask" if self.estimate is None else self.estimate.note
 
     @property
@@ -70,7 +70,7 @@ def rates(
     by: Sequence[str] = ("agent", "persona", "payoffs"),
     types: Sequence[str] | None = None,
 ) -> list[Rate]:
-    """A share for every group and type of scenario, groups in the order in which they occur."""
+    """Return a share for every group and scenario type, in order of appearance."""
     ask = measure_of(measure)
     rate_rows = []
     for kind, key, own in split(profiles, by, types):
@@ -80,7 +80,7 @@ def rates(
 
 
 def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
-    """The profiles of players who were told what the paper's were, whatever the scenario."""
+    """Return the profiles of players who were told what the paper's were, whatever the scenario."""
     return [p for p in profiles if not other_arm(p.cell)]
 
 
@@ -97,7 +97,7 @@ def role_shares(
 def _by_role(
     profiles: Sequence[Played], by: Sequence[str], types: Sequence[str] | None, of: Callable[[Played], Iterable[Any]]
 ) -> Iterator[tuple[str, dict[str, Any], str, list[tuple[Played, Any]]]]:
-    """What a profile says of each role, by type of scenario, group and role."""
+    """Yield a profile's value for each role, by scenario type, group and role."""
     for kind in types_in(profiles) if types is None else types:
         values = (
             ((*(p[c] for c in by), role), (p, value))
@@ -109,13 +109,13 @@ def _by_role(
 
 
 def _rate(measure: str, kind: str, key: Mapping[str, Any], values: Sequence[tuple[Played, bool]]) -> Rate:
-    """The share of yes; a group without any question has no estimate."""
+    """Return the share of yes; a group without questions has no estimate."""
     share = mean_over_scenarios(values, (0.0, 1.0)) if values else None
     return Rate(measure, kind, key, sum(value for _, value in values), len(values), share)
 
 
 def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) -> Estimate:
-    """The mean of values of profiles; the unit of its interval is a scenario."""
+    """Return the mean of profile values, with an interval over scenarios."""
     inference = partly_exact_mean(
         [float(value) for _, value in values],
         [profile.exact for profile, _ in values],
@@ -129,7 +129,7 @@ def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) 
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """Regret of one role in one group: mean in payoff units, and how often the choice was a best reply."""
+    """The regret of one role in one group: mean in payoff units, and the share of best replies."""
 
     scenario_type: str
     key: Mapping[str, Any]
@@ -152,7 +152,7 @@ class Regret:
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """How many profiles lie how many changes from the nearest equilibrium; None: there is no pure one."""
+    """The number of profiles by distance to the nearest equilibrium; None without a pure one."""
 
     scenario_type: str
     key: Mapping[str, Any]
@@ -168,7 +168,7 @@ class Distances:
 def regrets(
     profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
 ) -> list[Regret]:
-    """The regret of every role against what the others actually did."""
+    """Return the regret of every role against the others' actual actions."""
     return [
         Regret(
             kind, key, role, len(rows), mean_over_scenarios(rows, (0.0, None)), sum(value <= 1e-9 for _, value in rows)
@@ -221,7 +221,7 @@ def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
 def per_player(
     data: RunData, of: Callable[[Played], Iterable[float]]
 ) -> Iterator[tuple[Mapping[str, Any], Played, float]]:
-    """One value per player of every profile, with the role and the kind of actor that it was."""
+    """Yield one value per player of every profile, with its role and kind of actor."""
     seated = {
         (row["match"], row["seat"]): row["player"]
         for row in data.records("SELECT match, seat, player FROM matches WHERE seat IS NOT NULL")

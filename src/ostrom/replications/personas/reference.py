@@ -1,4 +1,4 @@
-"""What ``claims.yaml`` cannot say of the personas (Manoranjan & Gaikwad 2026): keywords and contradictions."""
+"""Keywords and contradictions of the personas study (Manoranjan & Gaikwad 2026), beyond ``claims.yaml``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from ostrom.replications.personas.profiles import ACTED, played
 
 @cache
 def contradictions() -> tuple[dict[str, Any], ...]:
-    """Where the paper disagrees with itself: what is stated, what speaks against it, and the figures.
+    """Return the paper's contradictions: statement, counter-evidence, and figures.
 
     >>> [c["figures"][0]["implied"] for c in contradictions() if c["id"] == "table-12-mistral"]
     [-40.0]
@@ -29,17 +29,17 @@ def contradictions() -> tuple[dict[str, Any], ...]:
 
 
 def disputed(row: Mapping[str, Any]) -> list[str]:
-    """The ids of the contradictions by which a published figure cannot be taken at face value."""
+    """Return the ids of the contradictions that make a published figure doubtful."""
     return [item["id"] for item in contradictions() if any(selects(rule, row) for rule in item.get("doubted", ()))]
 
 
 def selects(rule: Mapping[str, str], row: Mapping[str, Any]) -> bool:
-    """Whether a figure has all the columns that a rule names."""
+    """Return whether a figure matches all columns of a rule."""
     return all(str(row[key]) == wanted for key, wanted in rule.items())
 
 
 def told(item: Mapping[str, Any]) -> str:
-    """A contradiction in one line."""
+    """Return a contradiction in one line."""
     figures = [f"{f['what']}: stated {f['stated']:g}, implied {f['implied']:g}" for f in item["figures"]]
     tail = f" ({'; '.join(figures)})" if figures else ""
     return f"{item['stated']} But: {item['against']}{tail}"
@@ -47,19 +47,19 @@ def told(item: Mapping[str, Any]) -> str:
 
 CLASSES = ("economic", "environmental")
 RATIONALES = 1060
-"""How many rationales the paper has in a cell: 53 scenarios, five repetitions, four roles."""
+"""The paper's rationales per cell: 53 scenarios, five repetitions, four roles."""
 
 
 class Personas(DeclaredReference):
-    """The doubts that contradictions of the paper raise, and remarks that name them."""
+    """The doubts from contradictions of the paper, and remarks that name them."""
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """A figure that other parts of the paper contradict is in doubt."""
+        """Return the doubts about a figure that other parts of the paper contradict."""
         reasons = {item["id"]: item["against"] for item in contradictions()}
         return super().doubts(row) or tuple(f"CONFLICT: {reasons[name]}" for name in disputed(row))
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
-        """What is not the paper's here, and where the paper disagrees with itself."""
+        """Return differences from the paper, and its contradictions."""
         return [
             *super().remarks(data, games),
             *(f"The paper contradicts itself. {told(item)}" for item in contradictions()),
@@ -67,7 +67,7 @@ class Personas(DeclaredReference):
 
 
 def keyword_figures(data: RunData, games: Games) -> Iterator[RunFigure]:
-    """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
+    """Yield the keyword figures; counts of mentions need as many rationales as the paper had."""
     if not {"persona", "payoffs"} <= set(data.factors):
         return
     yield from _words(data, {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))})

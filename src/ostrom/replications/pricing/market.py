@@ -1,4 +1,4 @@
-"""A market with logit demand: what sellers sell and earn, and the prices that theory names."""
+"""A market with logit demand: sales, profits, and theoretical prices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Market:
         """What each seller sells."""
         spread, nothing = self.differentiation, self.outside / self.differentiation
         wishes = [(self.quality - price / self.scale) / spread for price in prices]
-        most = max(*wishes, nothing)  # so that no power is too large
+        most = max(*wishes, nothing)  # so that no power overflows
         weights = [exp(wish - most) for wish in wishes]
         together = fsum(weights) + exp(nothing - most)
         return [self.customers * weight / together for weight in weights]
@@ -38,26 +38,26 @@ class Market:
         return [(price - cost) * sold for price, sold in zip(prices, self.sold(prices), strict=True)]
 
     def alike(self, price: float) -> float:
-        """What a seller earns where all name the same price."""
+        """Return a seller's profit if all name the same price."""
         return self.profits([price] * self.sellers)[0]
 
     @cached_property
     def nash(self) -> float:
-        """The price of the symmetric equilibrium of one round: no seller earns more by another price."""
+        """Return the price of the symmetric one-shot equilibrium."""
         return self._price(1)
 
     @cached_property
     def monopoly(self) -> float:
-        """The price at which all together earn most."""
+        """Return the price that maximises joint profit."""
         return self._price(self.sellers)
 
     def gain(self, profit: float) -> float:
-        """Where a profit lies between the equilibrium (0) and the monopoly (1)."""
+        """Return a profit on the scale from equilibrium (0) to monopoly (1)."""
         low, high = self.alike(self.nash), self.alike(self.monopoly)
         return (profit - low) / (high - low)
 
     def _price(self, owned: int) -> float:
-        """Where a seller that owns so many of the products earns most: its margin is spread / (1 - owned x share)."""
+        """Return the best price of a seller with ``owned`` products: its margin is spread / (1 - owned x share)."""
 
         def above(margin: float) -> bool:
             share = owned * self.sold([(self.cost + margin) * self.scale] * self.sellers)[0] / self.customers
@@ -67,7 +67,7 @@ class Market:
 
 
 def _first(holds: Callable[[float], bool], start: float) -> float:
-    """The smallest number from which on a condition holds; it does not hold below ``start``."""
+    """Return the smallest number from which a condition holds; it does not hold below ``start``."""
     low, high = start, start
     while not holds(high):
         low, high = high, 2 * high

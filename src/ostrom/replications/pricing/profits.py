@@ -1,4 +1,4 @@
-"""How far sellers are from competition: what they earn, and what they charge, between equilibrium and monopoly."""
+"""Distance from competition: profits and prices between equilibrium and monopoly."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,11 +12,11 @@ from ostrom.replications.pricing.market import Market
 
 GAME = "logit_pricing"
 LATE = 6
-"""The last one of so many parts of a match is late: 50 of 300 rounds."""
+"""The number of parts of a match, the last of which is late: 50 of 300 rounds."""
 
 
 def market_of(game: Game) -> Market | None:
-    """The market that a game plays; None of another game."""
+    """Return the market of a game; None for other games."""
     if game.name != GAME:
         return None
     keys = ("n", "quality", "differentiation", "outside", "cost", "customers", "scale")
@@ -24,27 +24,27 @@ def market_of(game: Game) -> Market | None:
 
 
 def profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Of a player: where its mean profit lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    """Yield each player's mean profit on the scale from equilibrium (0) to monopoly (1)."""
     for match, player, market, rows in _rounds(data):
         yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in rows))}
 
 
 def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """The same in the last sixth of the rounds."""
+    """Yield the same for the last sixth of the rounds."""
     for match, player, market, rows in _rounds(data):
         late = rows[len(rows) - -(-len(rows) // LATE) :]
         yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in late))}
 
 
 def price_level(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Of a player: where its mean price lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    """Yield each player's mean price on the scale from equilibrium (0) to monopoly (1)."""
     for match, player, market, rows in _rounds(data):
         level = (fmean(float(row["action"]) for row in rows) - market.nash) / (market.monopoly - market.nash)
         yield {"match": match, "player": player, "value": level}
 
 
 def price_level_by_round(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Of a player in a round: where its price lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    """Yield each player's price by round on the scale from equilibrium (0) to monopoly (1)."""
     for match, player, market, rows in _rounds(data):
         for row in rows:
             level = (float(row["action"]) - market.nash) / (market.monopoly - market.nash)
@@ -52,7 +52,7 @@ def price_level_by_round(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 
 def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, Any]]]]:
-    """Every player of the finished matches in this market, with its rounds in order."""
+    """Yield every player of finished matches in this market, with its rounds in order."""
     rows = data.records(
         "SELECT match, player, round, action, payoff FROM rounds WHERE action IS NOT NULL "
         "ORDER BY match, player, meeting, round"

@@ -1,1 +1,1 @@
-"""Do models take a game for a test, and do they cooperate otherwise when they do?"""
+"""Whether models take a game for a test, and whether they then cooperate differently."""

@@ -1,4 +1,4 @@
-"""One player against all others in a tournament, by the recipe that was published and by the one that can be defended.
+"""One player against all others in a tournament, by the published test and by a valid one.
 
 The published figures (Akata et al. 2025) pool the points of every round in which the agent sat in seat 1 with those of
 the last round alone in which it sat in seat 2, and treat each as an independent observation: that is
@@ -20,13 +20,13 @@ SOCIAL = "social"
 
 
 def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[RunFigure], list[str]]:
-    """The figures of every agent, and why a game has none."""
+    """Return the figures of every agent, and why a game has none."""
     figures: list[RunFigure] = []
     why: list[str] = []
     for game, frame in moves.items():
         by = [f for f in data.factors if f != "game" and frame[f].n_unique() > 1]
         parts = frame.partition_by(by, maintain_order=True) if by else [frame]
-        # Where prompting is a factor, the paper's tournament is the one in which models are asked plainly.
+        # If prompting is a factor, the paper's tournament is that with plain questions.
         plain = [p for p in parts if set(p["agent_style"].drop_nulls()) != {SOCIAL}]
         if len(plain) != 1:
             why.append(
@@ -39,7 +39,7 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[RunFigure], 
             try:
                 figures += _contest(plain[0], game, agent)
             except (OstromError, ValueError) as error:
-                # Points that never vary, or a solver that finds no interval for the effect size.
+                # Points without variance, or no interval for the effect size.
                 why.append(f"Not compared: {agent} against all others in {game}: {error}")
     return figures, why
 
@@ -60,7 +60,7 @@ def own_tests(
     count: int,
     doubts: tuple[str, ...],
 ) -> Iterator[RunFigure]:
-    """The figures of a test under their published names: the interval stands at d, the doubts stand at t.
+    """Yield the figures of a test under their published names: the interval at d, the doubts at t.
 
     ``place`` is the game and what ends the name of every figure.
     """
@@ -75,10 +75,10 @@ def own_tests(
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
-    """A sentence with the test of an agent against all others by match totals; none where they do not vary."""
+    """Return a sentence with the agent's test by match totals; empty without variance."""
     try:
         ours = match_test(frame, agent).t
-    except (OstromError, ValueError):  # totals that never vary
+    except (OstromError, ValueError):  # totals without variance
         return ()
     return (
         "takes rounds of one match for independent; with match totals as the unit "
@@ -88,7 +88,7 @@ def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AgainstAll:
-    """The tests of one agent against the rest, with the unit of analysis in each of them."""
+    """The tests of one agent against the rest, with their unit of analysis."""
 
     t: StatisticalTest
     d: StatisticalTest
@@ -96,7 +96,7 @@ class AgainstAll:
 
 
 def published_test(decisions: Any, agent: str) -> AgainstAll:
-    """The published recipe: seat-1 rounds and the last seat-2 rounds, one observation each."""
+    """The published test: seat-1 rounds and the last seat-2 rounds, one observation each."""
     import polars as pl
 
     done = _acts(decisions)
@@ -106,7 +106,7 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
-    """The test of one agent against all others with match totals, one observation per player and match."""
+    """The test with match totals, one observation per player and match."""
     player = ["run", "match", "player", "agent"]
     totals = _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum()
     return _tested(totals, agent, "match")

@@ -1,4 +1,4 @@
-"""The figures of Akata et al. (2025) from a run: scores by family, pairs of models, claims in words, predictions.
+"""The figures of Akata et al. (2025) from a run: family scores, pairs of models, verbal claims, predictions.
 
 Table 1 has points as a share of the most that a player could get, averaged over the games of a family. One model
 against another is compared over all games: the paper's df of 287 are those of the 288 matches of a pair (144 games,
@@ -28,7 +28,7 @@ from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, alway
 
 
 def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], what: str) -> RunFigure:
-    """The median over all series of the round in which something was reached; ``series`` says whether it ever was.
+    """Return the median over series of the round in which something was reached.
 
     A series that never gets there counts as the round after its last one, so that it cannot make the median earlier.
     """
@@ -42,11 +42,11 @@ def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], wha
 ALL_GAMES = "all families"
 MEASURE = "score_ratio"
 PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family")
-"""All families but the tragic one, which the paper leaves out."""
+"""All families but the tragic one, which the paper omits."""
 
 
 def families(data: RunData) -> Iterator[RunFigure]:
-    """Means over games: seats and opponents are averaged within a game first, as the paper does."""
+    """Yield means over games: seats and opponents are averaged within a game first, as in the paper."""
     where = {"family": PUBLISHED}
     estimates = estimate(data, MEASURE, ["agent", "family"], where=where, balance=["number"])
     for overall in estimate(data, MEASURE, ["agent"], where=where, balance=["number"]) if estimates else ():
@@ -58,7 +58,7 @@ def families(data: RunData) -> Iterator[RunFigure]:
 
 
 def pairs(data: RunData) -> Iterator[RunFigure]:
-    """One agent minus another in the matches that they play with each other, over all ordinal games."""
+    """Yield one agent minus another in their common matches, over all ordinal games."""
     rows = observations(data, measures.named(MEASURE)).rows
     by_match = grouped(((row["match"], row["number"]), (row["agent"], row.value)) for row in rows)
     scores = [(number, dict(of)) for (_, number), of in by_match.items()]
@@ -68,7 +68,7 @@ def pairs(data: RunData) -> Iterator[RunFigure]:
     for (a, b), pair_scores in met.items():
         try:
             yield from _paired(f"{a}{AGAINST}{b}", pair_scores)
-        except (OstromError, ValueError):  # one match alone, or scores that never differ
+        except (OstromError, ValueError):  # one match alone, or equal scores
             continue
 
 
@@ -80,7 +80,7 @@ def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[RunFig
 
 
 def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
-    """A sentence with the paired test by game, as the two seatings of a game are not independent."""
+    """Return a sentence with the paired test by game, as the two seatings of a game are dependent."""
     games = grouped((number, (a, b)) for number, a, b in found)
     first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
     try:
@@ -99,12 +99,12 @@ MEANS = (
 IN_STEP = "first_alternating_round"
 HIGHEST, ABOVE = "max_joint_cooperation_in_regular_variants", "n_variants_above_0.1"
 VARIANTS, EXCEPTIONS, BOUND, STORY = 9, 2, 0.1, "pair"
-"""The paper has nine wordings of a plain story, of which two go beyond a rate of 0.1."""
+"""The paper's nine wordings of a plain story, of which two exceed a rate of 0.1."""
 
 
 def claims(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
-    """Every claim that the matches of the run speak to; agents are all who do not follow a strategy."""
-    # The printed figures are those of players who are told nothing about the other one.
+    """Yield every claim that the run's matches address; agents are all without a strategy."""
+    # The printed figures are of players who are told nothing about the other one.
     where = {"hint": None} if "hint" in data.factors else {}
     for (game, figure), measure in MEANS:
         if any(match.game == game for match in found):
@@ -114,7 +114,7 @@ def claims(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
 
 
 def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
-    """From which round on a player in seat 1 does the same as a script that alternates."""
+    """Yield from which round on a player at seat 1 matches a script that alternates."""
     # Models that are asked plainly have no figure for the social chain of thought.
     steps = grouped(
         (me.agent, _in_step(together(me, other)))
@@ -126,7 +126,7 @@ def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
-    """Joint cooperation with a script that defects once, over nine wordings of the plain story."""
+    """Yield joint cooperation with a script that defects once, over nine wordings of the plain story."""
     joint: dict[str, list[tuple[str, float]]] = {}
     query = "SELECT DISTINCT match, story FROM matches"
     stories = {row["match"]: row["story"] for row in data.records(query)} if "story" in data.factors else {}
@@ -145,7 +145,7 @@ def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
 
 
 def _in_step(same: Sequence[bool]) -> tuple[int, bool]:
-    """The first round from which on both play the same to the end (else the round after it), and whether they do.
+    """Return the first round from which both play the same to the end (else the round after), and whether they do.
 
     >>> _in_step([True, False, True, True]), _in_step([True, False])
     ((3, True), (3, False))
@@ -158,7 +158,7 @@ AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_a
 
 
 def predictions(data: RunData, found: Sequence[Match]) -> Iterator[RunFigure]:
-    """Medians over the series of predictions about a player that changes its action every round."""
+    """Yield medians over series of predictions about a player that alternates."""
     series = grouped(
         ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))
         for row in _of_alternation(data, found)
@@ -168,7 +168,7 @@ def predictions(data: RunData, found: Sequence[Match]) -> Iterator[RunFigure]:
 
 
 def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
-    """The first round from which on all predictions about a script that alternates are right, as a measure."""
+    """Yield the first round from which all predictions about an alternating script are right."""
     for row in _of_alternation(data, matches(data)):
         yield {"match": row["match"], "player": row["player"], "value": row["from_round"]}
 
@@ -177,14 +177,14 @@ def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str,
     alternating = always(found, BOS, Side.alternates)
     battles = {match.number for match in found if match.game == BOS}
     for row in first_right_rounds(data):
-        # A strategy predicts by its own rule, and a social agent predicts on the way to its choice.
+        # A strategy predicts by its own rule, and a social agent predicts before its choice.
         plain_model = row["strategy"] is None and row["agent_style"] != "social"
         if plain_model and row["match"] in battles and row["target_agent"] in alternating:
             yield row
 
 
 def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The round from which on every prediction is right: one row per match, predictor and predicted seat.
+    """Return the round from which every prediction is right, per match, predictor and predicted seat.
 
     Where even the last prediction is wrong, ``ever`` is false and ``from_round`` is the round after it.
     """
@@ -205,14 +205,14 @@ class PredictionLine(NamedTuple):
 
     accuracy: Estimate
     series: int
-    """How many series of predictions there are: one per match, predictor and predicted seat."""
+    """The number of prediction series: one per match, predictor and predicted seat."""
     median: float
-    """The median first round from which all are right; a series that never gets there has the round after its last."""
+    """The median first round from which all are right; a series without one counts as its last round plus 1."""
     never: int
 
 
 def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
-    """Accuracy and first right rounds by who predicts whom; nothing where nobody predicts."""
+    """Return accuracy and first right rounds by predictor and predicted; empty without predictions."""
     keys = [*by, "agent", "target_agent"]
     rows = first_right_rounds(data, by)
     series = grouped((tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in rows)

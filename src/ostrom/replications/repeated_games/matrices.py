@@ -1,4 +1,4 @@
-"""The payoff matrices of the families of 2x2 games as a picture (Akata et al. 2025, Figure 2)."""
+"""The payoff matrices of families of 2x2 games as a chart (Akata et al. 2025, Figure 2)."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from ostrom.reports.theme import INK, RULE, SEQUENCE
 from ostrom.reports.words import pretty
 
 CANONICAL = (122, 67, 12, 4, 23, 56)
-"""Harmony, Prisoner's Dilemma, Chicken, Biased Cycle, Battle, Deadlock: symmetric ones where a family has any."""
+"""Harmony, Prisoner's Dilemma, Chicken, Biased Cycle, Battle, Deadlock: symmetric ones if a family has any."""
 LABELS = "JF"
 SIZE = 130
 COLUMNS = 3
@@ -30,7 +30,7 @@ class GamesMatrices(Panel):
         self.games = [ordinal_game(number) for number in numbers]
 
     def draw(self, data: RunData) -> Drawn:  # noqa: ARG002
-        """The picture of the games, which is the same for every run."""
+        """Draw the games, the same for every run."""
         figure = Figure(
             "games_matrices",
             _matrices([game.number for game in self.games]),

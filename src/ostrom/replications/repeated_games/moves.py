@@ -1,4 +1,4 @@
-"""The moves of the two games that the paper looks at more closely, and the measures that only this paper has.
+"""The moves of the paper's two main games, and measures of this paper alone.
 
 Moves count where the games pay as printed; measures are against scripts, of the own favourite, and of the 144
 ordinal games.
@@ -27,7 +27,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Side:
-    """One player of a match: its actions by round, whether they were cooperative, and who it was."""
+    """One player of a match: its actions by round, whether they were cooperative, and its agent."""
 
     agent: str
     seat: int
@@ -39,16 +39,16 @@ class Side:
 
     @property
     def scripted(self) -> bool:
-        """Follows a script (or was recorded elsewhere): its conduct says what it is."""
+        """Return whether the player is a script (or was recorded elsewhere)."""
         return self.model is None
 
     def alternates(self) -> bool:
-        """A script that changes its action every round."""
+        """Return whether the player is a script that alternates."""
         pairs = zip(self.actions, self.actions[1:], strict=False)
         return self.scripted and len(self.actions) > 2 and all(a != b for a, b in pairs)
 
     def defects_once(self) -> bool:
-        """A script that defects in the first round and then cooperates."""
+        """Return whether the player is a script that defects once and then cooperates."""
         first, *rest = self.cooperative
         return self.scripted and first is False and bool(rest) and all(rest)
 
@@ -62,7 +62,7 @@ class Match:
     sides: tuple[Side, Side]
 
     def against(self) -> list[tuple[Side, Side]]:
-        """Every player with the other one."""
+        """Return every player with the other one."""
         one, two = self.sides
         return [(one, two), (two, one)]
 
@@ -85,12 +85,12 @@ def decisions(data: RunData) -> dict[str, Any]:
 
 
 def printed_as(game: Game) -> str | None:
-    """Which of the paper's two games a game is by its payoffs, whatever it and its actions are called."""
+    """Return which of the paper's two games a game is by its payoffs, whatever its names."""
     return next((n for n, spec in PRINTED.items() if same_payoffs(game, build_game(spec)) is not None), None)
 
 
 def _as_printed(game: Game, name: str) -> list[dict[str, str]]:
-    """For each seat, what the paper's game calls an action."""
+    """Return, for each seat, the paper's names of actions."""
     printed = build_game(PRINTED[name])
     order = same_payoffs(game, printed) or ()
     return [
@@ -100,7 +100,7 @@ def _as_printed(game: Game, name: str) -> list[dict[str, str]]:
 
 
 def matches(data: RunData) -> list[Match]:
-    """The finished matches of both games, in the words of the paper's games."""
+    """Return the finished matches of both games, with the paper's action names."""
     import polars as pl
 
     played = []
@@ -115,12 +115,12 @@ def matches(data: RunData) -> list[Match]:
 
 
 def together(me: Side, other: Side) -> list[bool]:
-    """In which rounds both play the action of the same name."""
+    """Return in which rounds both play the action of the same name."""
     return [a == b for a, b in zip(me.actions, other.actions, strict=True)]
 
 
 def always(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> set[str]:
-    """The agents that do something in every match of a game: once may be chance."""
+    """Return the agents that do something in every match of a game: once may be chance."""
     sides = [side for match in found if match.game == game for side in match.sides]
     return {side.agent for side in sides} - {side.agent for side in sides if not does(side)}
 
@@ -135,7 +135,7 @@ def _side(rows: Any, words: Mapping[str, str], game: str) -> Side:
 
 
 def facing(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> list[tuple[Match, Side, Side]]:
-    """Every player without a strategy who meets a script that always does something in a game, and that script."""
+    """Return every player without a strategy who meets a script that always does something, and that script."""
     scripts = always(found, game, does)
     return [
         (match, me, other)
@@ -146,27 +146,27 @@ def facing(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> l
 
 
 def with_alternation(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row for each player without a strategy, asked plainly, who meets a script that alternates."""
+    """Yield one row for each player without a strategy, asked plainly, against an alternating script."""
     for match, me, other in facing(matches(data), BOS, Side.alternates):
         if me.style != "social":
             yield {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
 
 
 def forgiveness(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row for each player without a strategy who meets a script that defects once."""
+    """Yield one row for each player without a strategy against a script that defects once."""
     for match, me, _ in facing(matches(data), PD, Side.defects_once):
         yield {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
 
 
 def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
-    """The same as a share of the rounds after the first."""
+    """Yield the same as a share of the rounds after the first."""
     for match, me, _ in facing(matches(data), PD, Side.defects_once):
         if len(me.cooperative) > 1:
             yield {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
 
 
 def joint_with_one_defection(data: RunData) -> Iterator[dict[str, Any]]:
-    """The share of rounds in which a player without a strategy and a script that defects once both cooperate."""
+    """Yield the share of rounds in which such a player and a script that defects once both cooperate."""
     for match, me, other in facing(matches(data), PD, Side.defects_once):
         yield {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
 
@@ -177,7 +177,7 @@ def jointly(me: Side, other: Side) -> list[bool]:
 
 
 def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
-    """Every round but the first; how many those are is known once the match was played."""
+    """Return bounds: every round but the first, whose number is known after the match."""
     lengths = {
         row["match"]: row["n"]
         for row in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY match")
@@ -186,7 +186,7 @@ def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
 
 
 def favourite_of(game: Game, seat: int) -> str | None:
-    """The action of a seat's own best outcome; None where its best outcomes need different actions of it.
+    """Return the action of a seat's best outcome; None if its best outcomes need different actions.
 
     >>> from ostrom.games import build_game
     >>> favourite_of(build_game("battle_of_the_sexes"), 2)
@@ -211,7 +211,7 @@ def favourite(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row per player. A game of a foreign table may pay other amounts in the same order."""
+    """Yield one row per player; a foreign table's game may pay other amounts in the same order."""
     for row in data.records(
         "SELECT match, player, seat, avg(payoff) AS paid FROM rounds GROUP BY ALL ORDER BY match, player"
     ):
@@ -226,7 +226,7 @@ def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def ratio_bounds(data: RunData) -> Callable[[int], Bounds]:
-    """At most 1, at least 0 where nothing is paid below 0; none where a mechanism adds payments."""
+    """Return bounds: at most 1, at least 0 without negative payoffs; none if a mechanism adds payments."""
     paid = paid_by_the_game(data)
 
     def of(match: int) -> Bounds:

@@ -22,10 +22,10 @@ MEASURES = {
     ),
     "score": ("payoff", "payoff per round of player 1", "payoff per round"),
 }  # fmt: skip
-"""By column of the table: the measure, what it says, and the legend of a map."""
+"""By table column: the measure, its description, and the legend of a map."""
 COLUMNS = "defection1 defection2 score1 score2 coordination favourite1 favourite2".split()
 Pairs = dict[tuple[Any, ...], dict[str, Estimate]]
-"""By block, player 1 and player 2: estimates by column of the table."""
+"""Estimates by table column, for each block, player 1 and player 2."""
 
 
 class GamesPairs(Panel):
@@ -81,7 +81,7 @@ def _pairs(data: RunData, by: list[str]) -> Pairs:
 
 
 def _meaningful(block: Pairs) -> tuple[str, ...]:
-    """The measures that have a meaning: defection where both players can cooperate."""
+    """Return the applicable measures: defection only if both players can cooperate."""
     dilemma = all("defection1" in estimates and "defection2" in estimates for estimates in block.values())
     measures = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
     return tuple(m for m in measures if any(_column(m) in estimates for estimates in block.values()))

@@ -1,4 +1,4 @@
-"""What ``claims.yaml`` cannot say of the repeated games (Akata et al. 2025): where rows belong, doubts, remarks."""
+"""Cells, doubts and remarks of the repeated games (Akata et al. 2025) that ``claims.yaml`` cannot declare."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 FACTOR = "prompting"
 PLAIN = ("base", "direct")
 NAMES_OF_PEOPLE = ("you", "human")
-"""What people are called in imported rounds, by our mapping or one of a reader's own."""
+"""Names of people in imported rounds."""
 BOTH = "both"
 FIGURES = (
     ("bos_score", BOS, "payoff_by_round"),
@@ -26,11 +26,11 @@ FIGURES = (
     ("pd_joint_cooperation", PD, "joint_cooperation_by_round"),
     ("guess_human", BOTH, "guessed_person"),
 )
-"""Published tests: their name, the game, and the measure."""
+"""Published tests: name, game and measure."""
 
 
 def people(data: RunData) -> tuple[list[RunFigure], list[str]]:
-    """The figures of a run in which people play, and why one is missing; nothing where nobody does."""
+    """Return the figures of a run with people, and why one is missing; empty without people."""
     who = human_types(data)
     if not who:
         return [], []
@@ -61,7 +61,7 @@ def human_types(data: RunData) -> set[str]:
 
 def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -> Iterator[RunFigure]:
     part = measures.named(measure)
-    theirs = name.endswith("_score")  # everything else belongs to the match, not to one of its players
+    theirs = name.endswith("_score")  # everything else belongs to the match, not to one player
     rows = [
         row
         for row in observations(data, part).rows
@@ -124,7 +124,7 @@ def _tested(guesses: Sequence[Observation], plain: str, name: str, data: RunData
 
 
 def _bayes(rows: Sequence[Observation], levels: Sequence[str]) -> float | None:
-    """One-sided, as published: more with social prompting; one mean per person and game."""
+    """Return the one-sided Bayes factor, as published: more with social prompting; one mean per person and game."""
     from ostrom.analysis.statistics import jzs_two_sample
 
     means: dict[str, list[float]] = {level: [] for level in levels}
@@ -155,10 +155,10 @@ CLAIMS = {
     "claim.predict_as_player": ("GPT-4", "first_correct_round_as_player"),
     "claim.predict_as_observer": ("GPT-4", "first_correct_round_as_observer"),
 }
-"""Claims in words: of whom, and the measure."""
+"""Verbal claims: model and measure."""
 
 PAIRS = "allgames."
-"""How the tests of GPT-4 against single models over all games are called."""
+"""The prefix of tests of GPT-4 against single models over all games."""
 
 NOT_COMPARED = (
     "Not compared: numbers of matches, games and participants and their age and sex (13 figures), which describe "
@@ -173,11 +173,11 @@ NO_PEOPLE = (
     "cooperation was coded as mutual defection, an interval is a copy of another one, and Bayes factors are one-sided."
 )
 PEOPLE = "human."
-"""How the tests of the experiment with people are called."""
+"""The prefix of tests of the experiment with people."""
 
 
 def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] | None:
-    """The cell (family, game, measure) and the model of a row; None for what no run of ours gives."""
+    """Return the cell (family, game, measure) and the model of a row; None if no run provides it."""
     if row["kind"] == "table_cell":
         return (row["family"], "", row["statistic"]), row["model"]
     if row["test_id"] in CONTESTS:
@@ -195,7 +195,7 @@ def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] |
 
 
 def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Why a figure cannot be taken at face value."""
+    """Return the doubts about a figure."""
     doubts = []
     if row["reproduced"] == "no_data":
         doubts.append("SUSPICIOUS: no data or code for it was released")
@@ -222,10 +222,10 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class RepeatedGames(DeclaredReference):
-    """Shares of the best score by family; one player against all others; what is claimed in words."""
+    """Shares of the best score by family; one player against all others; verbal claims."""
 
     def row(self, row: dict[str, str]) -> dict[str, str] | None:
-        """A row under the names of its cell; None for what no run gives."""
+        """Return a row under the names of its cell; None if no run provides it."""
         place = cell_of(row)
         if place is None:
             return None
@@ -235,18 +235,18 @@ class RepeatedGames(DeclaredReference):
         return {**row, **named, "why": "\n".join(doubts_of(row))}
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """What the released data do not give is in doubt."""
+        """Return doubts about figures that the released data do not reproduce."""
         return tuple(row["why"].split("\n")) if row["why"] else ()
 
     def __init__(self) -> None:
         self._of: tuple[RunData, list[RunFigure], list[str]] | None = None
 
     def more(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
-        """The run's own values of the published figures."""
+        """Return the run's values of the published figures."""
         return self._worked_out(data)[0]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
-        """Remarks under the comparison: what the paper averages over, and which figures have no counterpart."""
+        """Return remarks: what the paper averages over, and figures without a counterpart."""
         if any("family" in game.params for of in games.labelled.values() for game in of):
             note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
@@ -255,7 +255,7 @@ class RepeatedGames(DeclaredReference):
         return [note, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
 
     def _worked_out(self, data: RunData) -> tuple[list[RunFigure], list[str]]:
-        """Figures and remarks of a run, made once."""
+        """Return figures and remarks of a run, cached."""
         if self._of is None or self._of[0] is not data:
             moves, played = decisions(data), matches(data)
             tested, why = contests(moves, data)
@@ -266,7 +266,7 @@ class RepeatedGames(DeclaredReference):
 
 
 def _missing(own: Sequence[RunFigure], moves: Mapping[str, Any]) -> Iterator[str]:
-    """What is claimed in words and cannot be seen in this run, one line each."""
+    """Yield the verbal claims that this run cannot show."""
     if not moves:
         yield (
             "Not compared: contests and claims about the Prisoner's Dilemma and the Battle of the Sexes; the run "
@@ -287,4 +287,4 @@ NEEDS = (
     (BOS, "first_correct_round_as_player", "a model that predicts a script that alternates"),
     (BOS, "first_correct_round_as_observer", "a model that observes a script that alternates"),
 )
-"""Claims in words and the matches that they speak of."""
+"""Verbal claims, and the matches that they need."""

@@ -1,1 +1,1 @@
-"""Dividing, offering and entrusting: dictator, ultimatum and trust games beside meta-analyses of people."""
+"""Dictator, ultimatum and trust games next to meta-analyses of people."""

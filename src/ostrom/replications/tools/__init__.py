@@ -1,1 +1,1 @@
-"""Does a calculator, a notebook or a look at the past change cooperation?"""
+"""Whether a calculator, a notebook or a look at the past changes cooperation."""

@@ -15,7 +15,7 @@ from ostrom.reports.words import is_bare
 
 
 class Curve(Chart):
-    """A curve; levels of ``x`` are equally spaced in the order of the study."""
+    """Levels of ``x`` stand at equal distances in the order of the study, as history lengths usually do."""
 
     draws_spreads = True
 

@@ -13,7 +13,7 @@ MOST_ROWS = 400
 
 
 class Dots(Chart):
-    """Rows of dots; ``y`` names the columns of the rows, by default every cell and agent.
+    """``y`` names the columns of the rows; without it every cell and agent has one.
 
     ``block`` is a factor that makes blocks of the cells if it varies.
     """

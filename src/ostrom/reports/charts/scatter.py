@@ -15,7 +15,7 @@ from ostrom.reports.words import pretty
 
 
 class Scatter(Chart):
-    """A scatter plot of ``measure`` (vertical) over ``against``; columns ``y`` define the dots."""
+    """``measure`` upwards, ``against`` along; the columns ``y`` make the dots, ``colour`` is one of them."""
 
     agents_at = ("y",)
 

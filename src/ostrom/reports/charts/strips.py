@@ -24,7 +24,7 @@ WIDTH = 640
 
 
 class Strips(Panel):
-    """A few matches as strips, evenly spread over the cells, always the same of a run.
+    """A handful of matches, spread evenly over the cells, always the same ones of a run.
 
     ``pair`` names the players of the matches to draw, by seat, or lists several such pairs; ``*`` in a name stands for
     any text, a word in braces for any model: the same word for the same one, ``["{model}", "{model} SCoT"]``, another

@@ -13,7 +13,7 @@ from ostrom.reports.words import pretty, written
 
 
 class EstimateTable(Chart):
-    """One row for each combination of the columns ``y``; by default every cell and agent.
+    """One row per combination of the columns ``y``; without them every cell and agent has one.
 
     With ``x`` the levels of that column stand side by side, and a cell is a text: ``show: sd`` is mean ± standard
     deviation over matches, ``show: interval`` mean [interval]. ``scale: 100`` writes shares in per cent.

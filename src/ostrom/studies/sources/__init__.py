@@ -16,7 +16,7 @@ __all__ = ["Entry", "sources"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One level: its label in tables, its value, and its traits."""
+    """One level: how tables call it, the value it gives to the field, and what else is known about it."""
 
     label: str | int | float | bool
     value: Any

@@ -12,7 +12,7 @@ def build(
     numbers: int | str | Sequence[int | str] | None = None,
     each: int | None = None,
 ) -> list[Entry]:
-    """Return all 144 games in order, or those of some ``families`` and ``numbers``; ``each`` limits a family.
+    """All 144 games in order, or those of some ``families`` and ``numbers``; ``each`` keeps so many a family.
 
     ``families`` is ``all``, ``published`` (all but the tragic ones, as Akata et al. 2025 report) or a list;
     ``numbers`` is a list of numbers and ranges such as ``1-12``.

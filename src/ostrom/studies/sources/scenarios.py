@@ -20,7 +20,7 @@ def build(
     folder: str | None = None,
     beside: str | None = None,
 ) -> list[Entry]:
-    """Return the scenarios of a shipped ``family`` (or several), or of a ``folder``, all or selected ones.
+    """All scenarios of a shipped ``family`` (or of several) or of a ``folder`` of own files, or some of them.
 
     >>> [entry.value for entry in build("commons", names=["debt_crisis"])]
     ['scenario:commons/debt_crisis']

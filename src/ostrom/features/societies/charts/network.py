@@ -21,7 +21,7 @@ MOST_LINKS = 1500
 
 
 class NetworkOverTime(Panel):
-    """One row for each match (spread over the cells), one circle for each selected round.
+    """One row per match (the first ones of cells that are spread over the study), one circle per chosen round.
 
     ``colour`` is ``action`` (cooperates or not) or ``type`` (what a member plays as). Members keep their place on the
     circle: neighbours on a ring stand side by side, communities are arcs; a point is larger the more links it has.

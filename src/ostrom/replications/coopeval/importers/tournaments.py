@@ -1,4 +1,4 @@
-"""Payoff files of foreign tournaments as one run, which `ostrom import` reads by a mapping of games and mechanisms.
+"""Imports payoff files of published tournaments as one run, by a mapping of games and mechanisms.
 
 The matches of such a run have scores and payoffs, and no actions. A mapping says what a file is about: games,
 mechanisms and settings by their names there.
@@ -44,7 +44,7 @@ PAID_AS_PRINTED = ("none", "repetition", "mediation", "reputation")
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One payoff file: its path, its content, and the game and mechanism that it is about."""
+    """One payoff file: its path, content, game and mechanism."""
 
     path: Path
     read: ForeignTournament
@@ -108,7 +108,7 @@ def import_tournaments(
 
 
 def _units(files: Sequence[_File], rule: TournamentMapping) -> list[ImportedUnit]:
-    """One unit for every match; a type goes by one name in all files, and files of one cell are replicates."""
+    """Return one unit for each match; a type has one name in all files, and files of one cell are replicates."""
     configurations = grouped((identity(c), c) for file in files for c in file.read.configurations.values())
     titles = labels({key: same[0] for key, same in configurations.items()})
     names = {key: rule.names.get(label, label) for key, label in titles.items()}
@@ -159,7 +159,7 @@ def _notes(files: Sequence[_File], others: Sequence[str]) -> Iterator[str]:
 
 
 def _unprinted(file: _File, game: Game) -> int:
-    """Rounds whose payoffs are none of the game's; of a society, payoffs that no seat ever gets."""
+    """Return the number of rounds whose payoffs are not the game's."""
     vectors = {tuple(row) for row in game.payoffs.reshape(-1, game.seats).round(9).tolist()}
     single = {value for row in vectors for value in row}
     paid = [tuple(round(value, 9) for value in row) for rounds in file.read.rounds for row in rounds]
@@ -202,7 +202,7 @@ Spec = str | dict[str, Any]
 
 
 class TournamentMapping(Declared):
-    """Names of games, mechanisms and settings, as folders and configurations write them."""
+    """Names of games, mechanisms and settings in folders and configurations."""
 
     title: str = ""
     about: str = ""
@@ -222,13 +222,13 @@ class TournamentMapping(Declared):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What one payoff file is about."""
+    """The game and mechanism of one payoff file."""
 
     game: Spec
     game_name: str
     mechanism: Spec
     mechanism_name: str
-    """The name there, with the settings that differ."""
+    """The mechanism's name in tables, with deviating settings."""
     window: int | None
 
 
@@ -247,7 +247,7 @@ def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
 
 
 def describe_file(path: Path, mapping: TournamentMapping) -> About:
-    """What a payoff file is about, by the configuration beside it, its folder's name or its own."""
+    """Describe a payoff file by the configuration beside it, its folder's name or its own."""
     config = _config(path.parent / CONFIG)
     stated = {key: _plain(_inside(config, key, "type")) for key in ("game", "mechanism")}
     facts: dict[str, str] = {}
@@ -302,17 +302,17 @@ def _inside(config: Mapping[str, Any], key: str, inner: str) -> Any:
 
 
 def _plain(text: object) -> str:
-    """A name without case and marks: PrisonersDilemma and prisoners_dilemma are the same."""
+    """Normalise a name: PrisonersDilemma and prisoners_dilemma are the same."""
     return re.sub(r"[^a-z0-9]", "", text.lower()) if isinstance(text, str) else ""
 
 
 def _named(text: str, known: Mapping[str, Spec]) -> str | None:
-    """The longest known name that a text holds."""
+    """Return the longest known name in a text."""
     return max([name for name in known if _plain(name) in text], key=len, default=None)
 
 
 def _reads(file: Path, mapping: str) -> bool:
-    """Whether a mapping is one of tournaments: a shipped one, or a file that has their keys."""
+    """Return whether a mapping is one of tournaments: a shipped one, or a file with their keys."""
     if mapping in tournament_names() or file.is_dir():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Reader for payoff files of other tournaments, so that means and evolution run on foreign payoffs.
+"""Reader of payoff files of other tournaments, for means and evolution on foreign payoffs.
 
     {"discount": 0.8,
      "profile": [{"players": [{..., "player_id": 1}, ...], "payoffs": [[[2, 2], ...], ...]}, ...]}
@@ -40,7 +40,7 @@ from ostrom.ground.yaml import read_json
 
 
 def load_json(path: Path) -> object:
-    """Decoded content; repeated keys and NaN or Infinity are refused because they hide wrong numbers."""
+    """Return decoded content; duplicate keys, NaN and Infinity are refused."""
     content: object = read_json(read_text_file(path), str(path))
     return content
 
@@ -49,7 +49,7 @@ Seats = Literal["auto", "player_id", "listed"]
 
 
 def seat_orders(ids: Sequence[Sequence[object]], source: str, seats: Seats = "auto") -> list[list[int]]:
-    """For each profile (given by its ``player_id`` values) the listed place of the player on every seat.
+    """Return, for each profile (by its ``player_id`` values), the list index of the player at every seat.
 
     The decision is made for the whole file, never per profile: numbers that happen to be 1..n in one profile
     may name players across the tournament, which the other profiles show.
@@ -81,14 +81,14 @@ def seat_orders(ids: Sequence[Sequence[object]], source: str, seats: Seats = "au
 
 
 def _order(row: Sequence[object], first: int) -> list[int] | None:
-    """Places in the order of seat numbers that start at ``first``, or None where they are no seat numbers."""
+    """Return indices in the order of seat numbers from ``first``; None if they are no seat numbers."""
     numbers = [i for i in row if isinstance(i, int) and not isinstance(i, bool)]
     if len(numbers) != len(row) or sorted(numbers) != list(range(first, first + len(row))):
         return None
     return sorted(range(len(numbers)), key=numbers.__getitem__)
 
 
-# Above this not even a sum of payoffs is sure to stay finite.
+# Above this a sum of payoffs may not be finite.
 _LARGEST = 1e300
 Rate = float | Literal["none"] | None
 Rounds = tuple[tuple[float, ...], ...]
@@ -97,7 +97,7 @@ SHAPES = ({"players", "payoffs"}, {"player", "points"})
 
 @dataclass(frozen=True)
 class ForeignTournament:
-    """Scored matches of a foreign file; types go by labels, ``configurations`` says what they are."""
+    """Scored matches of a foreign file; types have labels, ``configurations`` describes them."""
 
     source: str
     discount: float | None
@@ -105,9 +105,9 @@ class ForeignTournament:
     matches: tuple[ScoredMatch, ...]
     unplayed: tuple[int, ...]
     rounds: tuple[tuple[tuple[float, ...], ...], ...] = ()
-    """What every match paid, round by round and by seat."""
+    """The payoffs of every match, by round and seat."""
     society: bool = False
-    """All players of the file live in one society; the file is one match."""
+    """Whether all players of the file form one society; the file is then one match."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def parse_tournament(
 
 
 def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], object]:
-    """Profiles and the discount as stated; a bare list is a list of profiles without a discount."""
+    """Return profiles and the stated discount; a bare list is a list of profiles."""
     stated: object = None
     if isinstance(content, dict):
         if "profile" not in content:
@@ -232,7 +232,7 @@ def _players(profile: Mapping[str, object], source: str, number: int) -> list[Co
 
 
 def _society(members: Sequence[Mapping[str, object]], source: str) -> Mapping[str, object]:
-    """All members of a society as the profile of one match."""
+    """Return all members of a society as the profile of one match."""
     points: list[Sequence[object]] = []
     for number, member in enumerate(members):
         own_points = member["points"]
@@ -254,7 +254,7 @@ def _society(members: Sequence[Mapping[str, object]], source: str) -> Mapping[st
 
 
 def _played(profile: Mapping[str, object], source: str, number: int, seats: int) -> list[Rounds]:
-    """The rounds of every match of a profile."""
+    """Return the rounds of every match of a profile."""
     key = f"profile[{number}].payoffs"
     matches = profile["payoffs"]
     if not isinstance(matches, list):
@@ -295,7 +295,7 @@ def _round(row: object, source: str, where: str, seats: int) -> tuple[float, ...
 
 
 def _kind(value: object) -> object:
-    """What to show of a wrong value: itself when short, else its kind."""
+    """Return a wrong value for a message: itself if short, else its type."""
     if isinstance(value, list | dict):
         return "an empty list" if value == [] else {list: "a list", dict: "an object"}[type(value)]
     return "null" if value is None else value
@@ -307,7 +307,7 @@ _NAMING = (("model", "model_name", "model_id", "llm", "name"), ("type", "agent_t
 
 
 def identity(configuration: Configuration) -> str:
-    """Hash of the whole configuration; key order and 1 against 1.0 make no difference.
+    """Return a hash of the configuration, independent of key order and of 1 against 1.0.
 
     >>> identity({"model": "m", "t": 1}) == identity({"t": 1.0, "model": "m"})
     True
@@ -325,7 +325,7 @@ def _plain(value: object) -> object:
 
 
 def labels(configurations: Mapping[str, Configuration]) -> dict[str, str]:
-    """A distinct readable label per identity: model and type, then the settings that tell namesakes apart.
+    """Return a distinct label per identity: model and type, then the settings that differ.
 
     >>> labels({"a1": {"model": "m", "t": 0}, "b2": {"model": "m", "t": 1}, "c3": {"model": "n"}})
     {'a1': 'm t=0', 'b2': 'm t=1', 'c3': 'n'}
@@ -333,7 +333,7 @@ def labels(configurations: Mapping[str, Configuration]) -> dict[str, str]:
     flat = {key: _flat(configuration) for key, configuration in configurations.items()}
     names = {key: _name(fields) for key, fields in flat.items()}
     for group in _namesakes(names):
-        # Only settings on which the namesakes differ; a namesake that lacks one says so with "-".
+        # Only settings that differ; a missing one is "-".
         differing = sorted(
             field
             for field in {field for key in group for field in flat[key]}
@@ -387,7 +387,7 @@ def read_payoff_files(paths: Sequence[Path], *, discount: Discount = "file", sea
 def parsed_files(
     paths: Sequence[Path], discount: Discount, seats: Seats
 ) -> tuple[list[tuple[Path, str, ForeignTournament | StudyError]], list[str]]:
-    """Payoff files with their names and what they hold (or why one cannot be read), and other JSON files."""
+    """Return payoff files with names and content (or the error), and other JSON files."""
     files, others = payoff_files(paths)
     if not files:
         raise UsageError(
@@ -407,7 +407,7 @@ def parsed_files(
 
 
 def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]], list[str]]:
-    """Payoff files with their names and content (or why it cannot be read), and JSON files of another kind."""
+    """Return payoff files with names and raw content (or the error), and other JSON files."""
     documents: list[tuple[Path, str, object]] = []
     others: list[str] = []
     for path in paths:
@@ -431,7 +431,7 @@ def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]],
 
 
 def looks_like_payoffs(content: object) -> bool:
-    """Whether a document is meant as a payoff file, right or wrong.
+    """Return whether a document is meant as a payoff file, valid or not.
 
     >>> looks_like_payoffs({"discount": 0.8, "profile": []}), looks_like_payoffs({"gpt": 1.5})
     (True, False)
@@ -446,7 +446,7 @@ def looks_like_payoffs(content: object) -> bool:
 
 
 def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
-    """A payoff file of another tournament, under the name of its file."""
+    """Convert a foreign payoff file to a tournament named after its file."""
     return Tournament(
         {"file": name},
         read.types,
@@ -458,7 +458,7 @@ def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
 
 
 def _one_society(read: ForeignTournament) -> bool:
-    """Whether every match seats the same company: all types together, and more players than types."""
+    """Return whether every match has all types, and more players than types."""
     companies = {tuple(sorted(match.types)) for match in read.matches}
     company = next(iter(companies))
     return len(companies) == 1 and 1 < len(read.types) < len(company) and set(company) == set(read.types)

@@ -1,1 +1,1 @@
-"""The market."""
+"""The pricing game."""

@@ -87,7 +87,7 @@ def build(
 
 
 def _around(prices: Amounts, price: float) -> range:
-    """The places of the amounts next to a price."""
+    """Return the indices of the amounts next to a price."""
     at = int(price / prices.step)
     return range(max(0, at), min(prices.levels, at + 2))
 
