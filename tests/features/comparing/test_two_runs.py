@@ -173,7 +173,7 @@ def test_verdicts_on_several_differences_hold_at_once(many: int, monkeypatch: py
     monkeypatch.setattr(two_runs, "compared_agents", lambda *_: two_runs.ComparedAgents((), ""))
     monkeypatch.setattr(two_runs, "split_by", lambda *_, **__: ())
     part = SimpleNamespace(name="m", better="")
-    query: Any = SimpleNamespace(part=part, by=(), agents=(), mean_over_agents=False)
+    query: Any = SimpleNamespace(measure_object=part, by=(), agents=(), mean_over_agents=False)
     new, old = (SimpleNamespace(folder=Path(name), manifest={}, study={}) for name in ("new", "old"))
     found = compare_runs(new, old, query, 0.9)  # type: ignore[arg-type]
     sure = one.at_level(1 - 0.1 / many, guaranteed=True)
