@@ -62,7 +62,7 @@ class DrawRefused:
     def _drawn(self, *_: Any, **__: Any) -> NoReturn:
         raise ChanceUsed
 
-    generator = chance = for_round = base_key = draw = _drawn
+    generator = chance = for_round = base_key = draw = at = about = root = _drawn
 
 
 def plays_without_chance(unit: Unit) -> bool:

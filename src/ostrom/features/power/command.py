@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Level, Models, PlayOptions, Presets, Runs, Sets, opened_runs, with_play_options
+from ostrom.cli.options import (
+    Level,
+    MeanOverAgents,
+    Models,
+    PlayOptions,
+    Presets,
+    Runs,
+    Sets,
+    opened_runs,
+    with_play_options,
+)
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, show
 from ostrom.ground.errors import UsageError
 
@@ -54,6 +64,7 @@ def power(
     where: Annotated[
         list[str] | None, typer.Option(help="Only these matches: column=level[,level]. May be given several times.")
     ] = None,
+    mean_over_agents: MeanOverAgents = False,
     level: Level = 0.95,
     simulations: Annotated[
         int, typer.Option(help="Simulated runs for every number of seeds.", min=100, max=100_000)
@@ -104,7 +115,7 @@ def power(
     query_fields = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
     all_agents = query = validate(Query, query_fields, "--contrast") if rule is None else rule
     agents: tuple[str, ...] = ()
-    if rule is None:
+    if rule is None and not mean_over_agents:
         query, agents = powering.of_one_agent(resolved.plan, query)
     design = powering.design_of(resolved.plan, query)
     if correlation and not design.paired:
@@ -226,7 +237,11 @@ def _text(curve: PowerCurve, study: str, words: str, question: Any, *, timed: bo
 
 def _one_of(agents: tuple[str, ...]) -> str | None:
     many = f"each of {len(agents)} agents is analysed alone"
-    return f"the power for {agents[0]} alone, as {many} (--where agent=NAME: another)" if agents else None
+    return (
+        f"the power for {agents[0]} alone, as {many} (--where agent=NAME: another; --mean-over-agents: their mean)"
+        if agents
+        else None
+    )
 
 
 def _row(point: PowerAt) -> list[Any]:

@@ -116,7 +116,7 @@ def _power(
         where=[f"{column}={','.join(levels)}" for column, levels in one.where.items()], level=level,
         simulations=SIMULATIONS, model=list(statement.models) or ([PLACEHOLDER] if terms.eligible else None),
         preset=statement.preset, set=list(statement.set), from_=terms.pilot, runs=terms.runs,
-        prompts=plan.library.folder,
+        prompts=plan.library.folder, mean_over_agents=True,  # a registered contrast is tested over all agents
     )  # fmt: skip
     (point,) = [point for point in document["points"] if point["seeds"] == plan.study.seeds]
     shares = ("power", "power_low", "power_high", "error")
