@@ -40,7 +40,7 @@ MOST: dict[str, Size] = {
     "api": Size(6, 581),
     "cli": Size(14, 1_321),
     "web": Size(5, 344),
-    "features": Size(134, 11_881),
+    "features": Size(134, 11_884),
     "people": Size(25, 3_244),
     "view": Size(19, 2_855),
     "probe": Size(16, 1_483),
@@ -50,13 +50,13 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=600, statements=61_609)
+WHOLE = Size(files=600, statements=61_612)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 162)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_330, "engine": 9_670, "analysis": 9_600, "features": 22_440}
+ROOM_LINES = {"studies": 4_340, "engine": 9_720, "analysis": 9_320, "features": 22_540}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

@@ -14,6 +14,7 @@ from ostrom.analysis.published import Other
 from ostrom.analysis.references import Published, Reference, RunFigure
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
+from ostrom.features.replicate.command import check_runs
 from ostrom.features.replicate.pages import _number, _paper_cell, _rests_on
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan
 from ostrom.features.replicate.results import (
@@ -24,7 +25,6 @@ from ostrom.features.replicate.results import (
     _of_models,
     _verdict,
     _within,
-    check_runs,
     judged_claims,
     replication,
 )

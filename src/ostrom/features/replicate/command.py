@@ -13,7 +13,10 @@ from ostrom.cli.output import Output, Remark, TextTable, print_stderr
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ostrom.features.replicate.papers import PaperPlan
+    from ostrom.features.replicate.results import PaperRun, Replication
 
 RECORD = "replicate.json"
 
@@ -48,7 +51,7 @@ def replicate(
     1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.features.replicate.papers import paper_plan, papers
-    from ostrom.features.replicate.results import PaperRun, check_comparable, check_runs, released_as, replication
+    from ostrom.features.replicate.results import PaperRun, released_as, replication
     from ostrom.reports.figures import need_extras
 
     if list_:
@@ -180,3 +183,27 @@ def _play(
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
     return [job.folder for job, _ in results], all(result.complete for _, result in results)
+
+
+def check_comparable(result: "Replication") -> None:
+    """Refuse runs with a counterpart of no claim and no printed figure; a study without claims has charts to show."""
+    studies = {*result.plan.studies.values()}
+    figures = any(cell.verdict.answer != "not comparable" for _, cells in result.exhibits for cell in cells)
+    if figures or any(line.estimate for line in result.claims) or any(run.study not in studies for run in result.runs):
+        return
+    own = {run.study for run in result.runs}
+    why = dict.fromkeys(line.verdict.why for line in result.claims if result.plan.studies[line.claim.run] in own)
+    names = ", ".join(str(run.data.folder) for run in result.runs)
+    raise UsageError(f"{names}: nothing can be compared with {result.plan.title}. {' '.join([*why][:3])}")
+
+
+def check_runs(runs: "Sequence[PaperRun]", name: str, plan: "PaperPlan") -> None:
+    """Refuse runs that do not belong to the paper."""
+    from ostrom.reports.exhibits.declared import exhibits_of
+
+    studies = {*plan.studies.values(), *(study for one in exhibits_of(name) for study in one.study)}
+    for run in runs:
+        reference = (run.data.study.get("report") or {}).get("reference")
+        if run.study not in studies and reference != name:
+            allowed = ", ".join(sorted(studies))
+            raise UsageError(f"{run.data.folder}: is a run of the study {run.study} (allowed: {allowed})")

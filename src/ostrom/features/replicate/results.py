@@ -595,25 +595,3 @@ def _published(
 def released_as(plan: PaperPlan, data: RunData) -> Released | None:
     """Return how a run corresponds to the paper, if it was imported from the released data; None otherwise."""
     return plan.released.get(str((data.manifest.get("imported") or {}).get("mapping_file")))
-
-
-def check_comparable(result: Replication) -> None:
-    """Refuse runs with a counterpart of no claim and no printed figure; a study without claims has charts to show."""
-    studies = {*result.plan.studies.values()}
-    figures = any(cell.verdict.answer != "not comparable" for _, cells in result.exhibits for cell in cells)
-    if figures or any(line.estimate for line in result.claims) or any(run.study not in studies for run in result.runs):
-        return
-    own = {run.study for run in result.runs}
-    why = dict.fromkeys(line.verdict.why for line in result.claims if result.plan.studies[line.claim.run] in own)
-    names = ", ".join(str(run.data.folder) for run in result.runs)
-    raise UsageError(f"{names}: nothing can be compared with {result.plan.title}. {' '.join([*why][:3])}")
-
-
-def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:
-    """Refuse runs that do not belong to the paper."""
-    studies = {*plan.studies.values(), *(study for one in exhibits_of(name) for study in one.study)}
-    for run in runs:
-        reference = (run.data.study.get("report") or {}).get("reference")
-        if run.study not in studies and reference != name:
-            allowed = ", ".join(sorted(studies))
-            raise UsageError(f"{run.data.folder}: is a run of the study {run.study} (allowed: {allowed})")
