@@ -29,11 +29,11 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(35, 3_256),
     "memory": Size(9, 501),
     "framing": Size(17, 1_830),
-    "models": Size(30, 3_709),
-    "agents": Size(30, 2_803),
-    "engine": Size(30, 5_750),
+    "models": Size(30, 3_710),
+    "agents": Size(30, 2_804),
+    "engine": Size(30, 5_752),
     "data": Size(5, 665),
-    "analysis": Size(41, 5_023),
+    "analysis": Size(41, 5_024),
     "reports": Size(34, 2_920),
     "studies": Size(19, 2_654),
     "costs": Size(11, 1_362),
@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=600, statements=61_612)
+WHOLE = Size(files=600, statements=61_617)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 162)

@@ -27,6 +27,7 @@ from ostrom.answers.read import concludes
 from ostrom.framing import Library, Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.moved import FormerNames
 from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams
 from ostrom.ground.terminal import ask, print_stderr
@@ -422,7 +423,7 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
         raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
 
 
-class Style(ABC):
+class Style(FormerNames, ABC, former={"lacks": "missing_ability"}):
     """How a model is asked: which words, how many calls, how the reply is read."""
 
     name: ClassVar[str]

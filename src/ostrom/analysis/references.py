@@ -13,6 +13,7 @@ from ostrom.data.tables import literal
 from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
 from ostrom.ground.errors import UnknownName
+from ostrom.ground.moved import FormerNames
 from ostrom.ground.registry import replications
 
 Cell = tuple[str, ...]
@@ -92,7 +93,7 @@ class Games:
         return all(same_payoffs(game, other) is not None for game in self.labelled[label])
 
 
-class Reference(ABC):
+class Reference(FormerNames, ABC, former={"own": "run_figures"}):
     """The published figures of one paper, and the computation of the same figures from a run."""
 
     name: ClassVar[str]

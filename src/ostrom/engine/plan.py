@@ -20,6 +20,7 @@ from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.words import how_many
 from ostrom.mechanisms.base import Mechanism
@@ -194,7 +195,13 @@ class PlanSource:
         return str(self.folder / "run.json")
 
 
-class Plan(ABC):
+FORMER = {
+    "adopt": "use_old_names", "asked": "question_units", "gone_on_with": "resume_hint", "provide": "load_answers_for"
+}  # fmt: skip
+"""Names of overridable methods in 1.0, and their present names."""
+
+
+class Plan(FormerNames, ABC, former=FORMER):
     """A resolved study, as the engine needs it: the base class of all plans.
 
     What most plans lack has a default here (no preparations, no trees, no people), so that nobody has to ask
@@ -277,7 +284,7 @@ class Plan(ABC):
         now = ", being played" if playing else ""
         return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
 
-    def use_old_names(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
+    def use_old_names(self, journal: Journal) -> None:  # most plans have no renamed actions
         """Use the action names of an older journal, if actions have been renamed since."""
 
     @property

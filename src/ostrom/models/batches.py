@@ -14,6 +14,7 @@ from urllib.parse import quote
 import orjson
 
 from ostrom.ground.errors import MalformedReply, ModelError, UsageError
+from ostrom.ground.moved import FormerNames
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
 from ostrom.models.failures import in_text, json_or_none
@@ -101,7 +102,7 @@ class BatchLimits:
     bytes: int
 
 
-class BatchEndpoint(ABC):
+class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     """The batch endpoint of a model's service: JSON exchanges, listings, and results line by line."""
 
     transport: Transport
