@@ -1,5 +1,6 @@
 """Whom a result is about, what it averages over, one weight, and whether agents differ."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -152,7 +153,8 @@ def test_people_and_models_are_not_averaged() -> None:
 
 
 def test_people_are_studied(tmp_path: Path) -> None:
-    kept = ostrom.open_run(Path("tests/data/1.0/people/runs/people-pilot").absolute())
+    shutil.copytree(Path(__file__).parents[1] / "data/1.0/people/runs/people-pilot", tmp_path / "people-pilot")
+    kept = ostrom.open_run(tmp_path / "people-pilot")
     with kept.data() as opened:
         assert studied_agents(opened) == ["you"] and population_words([opened]) == EARLIER
 

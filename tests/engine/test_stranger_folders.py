@@ -77,7 +77,7 @@ readers = [
     lambda f: add_payments(f, [Payment("a", "1", "EUR", "x")]), lambda f: Register(f, "id", create=True).close(),
     lambda f: read_corpus(f / "judge-x"), lambda f: load_session(f, PlayOptions()), ignore_register,
     lambda f: source_files([], f.parent), lambda f: Folder(f).being_played, lock,
-    lambda f: StatusPoller(RunsFolder(f.parent).folder(f.name)).look(),
+    lambda f: StatusPoller(RunsFolder(f.parent).folder(f.name)).poll(),
     lambda f: next(RunsFolder(f.parent).opened(f.name).__enter__().journal.call_rows(""), None),
 ]
 for folder in sorted(Path(sys.argv[1]).iterdir()):

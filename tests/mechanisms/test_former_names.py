@@ -92,7 +92,6 @@ IMPORTED = {
     "ostrom.cli.options": "Runs",
     "ostrom.cli.output": "write",
     "ostrom.data.rundata": "RunData",
-    "ostrom.features.evolution.coalescence": "critical_ratio",
     "ostrom.games.amounts": "Amounts IDLE",
     "ostrom.games.function": "Due End FunctionGame Now Stages",
     "ostrom.games.game": "Game",
