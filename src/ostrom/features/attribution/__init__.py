@@ -1,1 +1,1 @@
-"""Which remembered rounds moved a decision: edits of one past, asked again, and what each changed."""
+"""Memory attribution: ask a decision again with single remembered rounds edited, and measure how much each moved it."""

@@ -1,7 +1,7 @@
 """Effects of an attribution: how much each remembered round changes the chance of an action, in numbers and drawn.
 
-A decision is looked at as one number between 0 and 1: the chance of cooperating; where the game calls nothing
-cooperation, the chance of what the player did in the match; of an amount, its share of what was allowed.
+A decision is expressed as one number between 0 and 1: the chance of cooperating; in a game without a cooperative
+action, the chance of the action that the player took in the match; for an amount, its place in the allowed range.
 """
 
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class _Target:
             return sum(p * self._as_share(name) for name, p in answer.probabilities.items())
         if self.amounts is None or answer.reading != "scripted":
             return None
-        return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
+        return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws uniformly states no odds
 
     def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Inference | None]:
         """Return the chance estimated from the valid answers, and the inference behind its interval."""

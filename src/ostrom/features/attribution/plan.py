@@ -334,7 +334,7 @@ def _can_flip(game: Game, played: Round, seat: int) -> bool:
 def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = None) -> Iterator[Edit]:
     """Yield every edit that the method makes to the remembered rounds (only the ``last`` ones, if set), oldest first.
 
-    Rounds that cannot be flipped for a seat are not: where a game does not say to what, or nobody what would follow.
+    A round is not flipped for a seat where the other action, or what would have followed from it, is unknown.
     """
     first = 0 if last is None else max(0, len(rounds) - last)
     for place in range(first, len(rounds)):

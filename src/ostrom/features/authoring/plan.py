@@ -1,9 +1,9 @@
 """Scenarios written by a model: a new story for a payoff table, kept only if another model reads the claim off it.
 
-The table is given and proved; the author writes a story that says what it says. A reader that is not the author gets
-the story without the table and names the combinations that nobody would leave alone. A story is kept where it names
-those of the claim (after Manoranjan & Gaikwad 2026, Section 3.1.2). Files name their author, and no model plays what
-it wrote.
+The payoff table is given and its claim proved; the author writes a story that tells the table in words. A second model,
+the reader, gets the story without the table and names the stable combinations of actions (those from which no player
+gains by deviating alone). A story is kept if the reader names the same combinations as the claim of the table (after
+Manoranjan & Gaikwad 2026, Section 3.1.2). Files name their author, and no model plays what it wrote.
 """
 
 import shutil
@@ -80,7 +80,7 @@ class Authoring(Mechanism):
         return Decision(0, "write", View(game, 0, self.name, facts={**self._facts_for("write"), **facts}), STORY)
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """Two: the story and the reading."""
+        """Return 2: one decision for the story and one for its reading."""
         return 2
 
     def _facts_for(self, task: str) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class AuthorPlan(DerivedPlan):
         return len(self.scenarios) * self.copies
 
     def unit(self, index: int) -> Unit:
-        """One story."""
+        """Return the unit in which one story is written and read."""
         scenario, copy = self.scenarios[index % len(self.scenarios)], index // len(self.scenarios) + 1
         players = (
             Seated("author", self._config(self.author, self.params)),
@@ -188,7 +188,7 @@ class AuthorPlan(DerivedPlan):
         return AgentConfig(model=model, style="direct", framing=Framing(payoffs=None, goal=None), params=dict(params))
 
     def written(self, journal: Journal) -> list[Written]:
-        """Every finished story, kept or not."""
+        """Return every finished story, kept or rejected."""
         stories = []
         for unit in self.units():
             ended = journal.outcome_of(unit.index)
@@ -205,7 +205,7 @@ class AuthorPlan(DerivedPlan):
 
 
 def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) -> list[Path]:
-    """Write the kept stories as scenario files beside their cast; each is read back and checked against its table."""
+    """Write the kept stories as scenario files, with the family's cast file; load each file again as a check."""
     bases = {scenario.name: scenario for scenario in plan.scenarios}
     folder.mkdir(parents=True, exist_ok=True)
     with as_file(cast_file(plan.scenarios[0].family)) as cast:

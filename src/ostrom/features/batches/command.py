@@ -1,4 +1,4 @@
-"""`ostrom more batches`: the batches of a run, listed, asked for at their services, cancelled or given up."""
+"""`ostrom more batches`: list the batches of a run, ask services for their state, cancel them or give them up."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -81,7 +81,7 @@ class BatchRecords:
         return loop.run(self._each(state))
 
     def cancel(self) -> dict[int, str]:
-        """Ask the services to cancel the batches under way; return their replies by batch number."""
+        """Ask the services to cancel the batches under way; return ``cancelling`` or the error text by batch number."""
 
         async def stop(endpoint: BatchEndpoint, batch: str) -> str:
             await endpoint.cancel(batch)
@@ -119,7 +119,7 @@ class BatchRecords:
             self.folder.unlock()
 
     def rows(self, states: dict[int, str] | None = None) -> list[dict[str, Any]]:
-        """All batches as plain data."""
+        """Return all batches as plain data; ``states`` are what the services replied, by batch number."""
         return [
             {
                 "batch": batch.number,
@@ -137,7 +137,7 @@ class BatchRecords:
 
 
 def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the client settings of each model of a run; judges and trees included."""
+    """Return the client settings of each model of a run; a run of judges has none."""
     if study.get("kind") == "judge":
         return {}
     if study.get("kind") == "tree":

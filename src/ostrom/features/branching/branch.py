@@ -44,8 +44,8 @@ class BranchOf(Origin):
 class BranchPlan(ForkPlan):
     """The replicates of one branch.
 
-    The first goes on with the chance of the parent's match, so that nothing but the changes makes a
-    difference; the others have chance of their own from the round of the branch on.
+    The first continues with the random numbers of the parent's match, so that only the changes make a difference;
+    the others draw their own random numbers from the branching round on.
     """
 
     kind: ClassVar[str] = "branch"
@@ -54,7 +54,7 @@ class BranchPlan(ForkPlan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of a branch, read from the manifest, which names the run and the match that it starts from."""
+        """Read the plan of a branch from its manifest, which names the run and the match that it starts from."""
         origin = validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent")
         return cls(read_base(source), origin)
 
@@ -83,7 +83,7 @@ class BranchPlan(ForkPlan):
         return replace(seated, config=config)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:  # noqa: ARG002
-        """The parent's rules with the number of rounds that the branch states."""
+        """Return the rules of the parent match with the number of rounds that the branch sets, if it sets one."""
         own = {ROUNDS.partition(".")[2]: self.origin.changes[ROUNDS]} if ROUNDS in self.origin.changes else {}
         rules = self.base.rules(self.origin.match, {**own, **changes})
         if self.origin.given is not None:
@@ -226,9 +226,10 @@ def _full(path: str) -> str:
 
 
 def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of an agent with changes, as plain data.
+    """Return the configuration of an agent after changes, as plain data.
 
-    Another way of deciding replaces the old one, and client settings belong to the model they were made for.
+    A new strategy, model, person or mcp entry replaces whichever of these was set, and removes the client settings,
+    which were made for the old model.
     """
     data: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
     fields = {path.removeprefix("agent."): to for path, to in changes.items() if path.startswith("agent.")}
@@ -242,9 +243,9 @@ def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, 
 def relabelled(
     labels: Mapping[str, Any], factors: Sequence[Factor], changes: Mapping[str, Any], everywhere: bool
 ) -> dict[str, Any]:
-    """Return a cell's labels after changes: an overridden factor gets its new level, or is dropped.
+    """Return a cell's labels after changes: the label of an overridden factor becomes the new value, or None.
 
-    A level is known only where the very field of the factor was changed for all players.
+    It becomes the new value only where exactly the factor's field was changed for all players.
     """
     result = dict(labels)
     for factor in factors:
@@ -286,8 +287,8 @@ def described(changes: Mapping[str, Any], seat: int | None) -> str:
 class Continuation:
     """One player's cooperation rate before the branch, after it in the parent match, and after it in the branch.
 
-    Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``); rounds that an
-    early end of the game took away (a stock that collapsed) count as rounds without pay, as they do in the score.
+    In a game without a cooperative action it is the payoff per round instead (``measure_of``); rounds lost because the
+    game ended early (a stock that collapsed) count as rounds with payoff 0, as they do in the score.
     """
 
     player: int
@@ -300,7 +301,7 @@ class Continuation:
 
 
 def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuation]:
-    """One row per player; the branch is the mean over its finished replicates."""
+    """Return one row per player; the value of the branch is the mean over its finished replicates."""
     game = point_of(parent, origin.match).unit.game
     parent_rounds = _rounds(parent, origin.match)
     finished = [index for index, state in sorted(child.journal.states().items()) if state == "done"]
@@ -318,18 +319,18 @@ def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuatio
 
 
 def _rounds(run: Run, match: int) -> Sequence[Round]:
-    """The rounds of a match."""
+    """Return the rounds of a match; empty if its replay has no outcome."""
     _, outcome, _ = run.rows.replayed(run.plan.unit(match))
     return () if outcome is None else outcome.rounds
 
 
 def measure_of(game: Game) -> str:
-    """What rows compare: cooperation, or the payoff per round where the game calls nothing cooperation."""
+    """Return the compared measure: cooperation, or payoff per round in a game without a cooperative action."""
     return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
 
 
 def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
-    """Return a player's mean from round ``first`` up to ``end``; None without a round."""
+    """Return a player's mean of ``measure_of`` from round ``first`` until before ``end``; None if no round counts."""
     paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
     for one in settled_rounds(game, rounds):
         if one.player == player and first <= one.number and (end is None or one.number < end):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
 
 MARGIN = 0.05
-"""The default margin: a smaller difference counts as equivalence."""
+"""The default margin: a difference counts as equivalent if its bounds lie within plus or minus this."""
 
 
 def compare(
@@ -180,7 +180,7 @@ def _two_runs(
 
 
 def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
-    """A table for each measure; doubts are numbered and spelled out below."""
+    """Yield one table per measure, then the numbered doubts about the figures."""
     marks: dict[str, int] = {}
     for measure in dict.fromkeys(line.cell[-1] for line in comparison.lines):
         lines = [line for line in comparison.lines if line.cell[-1] == measure]
@@ -198,7 +198,7 @@ def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
 
 
 def _counted(line: Line) -> str:
-    """The number of models behind a range of published figures, or the name of the only one (such as people)."""
+    """Return the number of models behind a range of published figures, or the name of the only one (such as people)."""
     names = {p.model for p in line.figures if p.model is not None}
     return names.pop() if line.models == len(names) == 1 else how_many(line.models, "model")
 

@@ -2,9 +2,9 @@
 
 The agents are those that changed between the runs; where none did, those that are studied. A release check is quick to
 warn and slow to clear: *higher* and *lower* rest on the classical interval (with Holm's correction) and are
-*guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the bounds alone. They
-are *better* and *worse* only where a direction is declared. Of a measure without declared bounds nothing is ever called
-equivalent.
+*guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the bounds alone. Higher
+and lower are called *better* or *worse* only where a direction is declared. No difference of a measure without declared
+bounds is ever called equivalent.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PASSES: Mapping[Answer, verdict_files.Answer] = {"equivalent": "pass", "better":
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """What a difference says: higher or lower (better or worse), equivalent within the margin, or undecided and what
-    would decide."""
+    """The verdict on a difference: higher or lower (better or worse), equivalent within the margin, or undecided, with
+    the number of seeds that would decide."""
 
     answer: Answer
     low: float | None
@@ -108,7 +108,7 @@ class TwoRuns:
 
     @property
     def heading(self) -> str:
-        """All verdicts in one line: ``1 of 2 lower, 1 undecided``."""
+        """Return the count of each verdict in one line: ``1 lower, 1 undecided of 2 differences``."""
         answers = [one.answer for one in self.verdicts]
         counts = [f"{answers.count(answer)} {answer}" for answer in dict.fromkeys(answers)]
         return f"{', '.join(counts)} of {how_many(len(answers), 'difference')}"
@@ -216,7 +216,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
 
 
 def _only_models(runs: Sequence[RunData]) -> dict[str, str]:
-    """Map the only model of each run to one common name; empty if a run has several models."""
+    """Return the only model of each run by the run's name; empty texts if any run has no model or several."""
     models = {run.name: models_of(run.manifest) for run in runs}
     single = all(len(of) == 1 for of in models.values())
     return {name: of[0] if single else "" for name, of in models.items()}
@@ -250,10 +250,10 @@ def compare_runs(
     better: Better = "",
     price: Callable[[RunData], SeedPrice | None] = lambda run: None,  # noqa: ARG005
 ) -> TwoRuns:
-    """The difference of a measure between two runs, for every agent and combination of the columns ``by``.
+    """Return the differences of a measure between two runs, for every agent and combination of the columns ``by``.
 
-    ``better`` says which way is better (by default as the measure does); ``price`` of a seed of a run is asked where a
-    verdict is undecided.
+    ``better`` says which direction is better (by default the measure's own); ``price`` returns the price of one seed of
+    a run and is called only where a verdict is undecided.
     """
     names = new.folder.name, old.folder.name
     if names[0] == names[1]:

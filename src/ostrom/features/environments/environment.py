@@ -1,7 +1,7 @@
 """A study as an environment: any of its matches is played as an episode, with the engine of `ostrom run`.
 
 The engine runs on a thread of its own, so that an environment serves blocking and asynchronous code alike. Prompts,
-readers, retries, policies and chance are those of the study; only the calls of ``outside/NAME`` go to the episode.
+readers, retries, policies and random streams are those of the study; only calls to ``outside/NAME`` go to the episode.
 """
 
 import asyncio
@@ -86,16 +86,17 @@ class Environment:
         return episode
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield an episode for every match, also for those that ask nobody outside.
+        """Yield an episode for every match, also for matches without an outside player.
 
-        For a run that is kept, these are all units that it lacks, preparations included: then it is complete.
+        For an environment stored as a run: an episode for every missing unit, preparations included; playing all of
+        them completes the run.
         """
         units = map(self.plan.unit, range(len(self.plan)))
         wanted = (unit for unit in units if unit.kind == "match" or self.path is not None)
         return (self.episode(unit.index) for unit in wanted if unit.index not in self._ended)
 
     def close(self) -> None:
-        """End all episodes and close the run; whoever waits for a question gets an error."""
+        """End all episodes and close the run; a caller that waits for a question gets ``EpisodeClosed``."""
         with self._lock:
             if not self._closed and self._thread.is_alive():
                 self._loop.call_soon_threadsafe(self._stop.set)
@@ -226,7 +227,7 @@ class Environment:
 
 
 def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
-    """The numbers of the matches in which somebody answers from outside."""
+    """Return the numbers of the matches that have an ``outside/NAME`` player."""
     units = map(plan.unit, range(len(plan)))
     return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
 
@@ -268,7 +269,7 @@ class NoJournal:
 
 
 class OutsideAgent(LanguageAgent):
-    """A language agent that also passes the required form of an answer."""
+    """A language agent that also passes the required form of its answer on to the episode's question."""
 
     async def _once(
         self,
@@ -285,7 +286,7 @@ class OutsideAgent(LanguageAgent):
 
 
 class OutsideAgents(AgentFactory):
-    """Builds agents that pass the required form of an answer."""
+    """Builds language agents as ``OutsideAgent``."""
 
     language_type = OutsideAgent
 
@@ -294,7 +295,7 @@ class OutsideCaller(Caller):
     """Makes model calls; a call to ``outside/NAME`` becomes a question of the current episode."""
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """One call, journaled like any other."""
+        """Make one call and journal it; a call to an outside model waits for the answer to the episode's question."""
         if not isinstance(model, OutsideModel):
             return await super().call(unit, step, player, part, model, request)
         question = OutsideQuestion(

@@ -1,4 +1,4 @@
-"""An episode: one match in which somebody outside answers the questions to some players.
+"""An episode: one match in which the caller's code answers the questions to the ``outside/NAME`` players.
 
 Questions come out in the order in which they arise, and each is answered with a text. Two questions may be open at the
 same time: players who move together are asked together. ``for`` takes them one by one, ``async for`` as they come.
@@ -38,7 +38,7 @@ class OutsideQuestion:
     form: Mapping[str, Any]
     """The form of a valid answer: ``choices``, or a JSON ``schema``; empty for free text.
 
-    Reasons may stand before it.
+    An answer may give reasons before the required form.
     """
     params: Mapping[str, Any]
     """The sampling parameters of the study."""
@@ -46,7 +46,7 @@ class OutsideQuestion:
 
     @property
     def answered(self) -> bool:
-        """Whether there is an answer."""
+        """Whether the question needs no answer any more: it has one, or its episode was closed."""
         return self.reply.done()
 
     def answer(self, reply: str | Reply) -> None:
@@ -64,19 +64,19 @@ class OutsideQuestion:
 
 
 class Episode:
-    """One match played from outside, question by question; it is over when the iteration ends."""
+    """One match with outside players, iterated question by question; the match is over when the iteration ends."""
 
     state: str | None = None
-    """The final state: done, skipped or failed; None while it is played."""
+    """The final state of the match: done, skipped or failed; None while it is played and after it was closed."""
     reason: str | None = None
-    """Why it was skipped or failed."""
+    """Why the match was skipped or failed."""
     scores: Mapping[int, float] | None = None
     """The score of every player, by its number from 1, once the match is done."""
 
     def __init__(self, unit: Unit, close: Callable[[Episode], None]) -> None:
         self.match, self.seed, self.cell = unit.index, unit.seed, dict(unit.cell)
         self.players = outside_players(unit)
-        """The players that are asked here, with their NAME in ``outside/NAME``."""
+        """The NAME in ``outside/NAME`` of each outside player, by player number."""
         self._close, self._lock = close, threading.Lock()
         self._ready: deque[OutsideQuestion] = deque()
         self._waiting: deque[Future[OutsideQuestion | None]] = deque()
@@ -87,7 +87,7 @@ class Episode:
 
     @property
     def rewards(self) -> dict[int, float]:
-        """Return the scores of the players that are asked here; observers have none."""
+        """Return the scores of the outside players by player number; observers have none."""
         return {player: score for player, score in (self.scores or {}).items() if player in self.players}
 
     def close(self) -> None:
@@ -140,10 +140,10 @@ class Episode:
             else:
                 future.set_result(None)
 
-    # -- what the environment calls, on its own thread ----------------------------------------------
+    # -- methods that the environment calls on its own thread --------------------------------------------
 
     async def ask(self, question: OutsideQuestion) -> Reply:
-        """Put a question and wait for its answer."""
+        """Hand a question to the caller of the episode and wait for its answer."""
         with self._lock:
             self._ready.append(question)
             self._hand_out()
@@ -159,7 +159,7 @@ class Episode:
 
 
 def outside_players(unit: Unit) -> dict[int, str]:
-    """The players of a unit that answer from outside, by number, with their names."""
+    """Return the NAME of each ``outside/NAME`` player of a unit, by player number."""
     models = ((number, seated.config.model or "") for number, seated in enumerate(unit.players, 1))
     return {number: model.removeprefix(PREFIX) for number, model in models if model.startswith(PREFIX)}
 

@@ -2,9 +2,10 @@
 
 For a donation game (a cooperator pays c, each of its neighbours receives b, payoffs are averaged over neighbours)
 the sign of weak selection follows from coalescence times of random walks (Allen et al. 2017, Nature 544). With P the
-step from a member to the one whose way it may take over and A the step to a neighbour it plays with, cooperation is
-favoured if b (t(PPA) - t(A)) > c t(PP), where t(W) is the mean coalescence time of the two ends of the walk W from
-anywhere. Large ring lattices of degree k give b/c > k for death-birth, b/c > k + 2 for imitation (Ohtsuki et al. 2006).
+random step from a member to one whose strategy it may copy and A the step to a neighbour it plays with, cooperation is
+favoured if b (t(PPA) - t(A)) > c t(PP), where t(W) is the mean coalescence time of the two ends of a walk W that starts
+at a random member. Large ring lattices of degree k give b/c > k for death-birth and b/c > k + 2 for imitation (Ohtsuki
+et al. 2006).
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ MOST_MEMBERS = 64
 
 
 def critical_ratio(links: Sequence[AbstractSet[int]], rule: str = "death-birth") -> float:
-    """The ratio b/c above which cooperation is favoured; infinite where it never is.
+    """Return the ratio b/c above which cooperation is favoured; infinite where no ratio favours it.
 
     Every member must have the same number of neighbours, so that all are replaced equally often.
 

@@ -60,21 +60,21 @@ class Tournament:
     unfinished: int = 0
     """The number of unfinished matches, which are excluded."""
     numbers: tuple[int, ...] = ()
-    """The numbers of the matches in the run."""
+    """The numbers of the finished matches in the run; empty for payoff files."""
     configurations: Mapping[str, Any] = field(default_factory=dict)
-    """The configuration of each type in a foreign file."""
+    """The configuration of each type as stated in a payoff file; empty for a run."""
 
     def means(self) -> dict[str, float]:
-        """Average score of every type over all its matches and seats."""
+        """Return the average score of every type over all its matches and seats."""
         scores = mean_scores(self.matches)
         return {name: scores[name] for name in self.types if name in scores}
 
     def matches_of(self) -> dict[str, int]:
-        """In how many matches every type sat."""
+        """Return the number of matches in which each type played."""
         return {name: sum(name in match.types for match in self.matches) for name in self.types}
 
     def tensor(self) -> PayoffTensor:
-        """The payoff tensor, or the reason why there is none (UsageError)."""
+        """Return the payoff tensor; raise UsageError with the reason if there is none."""
         if self.society:
             raise UsageError(NO_TENSOR)
         return payoff_tensor(self.matches, self.types)
@@ -109,10 +109,10 @@ def read_payoff_files(paths: Sequence[Path], **how: Any) -> PayoffFiles:
 def run_tournaments(
     rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit], by: Sequence[str], *, expected: bool = False
 ) -> list[Tournament]:
-    """The tournaments of a run, one for every combination of the columns ``by`` of its matches table.
+    """Return the tournaments of a run, one for every combination of the columns ``by`` of its matches table.
 
     A type is an agent's whole configuration: one name for two configurations becomes two types. ``expected``
-    takes the exact expectation of the scores where the odds are known, and refuses where they are not.
+    uses the exact expectation of the scores, and refuses a match in which an agent's odds are unknown.
     """
     played = [row for row in rows if row["unit"] == "match"]
     for name in by if played else ():
@@ -162,7 +162,7 @@ def seated(players: Sequence[Mapping[str, Any]], unit: Unit) -> list[Mapping[str
 
 
 def type_names(players: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
-    """Map every configuration to a name in order of appearance; equal names are made distinct by a hash.
+    """Map every agent and configuration to a type name; agents with one name and several configurations get a suffix.
 
     >>> type_names([{"agent": "m", "agent_id": "a1"}, {"agent": "m", "agent_id": "b2"}])
     {('m', 'a1'): 'm #a1', ('m', 'b2'): 'm #b2'}
@@ -216,7 +216,7 @@ def normalised(score: float, *, equilibrium: float, cooperation: float) -> float
 
 
 ALPHAS = tuple(float(10.0**power) for power in range(-3, 5))
-"""Selection intensities that are tried where none is given."""
+"""The rising intensities that alpha-rank tries where no alpha is set."""
 
 
 @dataclass(frozen=True)
@@ -386,11 +386,11 @@ DYNAMICS: Mapping[str, tuple[Callable[[_Case], DynamicsResult], frozenset[str], 
     "deviation": (_deviation, frozenset(), {}),
     "basins": (_basins, frozenset({"eta", "steps", "samples", "seed"}), {"steps": 5000}),
 }
-"""Every dynamics with its function, its settings and their defaults."""
+"""The function of every dynamics, the names of its settings, and its own defaults in place of ``DEFAULTS``."""
 
 
 def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
-    """All settings of a dynamics, defaults included; one that it does not take is refused.
+    """Return all settings of a dynamics, defaults included; refuse a setting that it does not take.
 
     >>> check_settings("alpha-rank", EvolutionSettings(population=20))
     {'alpha': None, 'population': 20}
@@ -434,7 +434,7 @@ def evolve(
 
 
 RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
-"""Results per type that the dynamics give, in the order of columns."""
+"""The results per type that a dynamics can give, in the order of the table columns."""
 
 
 def entry_of(
@@ -466,7 +466,7 @@ def entry_of(
 
 
 def result_rows(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One row per tournament and type."""
+    """Yield one row of results per tournament and type."""
     met = [name for name in RESULTS if any(name in entry for entry in entries)]
     for entry in entries:
         for kind in entry["types"]:
@@ -509,7 +509,7 @@ def write_evolution(
 
 
 def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[DynamicsResult | None]) -> Iterator[dict[str, Any]]:
-    """One row per tournament, step and type."""
+    """Yield the share of each type at each step of each tournament, one row each."""
     for tournament, result in zip(tournaments, evolved, strict=True):
         if result is None or result.path is None:
             continue

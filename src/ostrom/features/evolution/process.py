@@ -5,10 +5,10 @@ one random step: pairwise comparison with the Fermi rule (Blume, 1993; Traulsen,
 process with frequency-dependent fitness (Moran, 1958; Nowak et al., 2004). Simulation takes any number of types, with
 or without mutation.
 
-Deviation rating: how little a type loses to the strictest coarse correlated equilibrium. Marris et al. (2024),
-"Deviation Ratings: a general, clone-invariant rating method". A joint distribution over profiles is sought under which
-the largest gain from deviating to a type beforehand is as small as possible, then the next largest, and so on; the gain
-of deviating to a type is its rating: never above 0, higher is better.
+Deviation rating: the gain from deviating to a type in the strictest coarse correlated equilibrium (Marris et al., 2024,
+"Deviation Ratings: a general, clone-invariant rating method"). That equilibrium is the joint distribution over profiles
+under which the largest gain from committing to one type beforehand is as small as possible, then the next largest, and
+so on. A rating is never above 0; higher is better.
 """
 
 import math
@@ -34,12 +34,12 @@ class Process(Protocol):
         ...
 
     def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
-        """One event: (type that loses an individual, type that gains one)."""
+        """Draw one event; return the type that loses an individual and the type that gains one."""
         ...
 
 
 def draw(weights: Floats, rng: np.random.Generator) -> int:
-    """Index drawn in proportion to the weights; one uniform number is used."""
+    """Return an index drawn in proportion to the weights; the draw uses one uniform random number."""
     edges = np.cumsum(weights)
     place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
     # Rounding can move the draw past the last edge; then the last index with weight is used.
@@ -50,7 +50,7 @@ Counts = tuple[int, ...]
 
 
 def finite_payoffs(table: Floats, counts: Counts) -> Floats:
-    """Expected payoff of each type in a population of ``counts`` (checked before); nan for an absent type.
+    """Return the expected payoff of each type in a population of valid ``counts``; nan for an absent type.
 
     >>> finite_payoffs(np.array([[2.0, 0.0], [3.0, 1.0]]), (2, 2)).round(6).tolist()
     [0.666667, 2.333333]
@@ -135,7 +135,7 @@ class Fermi:
         return float(1.0 / (1.0 + np.exp(-gap))) if gap >= 0.0 else float(np.exp(gap) / (1.0 + np.exp(gap)))
 
     def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
-        """One comparison of two different individuals (type that loses, type that gains)."""
+        """Compare two different individuals; return the type that loses and the type that gains an individual."""
         own = draw(counts, rng)
         others = counts.copy()
         others[own] -= 1
@@ -183,7 +183,7 @@ class Moran:
         return self.log_fitness(resident) - self.log_fitness(mutant)
 
     def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
-        """One birth and one death (dying type, born type); the newborn's parent may die too."""
+        """Draw one birth and one death; return the dying type and the born type. The newborn's parent may die too."""
         logs = self.log_fitness(payoffs)
         present = counts > 0
         weights = np.where(present, counts * np.exp(np.where(present, logs - np.nanmax(logs), 0.0)), 0.0)
@@ -200,7 +200,7 @@ def simulate(
     steps: int,
     mutation: float = 0.0,
 ) -> Trajectory:
-    """Shares after every event; without mutation the path ends (settled) when one type is alone.
+    """Return the shares after every event; without mutation the path ends (settled) when one type is alone.
 
     With probability ``mutation`` the event's newcomer is instead one of the other types, uniformly.
     """
@@ -253,13 +253,13 @@ def log_fixation(log_ratios: npt.ArrayLike, mutants: int = 1) -> float:
 
 
 def log_sum(logs: Floats) -> float:
-    """log(sum(exp(logs))) without overflow; -inf for nothing."""
+    """Return log(sum(exp(logs))) without overflow; -inf for an empty array."""
     top = float(np.max(logs, initial=-math.inf))
     return top if top == -math.inf else top + math.log(float(np.sum(np.exp(logs - top))))
 
 
 def stationary(log_rates: npt.ArrayLike) -> Floats:
-    """Stationary distribution; the diagonal is ignored, -inf means no transition.
+    """Return the stationary distribution of a chain; the diagonal is ignored, -inf means no transition.
 
     State reduction without subtractions (Grassmann, Taksar & Heyman, 1985), carried out on logarithms:
     rates as small as exp(-10000), usual under strong selection, still decide between states as they should.
@@ -379,7 +379,7 @@ class DeviationRating:
 
 
 def deviation_gains(values: npt.ArrayLike) -> tuple[tuple[tuple[int, ...], ...], Floats]:
-    """Unordered profiles and the gain [type, profile] of a random seat that had committed to the type.
+    """Return the unordered profiles and the gain [type, profile] of a random seat by playing the type instead.
 
     Seats are exchangeable: the rating is unique, hence symmetric, and averaging an equilibrium over seat
     orders keeps it; unordered profiles therefore lose nothing and keep the programs small.
@@ -433,7 +433,7 @@ def _lowest_level(gains: Floats, bounds: Floats, final: npt.NDArray[np.bool_]) -
 
 
 def _solve(objective: Floats, rows: Floats, limits: Floats, free: int = 0) -> tuple[float, Floats]:
-    """Minimise over distributions (then ``free`` unbounded variables) subject to rows @ v <= limits."""
+    """Minimise over a distribution, followed by ``free`` unbounded variables, subject to rows @ v <= limits."""
     from scipy.optimize import linprog
 
     size = len(objective)

@@ -26,7 +26,7 @@ def exponential_replicator(
     steps: int = 1000,
     tolerance: float = 1e-6,
 ) -> Trajectory:
-    """x_i <- x_i exp(eta (f_i - fbar)) / Z from ``start`` (None: uniform), until max|f_i - fbar| < tolerance.
+    """Iterate x_i <- x_i exp(eta (f_i - fbar)) / Z from ``start`` (None: uniform) until max|f_i - fbar| < tolerance.
 
     The maximum runs over all types, extinct ones included; the rule is checked before each move, so a start
     that satisfies it is returned unmoved.
@@ -75,7 +75,7 @@ def continuous_replicator(
     precision: float = 1e-10,
     tolerance: float = 1e-6,
 ) -> Trajectory:
-    """Path sampled at ``points`` equally spaced times; types that start at zero stay at zero exactly.
+    """Return the path at ``points`` equally spaced times; types that start at zero stay at zero exactly.
 
     ``settled`` says whether the last population meets max|f_i - fbar| < tolerance over the types present.
 
@@ -139,7 +139,7 @@ class Attractor:
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """All attractors, most frequent first, with the starts that led to each."""
+    """All attractors, most frequent first, and all starting populations."""
 
     attractors: tuple[Attractor, ...]
     starts: Floats
@@ -186,7 +186,7 @@ def sample_basins(
 
 
 def _tails(table: Floats, starts: Floats, eta: float, steps: int, window: int) -> Floats:
-    """The last ``window`` populations of every start, [time, start, type]."""
+    """Return the last ``window`` populations of every start, as [time, start, type]."""
     # On log shares, so that a type that was rare for long can still come back: cycles near
     # the edges depend on that.
     with np.errstate(divide="ignore"):

@@ -25,13 +25,13 @@ class Trajectory:
 
     @property
     def final(self) -> Floats:
-        """The last population."""
+        """Return the last population of the path."""
         last: Floats = self.states[-1]
         return last
 
     @property
     def steps(self) -> int:
-        """Number of moves made."""
+        """Return the number of steps between the first and the last population."""
         return len(self.states) - 1
 
 
@@ -39,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def as_population(shares: npt.ArrayLike, types: int) -> Floats:
-    """The shares as an array, refused unless they are finite, non-negative and sum to one.
+    """Return the shares as an array; refuse shares that are negative, not finite or do not sum to one.
 
     >>> as_population([0.25, 0.75], 2).tolist()
     [0.25, 0.75]
@@ -55,7 +55,7 @@ def as_population(shares: npt.ArrayLike, types: int) -> Floats:
 
 
 def uniform_start(types: int) -> Floats:
-    """Every type equally frequent.
+    """Return a population in which every type has the same share.
 
     >>> uniform_start(4).tolist()
     [0.25, 0.25, 0.25, 0.25]
@@ -66,7 +66,7 @@ def uniform_start(types: int) -> Floats:
 
 
 def random_start(types: int, rng: np.random.Generator, concentration: float = 1.0) -> Floats:
-    """A Dirichlet draw; concentration 1 is uniform on the simplex."""
+    """Return a population drawn from a Dirichlet distribution; concentration 1 is uniform on the simplex."""
     if concentration <= 0.0:
         raise UsageError(f"the Dirichlet concentration must be positive (found {concentration!r})")
     return rng.dirichlet(np.full(types, concentration))
@@ -104,7 +104,7 @@ class ScoredMatch:
 
 @dataclass(frozen=True, eq=False)
 class PayoffTensor:
-    """``values[i, j, ...]``: mean score of type i when the others are j, ...; ``counts``: seats pooled."""
+    """``values[i, j, ...]``: mean score of type i when the others are j, ...; ``counts``: scores behind each mean."""
 
     types: tuple[str, ...]
     values: Floats
@@ -112,11 +112,11 @@ class PayoffTensor:
 
     @property
     def players(self) -> int:
-        """Seats of the game."""
+        """Return the number of seats of the game."""
         return self.values.ndim
 
     def fitness(self, population: npt.ArrayLike) -> Floats:
-        """Expected score of each type in the population."""
+        """Return the expected score of each type in a population."""
         return fitness(self.values, as_population(population, len(self.types)))
 
 
@@ -131,7 +131,7 @@ def mean_scores(matches: Iterable[ScoredMatch]) -> dict[str, float]:
 
 
 def payoff_tensor(matches: Sequence[ScoredMatch], types: Sequence[str] | None = None) -> PayoffTensor:
-    """Payoff tensor with seats pooled and opponents exchangeable; every cell must have been played.
+    """Return the payoff tensor with seats pooled and opponents exchangeable; every cell must have been played.
 
     >>> played = [ScoredMatch(("a", "a"), (2.0, 1.0)), ScoredMatch(("a", "b"), (0.0, 3.0)),
     ...           ScoredMatch(("b", "a"), (2.0, 1.0)), ScoredMatch(("b", "b"), (1.0, 1.0))]
@@ -185,7 +185,7 @@ def _fill(names: tuple[str, ...], players: int, cells: dict[tuple[int, tuple[int
 
 
 def fitness(values: Floats, population: Floats) -> Floats:
-    """f_i(x) = sum over j, ... of T[i, j, ...] x_j ...; one population or a stack of them (rows).
+    """Return f_i(x) = sum over j, ... of T[i, j, ...] x_j ... for one population, or for a stack of them (rows).
 
     >>> fitness(np.array([[2.0, 0.0], [3.0, 1.0]]), np.array([0.5, 0.5])).tolist()
     [1.0, 2.0]
@@ -204,7 +204,7 @@ def fitness(values: Floats, population: Floats) -> Floats:
 
 
 def as_tensor(values: npt.ArrayLike) -> Floats:
-    """The array as a checked payoff tensor: equal sides, finite, symmetric in the opponents."""
+    """Return the array as a payoff tensor; refuse one not finite, equal-sided and symmetric in the opponents."""
     table = np.array(values, dtype=np.float64)
     if table.ndim < 2 or len(set(table.shape)) != 1 or table.shape[0] < 1:
         raise UsageError(f"a payoff tensor has one axis per seat, all of one length (found shape {table.shape})")

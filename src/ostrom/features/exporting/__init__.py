@@ -14,9 +14,9 @@ from ostrom.ground.words import join_words
 from ostrom.studies.run import Run
 
 RECORD = "exported.yaml"
-"""The name of the export record: JSON is valid YAML, and table readers ignore this ending; hidden beside ``logs/*``.
+"""The file name of the export record, which lies beside the exported files; a dot before it hides it from Inspect.
 
-JSON is valid YAML, and table readers ignore the ending; beside ``logs/*`` it is hidden.
+It holds JSON, which is valid YAML: readers that load every ``*.json`` of a folder ignore this ending.
 """
 
 
@@ -80,13 +80,13 @@ def export_run(
     licence: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Written:
-    """Write a run in one format; ``out`` is export/ in the run's folder, for other formats than tables a folder in it.
+    """Write a run in one format; ``out`` defaults to export/ in the run's folder (formats without tables: a subfolder).
 
-    Beside the files lies a record of the state of the run that each of them holds. ``say`` is told of files of earlier
-    exports that are not renewed.
+    A record beside the files states which state of the run each of them holds. ``say`` is called with one line for each
+    file of an earlier export that is outdated or missing.
 
-    ``texts`` adds prompts, replies and reasoning to the calls of a dataset, ``visits`` the table of people's visits
-    (a dataset) or their survey answers (oTree): both stay out unless asked for.
+    ``texts`` adds prompts and replies (hf, every-eval; hf also reasoning); ``visits`` adds the table of people's visits
+    (hf) or their survey answers (otree). Both are left out by default.
     """
     if format not in FORMATS:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(FORMATS)})")

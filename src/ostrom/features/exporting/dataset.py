@@ -117,13 +117,13 @@ COLUMNS = {
     "assigned": "who was planned to play with the person",
     "interrupted": "whether the connection was lost meanwhile",
 }
-"""What the columns of the tables mean."""
+"""The meaning of each column of the tables, for the dataset card."""
 
 
 def write_dataset(
     run: Run, out: Path, *, texts: bool = False, visits: bool = False, licence: str | None = None
 ) -> dict[str, tuple[Path, int]]:
-    """Write the folder; gives the file and the number of rows of each table."""
+    """Write the dataset folder; return the file and the number of rows of each table."""
     if licence is not None and ("\n" in licence or not licence.strip()):
         raise UsageError(f"--licence {licence!r}: must be one short name, for example cc-by-4.0")
     rows = run.rows
@@ -235,7 +235,7 @@ def _card(
 def _croissant(
     run: Run, files: Mapping[str, tuple[Path, int]], fields: Mapping[str, Mapping[str, type]], licence: str | None
 ) -> dict[str, Any]:
-    """Croissant 1.0: every file with its hash, every table with its columns."""
+    """Return the Croissant 1.0 metadata: every file with its hash, every table with its columns."""
     factors = {factor.name for factor in run.plan.factors}
     return {
         "@context": CONTEXT,

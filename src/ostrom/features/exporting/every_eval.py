@@ -1,4 +1,4 @@
-"""A run as records of Every Eval Ever (evaleval/every_eval_ever, schema 0.2.2): results, and a line for each player.
+"""A run as records of Every Eval Ever (evaleval/every_eval_ever, schema 0.2.2): results, and samples per player.
 
 Written by the names and types of the schema; nothing of that project is part of this package. Every model of the run
 has a record at ``data/STUDY/DEVELOPER/MODEL/UUID.json`` and its matches beside it in ``UUID_samples.jsonl``.
@@ -31,7 +31,7 @@ _PORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def write_records(run: Run, out: Path, *, texts: bool = False) -> dict[str, tuple[Path, int]]:
-    """Write the records; gives the file of each model and how many lines its matches have."""
+    """Write one record per model; return its file and the number of lines in its samples file."""
     models = models_of(run.manifest)
     if not models:
         raise UsageError(f"{run.folder.path}: no model plays in it, and records are of models")
@@ -135,7 +135,7 @@ def _deployment(model: str) -> dict[str, str]:
 def _lines(
     run: Run, data: RunData, model: str, model_id: str, evaluation: str, results: Mapping[str, str], texts: bool
 ) -> Iterator[dict[str, Any]]:
-    """A line for every finished match and player of a model: what it did, and its share of cooperation or its score."""
+    """Yield a line for every finished match and player of a model: its answers, and its cooperation rate or score."""
     matches = data.records(
         "SELECT match, player, game, seed, agent, opponents, cooperation, score FROM matches "
         "WHERE state = 'done' AND unit = 'match' AND model = ? ORDER BY match, player",
@@ -178,7 +178,7 @@ def _lines(
 
 
 def _texts(run: Run) -> dict[tuple[int, int, int], tuple[str, str]]:
-    """The last prompt and reply of every decision."""
+    """Return the last prompt and reply of every decision, by match, player and step."""
     texts = {}
     for call in run.rows.calls():
         if call["reply"] is not None and call["error"] is None:

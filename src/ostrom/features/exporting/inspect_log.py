@@ -28,7 +28,7 @@ NO_MODEL = "none/none"
 """The model name of an evaluation without a model, in Inspect."""
 STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter"}
 SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
-"""Parameters of a call that Inspect knows by the same name."""
+"""Parameters of a call that have the same name in Inspect."""
 FIGURES = ("cooperation", "score")
 PLAYER = ("player", "seat", "agent", "model", "strategy", "agent_memory", "agent_style", *FIGURES)
 MATCH = ("game", "seed", "state", "reason", "rounds_played")
@@ -36,7 +36,7 @@ ROUND = ("round", "player", "seat", "agent", "action", "payoff")
 
 
 def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
-    """Write one log for every cell that has begun; returns each file and its number of samples."""
+    """Write one log for every cell that has begun; return each file and its number of samples."""
     cells: dict[str, tuple[dict[str, Any], list[int]]] = {}
     players: dict[int, list[dict[str, Any]]] = {}
     for unit, _, _ in run.rows.played():

@@ -29,7 +29,7 @@ AGENTS = ("agent", "model", "strategy", "agent_memory", "agent_style")
 
 
 def write_wide(run: Run, out: Path, *, visits: bool = False, safe: bool = False) -> dict[str, tuple[Path, int]]:
-    """Write the wide table; returns its file and the number of participants."""
+    """Write the wide table; return its file and the number of participants."""
     factors = [factor.name for factor in run.plan.factors]
     surveys = _surveys(run) if visits else {}
     answered = list(dict.fromkeys(name for row in surveys.values() for name in row))
@@ -74,7 +74,7 @@ def app_name(game: str) -> str:
 
 
 def _acts(run: Run) -> Iterator[tuple[tuple[int, int], list[Row]]]:
-    """Yield each player's acts of each match in the order of rounds, with rounds that paid without a question."""
+    """Yield each player's acts of each match in the order of rounds, including rounds in which it was not asked."""
     for match, rows in groupby(run.rows.decisions(), key=lambda row: row["match"]):
         acts = [row for row in rows if row["unit"] == "match" and row["kind"] == "act"]
         acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
@@ -141,7 +141,7 @@ def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list
 
 
 def _surveys(run: Run) -> dict[str, Row]:
-    """What people answered in surveys, by their random code."""
+    """Return people's survey answers by their random code."""
     tables: Any = run.rows.people
     questions = [] if tables is None else list(tables.surveys)
     return {row["person"]: {name: row[name] for name in questions} for row in run.rows.visits()}
@@ -150,8 +150,8 @@ def _surveys(run: Run) -> dict[str, Row]:
 def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterator[Row]:
     """Yield a row for each round in which a player was not asked: bound, idle, not reached or unmatched.
 
-    ``acted`` says who was, as (player, round). The rows are those of an act whose action is what was agreed, or
-    ``no_move``; there are none for a match that is not over.
+    ``acted`` holds the pairs (player, round) that were asked. A row looks like that of an act; its action is the agreed
+    action or ``no_move``. A match that is not over has no such rows.
     """
     people, unit = run.rows.people, run.plan.unit(match)
     for row in run.rows.rounds(match):

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 
 def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
-    """Write the folder; gives the file and the number of rows of each table."""
+    """Write the folder of a shared run; return the file and the number of rows of each table."""
     manifest = dict(run.manifest)
     if manifest.get("shared"):
         raise UsageError(f"{run.folder.path}: is a shared run already (copy its folder)")

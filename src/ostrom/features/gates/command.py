@@ -192,7 +192,7 @@ def _play_on(run: str, runs: Path, gate_file: GateFile, file: str, options: Play
 
 
 def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
-    """Return whether a name means a study to play: a file, or a built-in study that is no run or has options."""
+    """Return whether a name means a study to play: a file, or a built-in study that is no run or comes with options."""
     from ostrom.studies.files import builtin_names
 
     if Path(name).is_file():

@@ -154,8 +154,8 @@ class GateResult:
     so_far: Answer | None = None
     """The verdict by the finished matches alone, while others are unfinished."""
     more: float | None = None
-    """About how many seeds more (of a run that cannot go on: units more) would decide it, if they are like those seen;
-    inf where the estimate lies at the border; None where more do not help, or it is decided."""
+    """The estimated number of further seeds that would decide the gate (further units if the run cannot continue);
+    inf if the estimate lies at the border; None if more seeds do not help or the gate is decided."""
 
     @property
     def verdict(self) -> str:
@@ -204,13 +204,13 @@ class GateReport:
     so_far: str = ""
     """The progress of an unfinished run, in words; empty for a finished run."""
     price: SeedPrice | None = None
-    """The price of one more seed; None if the run cannot continue."""
+    """The price of one more seed; None if no gate waits for seeds, or if the run cannot continue."""
     population: str = ""
     """The agents that gates without named agents are about, in words; empty if every gate names some."""
 
     @property
     def answer(self) -> Answer:
-        """Fail where one gate fails, else undecided where one is undecided, else pass."""
+        """Return fail if any gate fails, else undecided if any gate is undecided, else pass."""
         return joint_answer([one.answer for one in self.judged])
 
     def count(self, answer: Answer) -> int:
@@ -231,7 +231,7 @@ class GateReport:
 
     @property
     def decision_line(self) -> str:
-        """The decision with its reason, in one line."""
+        """Return the recommended action with its reason, in one line."""
         names = join_words([one.name for one in self.judged if one.answer == self.answer][:MOST_NAMED])
         many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
         names += f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
@@ -243,7 +243,7 @@ class GateReport:
         return f"not yet: {many} of {all_} undecided ({names}){needed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; money and calls are those of the seeds that would likely decide."""
+        """Return this as plain data; ``more`` is the price of the seeds that would likely decide the gates."""
         wait = self.seeds_to_decide
         is_finite = wait is not None and math.isfinite(wait)
         return {
@@ -380,7 +380,7 @@ def _refuse_approximate(gate: GateRule, estimates: Sequence[Estimate]) -> None:
 
 @dataclass(frozen=True)
 class Price:
-    """The size that a gate needs to be able to pass, and the size that the study plans."""
+    """The sample size that a gate needs to be able to pass, and the size that the study plans."""
 
     gate: str
     least: int | None
@@ -396,7 +396,7 @@ class Price:
 
 
 def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]:
-    """Return the price of every gate of an unplayed study; an invalid gate is refused here."""
+    """Return the size that every gate of an unplayed study needs; refuse a gate without a guaranteed error rate."""
     from ostrom.studies.design import planned_observations
 
     questions: list[tuple[GateRule, list[Estimate], str]] = []
@@ -404,7 +404,7 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     for gate in gates.gates:
         try:
             planned = planned_observations(plan, gate)
-            # Next to drawn values, a value that will be exact is just as unknown before play.
+            # Before play, a value that will be exact is as unknown as the sampled values of the same agent.
             drawn = {row["agent"] for row in planned.rows if not row.exact}
             rows = tuple(replace(row, exact=row.exact and row["agent"] not in drawn) for row in planned.rows)
             questions.append((gate, gate.ask(replace(planned, rows=rows)), ""))
@@ -442,7 +442,7 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
 
 
 def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:
-    """The estimates of a gate, and the groups that have none, with the reason."""
+    """Return the estimates of a gate, and the groups without an estimate, each with the reason."""
     try:
         rows = gate.values(data)
         estimates = gate.ask(rows) if rows.rows else []
@@ -476,7 +476,7 @@ def _lacking(
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
-    # Combinations of factors that were started, although each of their levels has values elsewhere.
+    # Combinations of levels that were begun but have no value, although each level has values elsewhere.
     fixed = [name for name in gate.by if name in rows.levels]
     if len(fixed) > 1:
         met = {tuple(row[name] for name in fixed) for row in rows.rows}
@@ -519,7 +519,7 @@ def _level_texts(levels: Any) -> set[str]:
 
 
 def read_gates(path: str | Path) -> GateFile:
-    """The gates in a YAML file."""
+    """Read the gates of a YAML file."""
     data = read_yaml(read_text_file(path), str(path))
     if not isinstance(data, dict):
         raise StudyError(f"must be a mapping with the key gates (found {in_words(data)})", file=str(path))
@@ -527,12 +527,12 @@ def read_gates(path: str | Path) -> GateFile:
 
 
 def found_text(one: GateResult) -> str:
-    """The estimate in one line."""
+    """Return the estimate behind a verdict in one line."""
     return "no estimate" if one.estimate is None else one.estimate.text(3)
 
 
 def heading(verdict: GateReport) -> str:
-    """All gates in one line: ``fail: 1 of 3 gates failed, 1 undecided``."""
+    """Return the count of each verdict in one line: ``fail: 1 of 3 passed, 1 failed, 1 undecided``."""
     many = len(verdict.judged)
     counts = [f"{verdict.count('pass')} of {many} passed"]
     others = ((verdict.count("fail"), "failed"), (verdict.count("undecided"), "undecided"))
@@ -541,7 +541,7 @@ def heading(verdict: GateReport) -> str:
 
 
 def verdict_file(verdict: GateReport, run: str, registered: RegistrationStatus) -> VerdictFile:
-    """The verdicts for other programs."""
+    """Return the verdicts as a document for other programs (JUnit or Markdown)."""
     lines = [
         VerdictLine(
             one.name, one.gate.statement, one.gate.matches, one.answer, one.verdict, found_text(one), one.reason

@@ -1,7 +1,7 @@
 """Play more seeds until gates are decided: the bounds of gates stay valid under repeated looks.
 
-A look is taken after whole seeds alone. The next one comes where the seeds so far say that the gates would be decided,
-but never after more than as many seeds again, because what was seen may mislead.
+The gates are judged only after whole seeds. The next look comes at the number of seeds that is estimated to decide the
+gates, but at the latest at twice the seeds so far, because the estimate may mislead.
 """
 
 import math
@@ -44,7 +44,7 @@ class Looks:
 
 
 def check_until_decided(gates: GateFile, file: str, study: StudyFile, budget: Budget, most: int | None) -> None:
-    """Refuse gates that are not valid under repeated looks, and play without a limit."""
+    """Refuse gates that are not valid under repeated looks, and refuse to play without a budget or a limit on seeds."""
     for gate in gates.gates:
         if gate.approximate:
             raise UsageError(

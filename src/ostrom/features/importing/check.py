@@ -40,7 +40,7 @@ class Disagreement:
     kind: str
     """payoff | total | answer | number | action | match | length | file"""
     done: str = "refuse"
-    """The policy that was applied to it."""
+    """The policy that was applied to the bad cell or match."""
     unit: str = "line"
     note: str = ""
     """What a repair changed, or which value replaced a missing action."""
@@ -72,7 +72,7 @@ class Cause:
 
     @property
     def what(self) -> str:
-        """The noun for what the rows are: matches, files or rows."""
+        """Return the noun for the counted rows: matches, files or rows."""
         return {"match": "matches", "length": "matches", "file": "files"}.get(self.kind, "rows")
 
     @property
@@ -102,7 +102,7 @@ class Cause:
 
 
 def by_cause(rows: Iterable[Disagreement]) -> list[Cause]:
-    """Bad rows of one cause together, the most frequent first."""
+    """Group bad rows by cause, the most frequent cause first."""
     groups = grouped(((row.kind, row.cause, row.done), row) for row in rows)
     causes = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
     return sorted(causes, key=lambda cause: -len(cause.rows))
@@ -204,7 +204,7 @@ class Checker:
         self, match: Recorded, one: _Round, move: Move, column: str, kind: str, why: str, cause: str,
         actual: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
     ) -> None:  # fmt: skip
-        """Record a bad cell; under the policies keep and repair, a cell that allows neither is refused."""
+        """Record a bad cell; under the policies keep and repair, a cell that is not ``fixable`` is refused."""
         done = self.policy
         if not fixable and done in ("keep", "repair"):
             done = "refuse"
@@ -400,7 +400,7 @@ def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
 
 
 def decoded_by_row(move: Move, mapping: Mapping) -> dict[str, str | int]:
-    """Return the columns that decode a row's answer."""
+    """Return the columns whose cells name the actions in this row, with the action of each; empty if none do."""
     return move.columns.options or ({} if move.columns.actions else mapping.options)
 
 

@@ -16,7 +16,7 @@ from ostrom.studies.factors import RESERVED
 FORMAT = 1
 FIXED = ("match", "round", "seat", "player", "action", "payoff", "game")
 SOURCE = ("source_seed", "source_mechanism")
-"""Factors that say where a match comes from: an imported run numbers its own seeds and has one mechanism."""
+"""Factors with a match's seed and mechanism in the exported run: an imported run has its own seeds, one mechanism."""
 MARK = b'"ostrom":{"format":'
 
 
@@ -93,7 +93,7 @@ def _table(
 
 
 def _joined(tables: Sequence[SourceTable]) -> SourceTable:
-    """Return all logs as one table, with matches numbered across the cells of a run."""
+    """Return all logs as one table; match numbers are unique across the cells of a run."""
     first = tables[0]
     lines = tuple(line for table in tables for line in table.lines)
     if not lines:

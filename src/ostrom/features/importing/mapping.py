@@ -249,7 +249,7 @@ class Mapping(Declared):
 
     @property
     def levels(self) -> dict[str, tuple[str, dict[str, str]]]:
-        """The column of every factor, and the levels whose names differ from the values there."""
+        """Return the column of every factor, and the level names of values that are not used as written."""
         return {
             name: (source, {}) if isinstance(source, str) else (source.column, source.is_)
             for name, source in self.factors.items()
@@ -309,7 +309,7 @@ def canonical(text: str) -> str:
 
 
 def mapping_names() -> list[str]:
-    """The mappings that come with the package and with replications."""
+    """Return the names of the mappings that come with the package and with replications."""
     return sorted(_shipped())
 
 

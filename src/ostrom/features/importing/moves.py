@@ -69,7 +69,7 @@ def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -
 
 
 def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]]:
-    """The rows of every match, in the order in which matches begin."""
+    """Yield the rows of every match, in the order in which matches begin."""
     rule = mapping.match
     if rule is None:
         yield from ([line] for line in table.lines)
@@ -82,7 +82,7 @@ def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]
 def _pieces(
     table: SourceTable, column: str | None, lines: list[SourceRow], mapping: Mapping
 ) -> Iterator[list[SourceRow]]:
-    """Split rows where the values of a column stop increasing; in long tables a round has several rows."""
+    """Split rows where the values of a column stop increasing; in long tables, where they decrease."""
     if column is None:
         yield lines
         return
@@ -300,7 +300,7 @@ class MappedGames:
         return {canonical(row["game_number"]): row for row in rows}
 
     def _from_table(self, value: str) -> tuple[str, Spec, Game]:
-        """Return a game from the table; one of the 144 keeps its number there, whatever its payoffs."""
+        """Return a game from the table; one of the 144 ordinal games is named by its number there."""
         spec = self._listed(value)
         match = recognised(build_game(spec, key="game", file=self.mapping_file), value)
         if match is None:
@@ -333,10 +333,10 @@ class MappedGames:
 
 
 def recognised(game: Game, number: str) -> tuple[OrdinalGame, str] | None:
-    """Return which of the 144 ordinal games a 2x2 game is, and a note if its payoffs have ties.
+    """Return which of the 144 ordinal games a 2x2 game is, and a note if its payoffs have ties; None if it is none.
 
-    A game with ties is none of them. It is taken for the game whose number its row bears where it differs
-    from it in no more than two cells: the released table has such typing errors.
+    A game with ties is none of the 144. It counts as the ordinal game with the row's ``number`` if at most
+    ``TYPING_ERRORS`` payoffs differ, because the released table has such typing errors.
     """
     entry = classify(game)
     if entry is not None:

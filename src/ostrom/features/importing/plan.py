@@ -83,7 +83,7 @@ class AsRecorded(Repetition):
 
 
 def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
-    """A copy of the rules for a match of which only payoffs are on record: its play asks nobody and returns them."""
+    """Return a copy of the rules for a match with recorded payoffs only: its play asks no player and returns these."""
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
         rounds = [
@@ -128,7 +128,7 @@ class ImportedPlan(StudyPlan):
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
-        """The plan of an imported run, from what was written beside its journal."""
+        """Read the plan of an imported run from its manifest and its file of units."""
         path, imported = source.folder / UNITS, source.manifest["imported"]
         study = validate(StudyFile, source.manifest["study"], source.file, "study")
         try:
@@ -142,7 +142,7 @@ class ImportedPlan(StudyPlan):
 
     @classmethod
     def resume_hint(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """Why `ostrom resume` does not go on with an imported run."""
+        """Return why `ostrom resume` cannot continue an imported run."""
         return "was imported, so there is nothing to play"
 
     games = ()
@@ -161,7 +161,7 @@ class ImportedPlan(StudyPlan):
         raise StudyError(f"an imported run has no models (asked for {model})")
 
     def unit(self, index: int) -> Unit:
-        """One match by its index."""
+        """Return the match with this index."""
         if not 0 <= index < len(self._units):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", actual=index)
         record = self._units[index]
@@ -182,7 +182,7 @@ class ImportedPlan(StudyPlan):
         )
 
     def units(self) -> Iterator[Unit]:
-        """All matches in the order of the file."""
+        """Return all matches in the order of the file."""
         return Plan.units(self)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Repetition:

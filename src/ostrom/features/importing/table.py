@@ -38,7 +38,7 @@ class SourceTable:
     columns: tuple[str, ...]
     lines: tuple[SourceRow, ...]
     unit: str = "line"
-    """What ``Line.number`` counts: lines of the file (the header is line 1), or records."""
+    """What ``SourceRow.number`` counts: lines of the file (the header is line 1), records or samples."""
 
 
 def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> SourceTable:
@@ -131,7 +131,7 @@ def _physical(text: str) -> Iterator[str]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file; errors are one line."""
+    """Return the content of a file; raise StudyError if it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -141,9 +141,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decoded(data: bytes, file: str, encoding: str | None = None) -> str:
-    """The bytes of a foreign file as text: UTF-8, UTF-16 with its mark, or the encoding that a mapping names.
+    """Decode a foreign file: UTF-8, UTF-16 with a byte order mark, or the encoding that the mapping names.
 
-    There are no NUL bytes in it; the line of the first byte that is no text is named.
+    Raise StudyError with the line number at the first undecodable byte or NUL character.
     """
     marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
     name = marked or encoding or "utf-8"

@@ -56,7 +56,7 @@ class MatchReader:
         self.checker = Checker(rule, policy)
         self.ready: list[Ready] = []
         self.bad: list[Disagreement] = []
-        """Matches that cannot be built, with the problem."""
+        """Matches that cannot be built or have an unusual length, with the problem."""
         self.columns = dict(rule.round_columns)
         self._demoted: dict[str, int] = {}
         self._seen: Counter[tuple[Any, ...]] = Counter()
@@ -173,7 +173,7 @@ class MatchReader:
         return ready
 
     def round_columns(self) -> dict[str, str]:
-        """The columns that are kept for every decision: number where every cell is one, else text."""
+        """Return the kind of each extra column of decisions: number if every filled cell is a number, else text."""
         kinds = {}
         for name, column in self.columns.items():
             cells = {
@@ -272,7 +272,7 @@ class Imported:
     rounds: int
     skipped: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
-    """Every bad row, with any policy."""
+    """Every bad row, whatever policy was applied to it."""
     policy: str = "refuse"
     notes: tuple[str, ...] = ()
     """Further notes: identical files, recognised games, factors that change."""
@@ -310,8 +310,8 @@ def import_rounds(
 ) -> Imported:
     """Read files with a mapping into ``runs/<name>``; nothing is written where something is refused.
 
-    ``bad_rows`` (refuse, skip, skip-match, keep or repair) goes before what the mapping says of rows that
-    contradict the game or cannot be read.
+    ``bad_rows`` (refuse, skip, skip-match, keep or repair) overrides the mapping's policy for rows that contradict
+    the game or cannot be read.
     """
     rule, mapping_file = (mapping, "mapping") if isinstance(mapping, Mapping) else load_mapping(mapping)
     policy = bad_rows or rule.policy

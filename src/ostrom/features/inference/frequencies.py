@@ -3,7 +3,7 @@
 Dal Bo & Frechette (2011), "The evolution of cooperation in infinitely repeated games". Standard errors and
 percentile intervals come from a bootstrap over whole matches (both seats together) or over players.
 
-Which candidates the data need is asked by leaving one out.
+A refit without each candidate in turn shows which candidates the data need.
 """
 
 import math
@@ -41,7 +41,7 @@ class StrategyWeight:
 
     @property
     def name(self) -> str:
-        """The names of the strategies of this group, which play alike here, with `|` in between."""
+        """Return the names of the strategies of this group, joined by `|`."""
         return " | ".join(self.strategies)
 
     @property
@@ -108,7 +108,7 @@ def strategy_frequencies(
     resamples: int = 1_000,
     level: float = 0.95,
 ) -> StrategyFrequencies:
-    """Maximum likelihood shares of the candidate strategies.
+    """Return the maximum likelihood shares of the candidate strategies.
 
     unit="match": each player of each match holds one strategy for that match. unit="player": a player keeps
     one strategy through all matches, as in the original paper. `resample` is what the bootstrap draws, the
@@ -158,7 +158,7 @@ def strategy_frequencies(
 
 
 def fit_groups(table: ChoiceTable) -> tuple[tuple[tuple[int, ...], ...], MixtureFit]:
-    """Groups of equivalent candidates and the fit with one member of each."""
+    """Return the groups of equivalent candidates, and the fit with one member of each."""
     groups = equivalent_groups(table)
     return groups, fit_mixture(table.counts[:, [group[0] for group in groups], :], table.chances)
 

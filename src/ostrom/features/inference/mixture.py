@@ -249,7 +249,7 @@ class EmFit:
         return moved
 
     def cycle(self) -> Floats:
-        """Two steps, a jump along the way they point (SQUAREM: Varadhan & Roland 2008), and a step from there.
+        """Make two EM steps, extrapolate them (SQUAREM: Varadhan & Roland 2008), and make a step from there.
 
         Where the jump lowers the likelihood, the two plain steps stand. What is returned is how far the last
         step moved each weighting, so that converged means the same as without jumps.

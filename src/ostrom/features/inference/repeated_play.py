@@ -131,7 +131,7 @@ class RepeatedMatch:
         return self.original is not None
 
     def moves(self, seat: int) -> tuple[int, ...]:
-        """What a seat (from 0) did: 1 is cooperation."""
+        """Return the moves of a seat (from 0): 1 is cooperation, 0 any other action."""
         cooperative = self.game.cooperative[seat]
         return tuple(int(r.actions[seat] == cooperative) for r in self.rounds)
 
@@ -178,7 +178,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
 
 
 def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[str]) -> RepeatedMatch | str:
-    """A match, or the reason why it is left out."""
+    """Return a match, or the reason why it is left out."""
     unit = data.unit(match)
     game, players = unit.game, sum(not player.observes for player in unit.players)
     if game.seats != 2 or players != 2:
@@ -222,7 +222,7 @@ def by_actions(game: Game) -> Game:
 
 
 def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:
-    """The rounds in order; one in which a seat has no action comes without actions."""
+    """Yield the rounds in order; a round in which a seat has no action is yielded without actions."""
     for (_, number), lines in groupby(rows, key=lambda row: (row["meeting"], row["round"])):
         seats = list(lines)
         if [row["player"] for row in seats] != [1, 2] or any(row["action"] is None for row in seats):

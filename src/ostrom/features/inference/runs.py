@@ -71,7 +71,7 @@ class StateResponse:
 
     @property
     def estimate(self) -> float | None:
-        """The share of rounds in which the player cooperated."""
+        """Return the share of rounds in this state in which the player cooperated; None if never reached."""
         return None if self.over_rounds is None else self.over_rounds.value
 
     def as_dict(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class ResponseTable:
         return self.responses[STATES.index(state)]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One plain row per state."""
+        """Return one row of plain data per state."""
         return [line.as_dict() | {"unit": self.unit} for line in self.responses]
 
 
@@ -169,7 +169,7 @@ class AgentFrequencies:
 
     @property
     def ranked(self) -> list[StrategyWeight]:
-        """The weights, the largest first; none where there is no estimate."""
+        """Return the weights, the largest first; an empty list if there is no estimate."""
         weights = () if self.frequencies is None else self.frequencies.weights
         return sorted(weights, key=lambda w: -w.share.value)
 

@@ -77,7 +77,7 @@ class Statement:
 
     @property
     def earned(self) -> float:
-        """The mean payoff of the rounds."""
+        """Return the player's mean payoff over the rounds."""
         return math.fsum(self._paid(own, other) for own, other in self.rounds) / len(self.rounds)
 
     @property
@@ -96,7 +96,7 @@ class Statement:
         return total / len(self.rounds)
 
     def situations(self) -> Iterator[tuple[str, float, float]]:
-        """Every situation that occurred: its key, the stated chance of the first action, and how often it was taken."""
+        """Yield each situation that occurred: its key, and the stated chance and actual share of the first action."""
         places = ["first", *(place_key(own + 1, other + 1) for own, other in self.rounds[:-1])]
         moves = [(chance, own == 0) for chance, (own, _) in zip(self.chances, self.rounds, strict=True)]
         for key, met in grouped(zip(places, moves, strict=True)).items():
@@ -238,7 +238,7 @@ class SaidAndDone(NamedTuple):
 
 
 def said_and_done(data: RunData) -> SaidAndDone:
-    """Stated and revealed chances in every situation, and their correlation by agent and time of stating."""
+    """Return stated and actual chances in every situation, and their correlation by agent and time of stating."""
     pairs = grouped(
         ((statement.agent, statement.when, key), (stated, done))
         for statement in statements(data)

@@ -31,7 +31,7 @@ class ShardState:
 
     @property
     def complete(self) -> bool:
-        """Whether all of its matches are done or skipped."""
+        """Whether all matches of the shard are done or skipped."""
         return self.units.done + self.units.skipped == self.units.planned
 
 

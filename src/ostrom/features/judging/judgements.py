@@ -87,7 +87,7 @@ class JudgedCorpus:
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of the motives."""
+        """Return the titles of the motives, by name."""
         return {motive.name: motive.title for motive in self.motives}
 
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
@@ -132,7 +132,7 @@ def judged_corpora(run: Path) -> list[JudgedCorpus]:
 
 
 def read_judged(folder: Path) -> JudgedCorpus:
-    """One judged corpus from its folder."""
+    """Read one judged corpus from its folder."""
     from ostrom.data.tables import import_polars
 
     polars = import_polars()
@@ -219,7 +219,7 @@ class MotiveMap(NamedTuple):
 
 
 def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> list[MotiveMap]:
-    """A map for every corpus and factor with more than one level; with none, one map along the first factor."""
+    """Return a map per corpus and factor with several levels; if no factor has several, one along the first factor."""
     factors = (by,) if isinstance(by, str) else tuple(by)
     maps = []
     for corpus in corpora:
@@ -235,7 +235,7 @@ def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTO
 
 
 def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:
-    """The share of every motive, and of none, at every level of a factor, by one judge (the first)."""
+    """Return the share of every motive, and of no motive, at every level of a factor; by default of the first judge."""
     who = _judge(corpus, judge)
     return [
         _share(who, factor, level, rows, name)
@@ -245,7 +245,7 @@ def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -
 
 
 def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[Dependence]:
-    """A test per motive; corrected p-values run over the motives that could be tested."""
+    """Return a test per motive; p-values are Holm-corrected over the motives that could be tested."""
     who = _judge(corpus, judge)
     levels = _levels(corpus, factor, who)
     names = [*(motive.name for motive in corpus.motives), NONE]
@@ -324,9 +324,9 @@ class Agreement:
 
 
 def agreements(corpus: JudgedCorpus) -> list[Agreement]:
-    """Per motive, then overall (every motive of every decision as one rating); empty with a single judge.
+    """Return the agreement per motive, then over all motives and decisions together; empty with a single judge.
 
-    With more than two passes the first two are compared.
+    With more than two passes, only the first two are compared.
     """
     if len(corpus.judges) < 2:
         return []

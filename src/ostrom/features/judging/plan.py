@@ -179,7 +179,7 @@ class JudgePlan(DerivedPlan):
         write_corpus(folder.path, self.corpus)
 
     def description(self) -> dict[str, Any]:
-        """What is judged, by whom and how, as plain data."""
+        """Return the judged run, the judges, the motives and the parameters, as plain data."""
         return {
             "run": self.run.name,
             "judges": [{"name": j.name, "model": j.model, "pass": j.pass_} for j in self.judges],
@@ -192,12 +192,12 @@ class JudgePlan(DerivedPlan):
         return len(self.corpus) * len(self.judges)
 
     def place(self, index: int) -> tuple[Mapping[str, Any], Judge]:
-        """The decision and the judge of a unit."""
+        """Return the decision and the judge of a unit."""
         which, who = divmod(index, len(self.judges))
         return self.corpus[which], self.judges[who]
 
     def unit(self, index: int) -> Unit:
-        """One judgement."""
+        """Return the unit of one judgement."""
         row, judge = self.place(index)
         mechanism = self.asks(judge, *self.text(row))
         config = AgentConfig(
@@ -335,7 +335,7 @@ def collect(run: Run, earlier: Sequence[Mapping[str, Any]], shortest: int = SHOR
 
 
 def read_corpus(folder: Path) -> list[dict[str, Any]]:
-    """The decisions that a judged corpus lists; none before its first session."""
+    """Read the decisions that a judged corpus lists; empty if the corpus has no file yet."""
     path = folder / CORPUS
     try:
         return [orjson.loads(line) for line in read_plain(path, MOST_CORPUS).splitlines() if line.strip()]
@@ -346,7 +346,7 @@ def read_corpus(folder: Path) -> list[dict[str, Any]]:
 
 
 def write_corpus(folder: Path, corpus: Sequence[Mapping[str, Any]]) -> None:
-    """Write the list atomically."""
+    """Write the list of decisions to be judged, atomically."""
     path = folder / CORPUS
     try:
         write_atomically(path, b"".join(orjson.dumps(row) + b"\n" for row in corpus))

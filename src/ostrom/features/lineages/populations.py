@@ -123,7 +123,7 @@ def diversity(genomes: Sequence[Sequence[str]]) -> float:
 
 
 def diversities(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """The diversity of every generation."""
+    """Return the diversity of every generation."""
     return [{"match": one.match, "value": diversity(one.genomes)} for one in populations(data)]
 
 
@@ -136,7 +136,7 @@ def similarities(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def lineages(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """How many founders have descendants in every generation."""
+    """Return the number of founders that have descendants, for every generation."""
     return [{"match": one.match, "value": len(set(one.founders))} for one in populations(data)]
 
 
@@ -172,7 +172,7 @@ WIDTH = 420
 def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
     """Return the generations of every population, by the label of its cell.
 
-    Where several agents paraphrase, each for populations of its own, the name says who did.
+    If different agents paraphrase in different populations, the label also names the agent.
     """
     chains = grouped((one.first, one) for one in populations(data))
     heads = {row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1")}

@@ -157,7 +157,7 @@ def write(kind: str, name: str, like: str | None) -> tuple[Path, str]:
 
 
 def _try(file: Path, parts: Mapping[str, Any]) -> None:
-    """Load a study that was written; delete it again if it needs further files of its package."""
+    """Load a study that was just written; delete its files and raise UsageError if it cannot be loaded."""
     from ostrom.studies.load import load_study
 
     try:

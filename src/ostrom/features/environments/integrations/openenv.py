@@ -105,7 +105,7 @@ class StudyEnvironment(OpenEnvironment):
         return self._seen(await anext(self._begin(seed, episode_id, split, index), None))
 
     def step(self, action: AnswerAction, timeout_s: float | None = None, **_: Any) -> QuestionObservation:  # noqa: ARG002
-        """Answer the open question; gives the next one, or the rewards."""
+        """Answer the open question; return the next question or, at the end, the rewards."""
         return self._seen(next(self._answer(action), None))
 
     async def step_async(
@@ -135,15 +135,15 @@ class StudyEnvironment(OpenEnvironment):
     # -- tasks ---------------------------------------------------------------------------------------
 
     def list_splits(self) -> list[str]:
-        """All matches are one split."""
+        """Return the only split, which holds all matches."""
         return [SPLIT]
 
     def num_tasks(self, split: str) -> int:
-        """How many matches there are."""
+        """Return the number of matches with an outside player."""
         return len(self._of(split))
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
-        """A match: its seed and its cell."""
+        """Return one task: the match at this index, its seed and its cell."""
         self._of(split)
         unit = self._order.environment.plan.unit(self._order.match(index))
         return {"index": index, "match": unit.index, "seed": unit.seed, "cell": dict(unit.cell)}
@@ -153,7 +153,7 @@ class StudyEnvironment(OpenEnvironment):
         return self.get_task_range(split)
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
-        """The matches of a range of indices, at most 1,000 of them."""
+        """Return the tasks of a range of indices, at most ``MOST_LISTED``."""
         return [self.get_task(split, index) for index in range(self.num_tasks(split))[start:stop][:MOST_LISTED]]
 
     def _of(self, split: str) -> tuple[int, ...]:

@@ -16,12 +16,12 @@ class AnyText(gymnasium.Space[str]):
     """The space of all texts; samples come from ``mask`` (the choices of a question), else they are single letters."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:  # noqa: ARG002
-        """Draw a text."""
+        """Draw one of the texts in ``mask``, or a single letter if there is none."""
         options = list(mask or "abcdefghijklmnopqrstuvwxyz")
         return str(options[int(self.np_random.integers(len(options)))])
 
     def contains(self, x: Any) -> bool:
-        """Whether it is a text."""
+        """Return whether a value is a text."""
         return isinstance(x, str)
 
     def __eq__(self, other: object) -> bool:
@@ -83,7 +83,7 @@ class StudyAEC(AECEnv):
         self._go_on()
 
     def observe(self, agent: str) -> dict[str, str]:
-        """What the agent was asked last."""
+        """Return the last message to an agent, as ``text``."""
         return {"text": self._texts[agent]}
 
     def step(self, action: str | None) -> None:

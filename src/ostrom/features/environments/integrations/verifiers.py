@@ -54,7 +54,7 @@ class StudyTask(vf.Task[StudyData, vf.State, vf.TaskConfig]):
 
 
 class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
-    """The matches of a study in which somebody answers from outside: one for every seed, cell and seating."""
+    """The matches of a study that have an outside player: one for every seed, cell and seating."""
 
     @cached_property
     def study(self) -> Study:
@@ -65,7 +65,7 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
         return study(config.study, preset=config.preset, models=config.models, set=config.set, seeds=config.seeds)
 
     def load(self) -> Iterator[StudyTask]:
-        """One task for every match."""
+        """Yield one task for every match with an outside player."""
         plan = self.study.plan
         for match in outside_matches(plan):
             unit = plan.unit(match)
