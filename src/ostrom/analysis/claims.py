@@ -370,7 +370,7 @@ def named_reference(data: RunData, reference: str | None = None) -> Reference:
 
 
 def games_of(data: RunData) -> Games:
-    """The games that were played."""
+    """The games of a run: by match, and by their label in the tables."""
     by = ", ".join(["game", *(quoted(name) for name in data.factors if name != "game")])
     rows = data.records(f"SELECT game, min(match) AS match FROM matches GROUP BY {by} ORDER BY 2")
     labelled: dict[str, list[Game]] = {}

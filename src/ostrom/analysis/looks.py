@@ -20,7 +20,7 @@ NOT_RECORDED = "looks not recorded"
 
 
 def alpha(look: int) -> float:
-    """The level at a look.
+    """The significance level at a look: half of that of the look before.
 
     >>> alpha(1), alpha(3)
     (0.05, 0.0125)

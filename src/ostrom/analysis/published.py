@@ -153,7 +153,7 @@ def _by_rest(pick: PublishedCells, columns: Sequence[str], cells: Sequence[Publi
 def _picked(
     columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
 ) -> list[Published]:
-    """Return the cells with these texts."""
+    """Return the cells that have the wanted texts; case and hyphens do not matter."""
     return [
         one
         for one in cells

@@ -67,7 +67,7 @@ class UnitFigure:
         return [both[0][label] for label in labels], [both[1][label] for label in labels]
 
     def inference(self) -> Inference:
-        """The sum of coefficient times mean."""
+        """The figure with its uncertainty: the sum over sides of coefficient times mean."""
         total = combined([(a, self._mean(side)) for a, side in self.sides])
         cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
         one = self.n <= len(cells) and len({condition for _, condition in cells}) < 2

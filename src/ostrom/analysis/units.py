@@ -35,7 +35,7 @@ Where: TypeAlias = str | Mapping[str, Any] | None
 """A condition: SQL on the matches table, or columns with their value (or list of values)."""
 
 DONE = "state = 'done' AND unit = 'match'"
-"""Only finished matches enter a result."""
+"""The SQL condition for a finished match: no other enters a result."""
 LEFT_OUT = frozenset("state unit reason facts score expected_score cooperation complaints policies".split())
 SETTING = ("game", "mechanism", "opponents")
 """Columns that the design fixes besides its factors."""
@@ -482,5 +482,5 @@ def counting(run: RunData, measure: Measure, where: Mapping[str, Any]) -> tuple[
 
 
 def counted_levels(column: str) -> dict[str, Any]:
-    """Return the levels of such a column by their spelling."""
+    """Return the levels of a column in ``COUNTED`` by their spelling."""
     return {name: value for value in COUNTED[column] for name in (str(value), str(value).lower())}

@@ -40,7 +40,7 @@ STATES = {
 
 
 LEAVING = ("departed", "withdrawn", "timed_out")
-"""Events by which a visit ends from outside."""
+"""Ends of a visit that do not come from its steps: the person left, withdrew, or stayed away too long."""
 
 
 class Host:
@@ -75,7 +75,7 @@ class Host:
     # -- what the engine asks ------------------------------------------------------------------------
 
     async def next(self) -> Unit | None:
-        """Wait for the next unit and return it."""
+        """Wait for the next unit to play; None when the host is closed."""
         return await self._queue.get()
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
@@ -475,7 +475,7 @@ class Host:
             rules = self.people if live.cell is None else self.plan.people_of(live.cell)
             return bool(owed(source, *due(rules.pay, live.earned, live.points)))
 
-        # The clock of the event loop is used, so that a jump of the system clock erases nobody.
+        # The earlier of two clocks, so that a jump forward of the system clock erases nobody.
         now = min(time.time(), self._epoch + time.monotonic())
         expired = overdue(self.register, self.people.keep.people, now, owes)
         if expired.erasable:

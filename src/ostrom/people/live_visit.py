@@ -1,8 +1,8 @@
 """In-memory state of the server: active visits, open questions, and people waiting for partners.
 
-Somebody is put into the cell with the fewest people; a share of assignments is drawn at random. *Completed + under way*
-counts, so that cells stay balanced when more people leave some conditions than others. People who play with each other
-meet in the lobby for a bounded time.
+A new person is assigned to the cell with the fewest people; a share of assignments is drawn at random. People who
+finished and people under way both count, so that cells stay balanced when more people leave some conditions than
+others. People who play with each other meet in the lobby for a bounded time.
 """
 
 import asyncio

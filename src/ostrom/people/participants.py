@@ -63,7 +63,7 @@ class Participants:
     # -- who is there --------------------------------------------------------------------------------
 
     def visit_of(self, request: Request) -> LiveVisit | None:
-        """Return the visit of a request's cookie; None for a forged cookie."""
+        """Return the visit of a request's cookie; None if the cookie is missing or forged."""
         code = verified(self._key, "visit", request.cookies.get(self.cookie, ""))
         live = None if code is None else self.host.codes.get(code)
         if live is not None:

@@ -106,7 +106,7 @@ RIGHT = 0.9
 """The chance of a correct answer in a quiz."""
 SOURCE = "pilot"
 PATIENCE = 3600.0
-"""Seconds to wait for anything; a visit without progress for longer is given up."""
+"""Seconds after which a participant who waits for news of the visit looks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
 
 
 async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> PendingQuestion | None:
-    """Wait for the next open question of a visit; None when the visit is over."""
+    """Wait for the next open question of a visit; None as soon as ``over`` is true."""
     while not over():
         since = live.version
         if (entry := host.now_at(live)) is not None and not entry.answer.done():
@@ -300,7 +300,7 @@ def pilot(
     options: PlayOptions | None = None,
     open_models: OpenModels | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """Run simulated participants through a study; return how their visits ended."""
+    """Run simulated participants through a study; return the run's result, and how the visits ended."""
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
     if crowd.config.model is not None:

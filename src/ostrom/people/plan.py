@@ -1,8 +1,8 @@
 """The plan of a study with people: units are created as people arrive.
 
-Visit v has the number v * stride; its k-th match follows, and what the players of that match prepare follows the
-match. Who came, which cell they were assigned to and which seat they took is in the journal (reading
-``assigned``), so that every unit can be asked for by its number, now and after years.
+Visit v has the number v * stride. The matches of the visit follow it, and each match is followed by the preparations of
+its players. The journal holds who came, which cell they were assigned to and which seat they took (answers with the
+reading ``assigned``), so that every unit can be rebuilt from its number.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class PeoplePlan(StudyPlan):
 
     @classmethod
     def with_files(cls, study: StudyFile, folder: Path, file: str) -> StudyFile:
-        """The study with the texts that people read."""
+        """The study with the texts that people read, and the hashes of their pictures."""
         assert study.people is not None
         texts = read_texts(study.people, folder, file)
         pictures = find_pictures(texts, folder, file)
@@ -287,7 +287,7 @@ class PeoplePlan(StudyPlan):
             self.book.record(unit // self.stride, value)
 
     def people_tables(self, rows: ReplayedRows) -> PeopleTables:
-        """What people add to the tables."""
+        """The columns and rows that people add to the tables of a run."""
         return PeopleTables(self, rows)
 
     @property
@@ -299,7 +299,7 @@ class PeoplePlan(StudyPlan):
         return (self.book.last + 1) * self.stride
 
     def progress(self, states: Mapping[int, str]) -> Counted:
-        """Count people who came and whose visit is over, whatever happened in their matches.
+        """Count the people who came, and those whose visit is over, whatever happened in their matches.
 
         Tests, and people who took their data back, are not counted.
         """
@@ -340,7 +340,7 @@ class PeoplePlan(StudyPlan):
         return [visit * self.stride, *(seat.unit for seat in seats)]
 
     def match_index(self, visit: int, match: int) -> int:
-        """The number of the match that begins with a visit."""
+        """The unit number of a visit's match (counted from 0); others may join it as partners."""
         return visit * self.stride + 1 + match * ((self.stride - 1) // len(self.people.order))
 
     def seat_of(self, index: int, player: int) -> tuple[int, int]:
@@ -416,7 +416,7 @@ class PeoplePlan(StudyPlan):
 
 
 def _as_words(value: Any) -> str:
-    """Format a value for texts: money as written, numbers without trailing zeros."""
+    """Format a value for texts: money with two decimals unless it has more, numbers without trailing zeros."""
     if isinstance(value, Decimal):
         return f"{value:.2f}" if value == round(value, 2) else f"{value.normalize():f}"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -90,7 +90,7 @@ class Register:
         db = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
         try:
             guard(db, self.path, reading=False)
-            if not self.path.stat().st_size:  # no rollback journal, which would be refused after a crash
+            if not self.path.stat().st_size:  # a rollback journal left by a crash would be refused
                 db.execute("PRAGMA journal_mode=MEMORY").fetchone()
             # Temporary files in memory: vacuuming would leave a copy of everything in a system folder.
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "temp_store=MEMORY"):
@@ -158,7 +158,7 @@ class Register:
         return {code for (code,) in self._rows("SELECT code FROM tombstones")}
 
     def payments(self) -> dict[str, Payment]:
-        """Return everything in payment files, by code, with those of the ledger if the register is an older copy."""
+        """Return all payments by code, from the register and from the ledger, in case the register is an older copy."""
         rows = self._rows("SELECT code, amount, currency, file FROM payments")
         return {**read_payments(self.path.parent), **{row[0]: Payment(*row) for row in rows}}
 
@@ -220,7 +220,7 @@ class Register:
         self._put("DELETE FROM requests WHERE id=?", request)
 
     def pay(self, payments: Sequence[Payment]) -> None:
-        """Write ledger entries now. A second payment of a person is refused, also under concurrency."""
+        """Write payments to the register and the ledger at once; a second payment to the same person is refused."""
         for one in payments:
             values = (one.code, one.amount, one.currency, time.time(), one.file)
             self._put("INSERT INTO payments VALUES (?,?,?,?,?)", *values)

@@ -46,7 +46,7 @@ WHERE = {
 }  # fmt: skip
 """Labels of the states of a visit, in their order."""
 ALWAYS = ("consent", "seat", "match")
-"""Kinds of decisions that every visit has."""
+"""Kinds of decisions whose states the admin page shows for every study."""
 DID = {
     "closed": "Recruiting is closed: nobody new can begin. Visits under way go on.",
     "opened": "Recruiting is open: people can begin.",

@@ -70,7 +70,7 @@ class PeopleTables:
         }
 
     def of_match(self, unit: Unit, player: int) -> Row:
-        """Return the visit of a match: the player's own, or that of the only person at the table."""
+        """Return the columns about people in a match: of the player's visit, or of the only person at the table."""
         row: Row = dict.fromkeys(self.columns["matches"])
         visit = self._visit_of(unit, player)
         if visit is None:

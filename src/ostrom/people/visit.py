@@ -175,7 +175,7 @@ class Visit(Mechanism):
         return answer.value
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """Return the number of decisions: every step once, and those of the host."""
+        """Return about how many decisions a visit has: two for every step, and arrival, cell and extra time."""
         return 3 + 2 * len(self.people.visit)
 
 

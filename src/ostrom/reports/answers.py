@@ -93,7 +93,7 @@ class AnswerLine:
 
     @property
     def careful(self) -> str:
-        """Return notes on confounded factors and failed matches; other notes are in the table."""
+        """Return notes on confounded factors and skipped matches; other notes are in the table."""
         return "; ".join(part for part in self.note.split("; ") if "also differ" in part or "were skipped" in part)
 
     @property
@@ -181,7 +181,7 @@ class ReportAnswers:
 
 
 def keep_result(data: RunData, summary: ReportAnswers) -> None:
-    """Store the first line for lists of runs."""
+    """Store the first answer in a few words, for lists of runs."""
     data.keep_result(f"{summary.summary} (so far)" if summary.summary and data.so_far else summary.summary)
 
 
@@ -375,7 +375,7 @@ Line = tuple[str, str, Estimate, str]
 
 
 def _registered(data: RunData) -> list[Line]:
-    """Return the contrast that the study states itself, which comes first."""
+    """Return the contrast of the study's stopping rule (``stop``), which comes first; empty without one."""
     if not data.study.get("stop"):
         return []
     rule = StopRule.model_validate(data.study["stop"])
@@ -497,7 +497,7 @@ def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
 
 
 def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference: float = 0.0) -> str:
-    """Say how many more seeds would decide it if the values stayed the same, and their price."""
+    """Say how many more seeds would decide a comparison if the values stayed the same, and their price."""
     seeds = _distinct(data, "seed")
     if e.inference is None or e.inference.exact:
         return ""

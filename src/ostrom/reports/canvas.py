@@ -84,7 +84,7 @@ class Canvas:
         return max((len(self.lines(name, room)) for name in names), default=1)
 
     def title(self, text: str, room: float, *, bold: bool = False) -> str | list[str]:
-        """A title in a room."""
+        """A title broken into lines of this width; the plain text if one line is enough."""
         lines = self.lines(text, room / BOLD if bold else room)
         return lines if len(lines) > 1 else text
 
@@ -145,7 +145,7 @@ class Canvas:
     def panels(self, many: int, least: float, titles: Iterable[str] = (), left: float = 0) -> tuple[int, float]:
         """Return how many panels of a least width fit side by side, and the width of each.
 
-        They are fewer where ``titles``, which begin ``left`` of a panel, would have many lines.
+        They are fewer where ``titles``, which begin ``left`` pixels into a panel, would have many lines.
         """
         fit, titles = int((self.width + GAP) // (least + GAP)), list(titles)
         for columns in range(max(1, min(preferred_columns(many), fit)), 0, -1):

@@ -11,7 +11,7 @@ from ostrom.reports.words import share
 
 TextItem = TypeVar("TextItem")
 DONE = "state = 'done' AND unit = 'match'"
-"""Only finished matches enter a result."""
+"""The SQL condition for a finished match: no other enters a result."""
 
 
 INTERVALS: ContextVar[bool] = ContextVar("INTERVALS", default=False)
@@ -60,7 +60,7 @@ def spread(items: Sequence[TextItem], most: int) -> list[TextItem]:
 
 
 def rank(data: RunData, column: str, value: Any) -> int:
-    """Return the rank of a value in the study's order; other columns keep the order of the matches."""
+    """Return the place of a value among the study's levels of a column; a value that is no level comes last."""
     order = data.levels.get(column, ())
     return order.index(value) if value in order else len(order)
 

@@ -47,7 +47,7 @@ class Chart(Panel):
     draws_spreads: ClassVar[bool] = False
     """Whether ``bands: sd`` can be drawn."""
     agents_at: ClassVar[tuple[str, ...]] = ("colour", "facet")
-    """The place where agents are separated: the first free one of these; rows (``y``) always are."""
+    """Where agents are drawn apart: at the first of these places that is free; rows (``y``) always are."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ def averages(estimates: Sequence[Estimate]) -> str:
 
 
 def sample_sizes_text(estimates: Sequence[Estimate]) -> str:
-    """The n and unit of a chart's estimates, with exact estimates apart."""
+    """Say how many units each estimate of a chart has, and how many estimates are exact."""
     sizes = sorted({e.n for e in estimates})
     unit = estimates[0].unit if sizes == [1] else PLURALS.get(estimates[0].unit, f"{estimates[0].unit}s")
     many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"

@@ -84,7 +84,7 @@ def _access(call: Mapping[str, Any], models: Mapping[str, Any]) -> str:
 
 
 def _parameters(texts: list[str | None]) -> str:
-    """Return the distinct sampling parameters, without seeds and answer constraints."""
+    """Describe the distinct sampling parameters; seeds and answer constraints are mentioned without their values."""
     distinct: dict[str, None] = {}
     for text in texts:
         params = orjson.loads(text) if text else {}

@@ -1,4 +1,4 @@
-"""Panels as data: what is computed, drawn, listed and said, in the file ``panels.yaml`` of a package.
+"""Panels as data: the file ``panels.yaml`` of a package says what they compute, draw and list.
 
 An entry is a chart under a name (``chart: dots, measure: cooperation``), or says what it shows::
 
@@ -13,8 +13,8 @@ An entry is a chart under a name (``chart: dots, measure: cooperation``), or say
       notes: ["{{ points|length }} points."]
 
 ``use`` at the top of the file names the functions of Python modules that entries call; a leading dot is the package of
-the file. Values are expressions and texts are templates of Jinja: in both, ``data`` is the run, ``r`` the row of
-``each``, and the names of ``parameters`` and ``let`` mean what they say. A text that comes out empty is left out.
+the file. Values are Jinja expressions and texts are Jinja templates: in both, ``data`` is the run, ``r`` the row of
+``each``, and each name in ``parameters`` and ``let`` stands for its value. An empty text is left out.
 """
 
 import inspect
@@ -58,7 +58,7 @@ def _short(value: Any, values: Sequence[Any]) -> str:
 
 
 def _must_be(kind: str, name: str, allowed: Iterable[str]) -> str:
-    """Refuse a name that is not known."""
+    """Raise ``UnknownName`` if a name is not allowed; the result is an empty text."""
     if name not in allowed:
         raise UnknownName(kind, name, allowed)
     return ""
@@ -69,30 +69,30 @@ PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 
 def values_at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
-    """Where an estimate or a row stands: its values of some columns."""
+    """The values of an estimate (in its key) or of a row in some columns."""
     if isinstance(row, Estimate):
         return tuple(row.key[name] for name in columns)
     return tuple(getattr(row, name) for name in columns)
 
 
 def ordered(rows: Iterable[Any], **columns: Sequence[Any]) -> list[Any]:
-    """Rows in the order of the levels of some columns; what is no level comes first."""
+    """Rows sorted by the order of the levels of some columns; a value that is no level comes first."""
     places = {name: {level: i for i, level in enumerate(levels)} for name, levels in columns.items()}
     return sorted(rows, key=lambda row: [of.get(getattr(row, name), -1) for name, of in places.items()])
 
 
 def nested(rows: Iterable[Any], path: str) -> list[tuple[Any, Any]]:
-    """Every row with each part of a list that it holds."""
+    """Each row paired with each element of the list that it has at an attribute path."""
     return [(row, part) for row in rows for part in attrgetter(path)(row)]
 
 
 def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown: Any = None) -> list[Any]:
-    """The values of some keys; ``other`` where there is none, ``unknown`` where it is None."""
+    """The values of some keys; ``other`` where the key is missing, ``unknown`` where the value is None."""
     return [unknown if (value := of.get(key, other)) is None else value for key in keys]
 
 
 def triple(value: Estimate | None) -> list[float | None]:
-    """Value and interval, as columns of a table."""
+    """The value, low and high of an estimate, as three cells of a table."""
     return [None, None, None] if value is None else [value.value, value.low, value.high]
 
 
@@ -111,14 +111,14 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "worded": lambda key: [f"{pretty(name)} {written(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
-"""What expressions and texts of every file can call."""
+"""The functions that expressions and texts of every ``panels.yaml`` can call."""
 
 for _environment in (PLAIN, PAGE):
     _environment.filters |= {"at": values_at, "keyed": keyed, "short": _short}
 
 
 def expression(text: Any) -> Expression:
-    """A value of a declaration: an expression where it is a text, else itself."""
+    """A function from a scope to a declared value: a text is an expression, anything else is the value itself."""
     if not isinstance(text, str):
         return lambda _: text
     compiled = _compiled(text)
@@ -126,7 +126,7 @@ def expression(text: Any) -> Expression:
 
 
 def text_of(source: str, page: Environment = PLAIN) -> Expression:
-    """A text of a declaration, filled in."""
+    """A function from a scope to a declared text, rendered as a Jinja template."""
     template = _template(" ".join(source.split()) if page is PLAIN else source, page)
     return lambda scope: template.render(dict(scope)).strip()
 
@@ -156,11 +156,11 @@ class Column:
         self.value = expression(value)
 
     def names(self, scope: Scope) -> list[str]:
-        """The heads of the column."""
+        """The heads of the column: several if it holds an estimate with its interval, or a list."""
         return self.heads if self.listed is None else [str(name) for name in self.listed(scope)]
 
     def cells(self, scope: Scope) -> list[Any]:
-        """What the column holds for the row of a scope."""
+        """The cells of the column in the row of a scope."""
         value = self.value(scope)
         if self.spread:
             return list(value)
@@ -170,7 +170,7 @@ class Column:
 
 
 class PanelPart:
-    """A figure, a table, a note or a fragment of the page: what it is made for, and whether it is."""
+    """A figure, a table, a note or a page fragment: its rows (``each``), its condition (``if``) and its ``repeat``."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.each = expression(spec.get("each", "[]"))
@@ -178,12 +178,12 @@ class PanelPart:
         self.repeated = expression(spec.get("repeat", [None]))
 
     def scopes(self, scope: Scope) -> list[dict[str, Any]]:
-        """A scope for each time that it is shown; ``part`` is the value it is repeated for."""
+        """A scope for each time that the part is shown; ``part`` is the value of ``repeat`` that it is shown for."""
         repeated = [{**scope, "part": value} for value in self.repeated(scope)]
         return [own for own in repeated if self.wanted(own)]
 
     def rows(self, scope: Scope) -> list[dict[str, Any]]:
-        """A scope for each of its rows."""
+        """A scope for each row of ``each``, in which ``r`` is the row."""
         return [{**scope, "r": row} for row in self.each(scope)]
 
 
@@ -196,7 +196,7 @@ class DeclaredTable(PanelPart):
         self.columns, self.shown = [Column(entry) for entry in spec["columns"]], spec.get("shown", 400)
 
     def made(self, scope: Scope) -> list[Table]:
-        """The table, as often as it is shown."""
+        """The table, once for each value of ``repeat``."""
         return [
             Table(
                 self.name(own),
@@ -210,9 +210,10 @@ class DeclaredTable(PanelPart):
 
 
 class DeclaredFigure(PanelPart):
-    """A drawing: its ``kind``, what places a row in it, and how it is drawn (``ostrom.reports.drawing``).
+    """A figure: its ``kind``, the values that place a row in it, and its settings (``ostrom.reports.drawing``).
 
-    ``series`` is coloured; with more levels than colours it joins the label, or with ``split`` figures of their own.
+    Every level of ``series`` has a colour. If there are more levels than colours, the level becomes part of the row's
+    label instead, or with ``split`` the levels are divided among several figures.
     """
 
     TEXTS = ("label", "facet", "axis", "x_title", "legend")
@@ -229,7 +230,7 @@ class DeclaredFigure(PanelPart):
         self.order = expression(spec["order"]) if "order" in spec else None
 
     def made(self, scope: Scope) -> list[Figure]:
-        """The figures that it takes."""
+        """The figures: one for each value of ``repeat``, and several for it with ``split``."""
         return [figure for own in self.scopes(scope) for figure in self._figures(own)]
 
     def _figures(self, scope: Scope) -> list[Figure]:
@@ -276,7 +277,7 @@ class DeclaredFigure(PanelPart):
 
 
 class Sentence(PanelPart):
-    """A sentence, one for each row of ``each``, or a list of sentences that a function gives (``all``)."""
+    """A sentence, one sentence for each row of ``each``, or a list of sentences that an expression gives (``all``)."""
 
     def __init__(self, spec: str | Mapping[str, Any]) -> None:
         spec = {"say": spec} if isinstance(spec, str) else spec
@@ -285,7 +286,7 @@ class Sentence(PanelPart):
         self.text = text_of(spec.get("say", "") if "all" in spec else spec["say"])
 
     def made(self, scope: Scope) -> list[str]:
-        """What is said."""
+        """The sentences that are not empty."""
         texts: list[str] = []
         for own in self.scopes(scope):
             texts += self.sentences(own)
@@ -301,7 +302,7 @@ class Fragment(PanelPart):
         self.page = text_of(spec["page"], PAGE)
 
     def made(self, scope: Scope) -> list[Markup]:
-        """The fragments."""
+        """The rendered fragments, one for each row."""
         rows = [row for own in self.scopes(scope) for row in self.rows(own)]
         return [Markup(self.page(row)) for row in rows]
 
@@ -309,24 +310,25 @@ class Fragment(PanelPart):
 PARTS: Mapping[str, Callable[[Any], Any]] = {
     "figures": DeclaredFigure, "tables": DeclaredTable, "notes": Sentence, "html": Fragment,
 }  # fmt: skip
-"""What an entry shows, by its key."""
+"""The classes of the parts of a panel, by their key in ``panels.yaml``."""
 
 
 def reasons(spec: Any) -> list[Sentence]:
-    """One reason why there is nothing to show, or several: ``say``, with or without a condition."""
+    """The sentences of a declared reason, or of a list of them: ``say``, with or without a condition."""
     return [Sentence(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
 
 
 def first_sentence(sentences: Iterable[Sentence], scope: Scope) -> str | None:
-    """The first of some sentences that comes out as anything."""
+    """The first text that is not empty; None if there is none."""
     return next((text for sentence in sentences for text in sentence.made(scope)), None)
 
 
 class DeclaredPanel(Panel):
-    """A panel of a file ``panels.yaml`` with its parameters.
+    """A panel that a file ``panels.yaml`` declares, with its parameters.
 
-    ``refuse`` says which parameters do not fit, ``unless`` and ``empty`` when there is nothing to draw: the first is
-    asked before ``let`` is computed. ``refused`` is said instead where ``let`` asks for what a run cannot give.
+    ``refuse`` says why parameters do not fit. ``unless`` and ``empty`` say why there is nothing to draw: ``unless`` is
+    evaluated before ``let``, ``empty`` after it. ``refused`` is shown instead if ``let`` needs something that the run
+    does not have.
     """
 
     def __init__(self, spec: Mapping[str, Any], used: Scope, parameters: Scope) -> None:
@@ -339,7 +341,7 @@ class DeclaredPanel(Panel):
         self.parts = {key: [part(of) for of in spec.get(key) or ()] for key, part in PARTS.items()}
 
     def draw(self, data: RunData) -> Drawn:
-        """Compute what is named, then draw, list and say; or say why there is nothing."""
+        """Compute the values of ``let``, then make figures, tables, notes and fragments, or say why there are none."""
         scope: dict[str, Any] = {**self.scope, "data": data}
         if why := first_sentence(self.unless, scope):
             return Drawn(notes=[why])
@@ -356,7 +358,7 @@ class DeclaredPanel(Panel):
 
 
 def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:
-    """What builds a declared panel from its parameters, with their names and defaults as its signature."""
+    """A function that builds a declared panel; the panel's parameters and their defaults are its signature."""
     spec = file[name]
     if "python" in spec:
         module, _, part = spec["python"].partition(":")
@@ -386,7 +388,7 @@ def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[
 
 
 def _chart(spec: Mapping[str, Any], parameters: Scope) -> Panel:
-    """A chart under a name; ``$x`` stands for the parameter x."""
+    """The chart that an entry names; ``$x`` in it stands for the parameter x."""
     own = {key: value for key, value in spec.items() if key not in ("about", "parameters", "needs")}
     return panel_of(
         {
@@ -397,7 +399,7 @@ def _chart(spec: Mapping[str, Any], parameters: Scope) -> Panel:
 
 
 def _used(spec: Mapping[str, Any], package: str, file: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions that an entry mentions: nothing else is imported."""
+    """The functions from ``use`` that an entry mentions; no others are imported."""
     words = set(re.findall(r"\w+", repr(spec)))
     return {
         name: getattr(import_module(module, package), name)
@@ -408,7 +410,7 @@ def _used(spec: Mapping[str, Any], package: str, file: Mapping[str, Any]) -> dic
 
 
 class PanelRegistry(Registry[Panel]):
-    """Panels in Python, one file each, and those that a package declares in its ``panels.yaml``."""
+    """All panels: those written in Python, one per file, and those declared in a package's ``panels.yaml``."""
 
     @cached_property
     def _files(self) -> dict[str, str]:
@@ -421,7 +423,7 @@ class PanelRegistry(Registry[Panel]):
         return places
 
     def get(self, name: str) -> Callable[..., Panel]:
-        """The factory of a panel; an unknown name may be that of a file that cannot be read."""
+        """The factory of a panel; if the name is unknown, a ``panels.yaml`` that cannot be read is reported instead."""
         if name not in self:
             for package in replications().values():
                 declared_panels(package, strict=True)
@@ -436,9 +438,9 @@ class PanelRegistry(Registry[Panel]):
 
 @cache
 def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
-    """The entries of a package's ``panels.yaml``; none where it has no such file, or one that cannot be read.
+    """The entries of a package's ``panels.yaml``; none if there is no such file, or it cannot be read.
 
-    ``strict`` says what is wrong with it instead.
+    With ``strict``, a file that cannot be read is an error.
     """
     file = package_folder(package).joinpath(FILE)
     if not file.is_file():
@@ -461,7 +463,7 @@ def _holders() -> list[str]:
 
 
 def shown_with(rows: Mapping[str, int]) -> list[str]:
-    """The panels that every report has whose run has rows in their table (``shown_with: TABLE``)."""
+    """The panels that a report has unasked: those with ``shown_with: TABLE`` where the run has rows in that table."""
     return sorted(
         name
         for package in _holders()
@@ -481,5 +483,5 @@ def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None)
 
 
 def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
-    """What a panel or a declared chart is called in files and messages."""
+    """The name of a panel or a declared chart in files and messages."""
     return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]

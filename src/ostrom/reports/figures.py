@@ -1,4 +1,4 @@
-"""Renders charts to files: SVG for the page, SVG and PNG beside it, without a browser or a network.
+"""Renders charts: SVG for the page, SVG, PNG and PDF as files beside it, without a browser or a network.
 
 On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
 """
@@ -109,7 +109,7 @@ def _converter() -> Any:
 def with_own_fonts(converter: Any) -> Any:
     """Return the renderer with its own Liberation Sans instead of an installed one.
 
-    It maps a font that is a file into memory again for every letter that it measures, one of its own never.
+    The renderer maps an installed font file into memory again for every letter that it measures, its own font never.
     """
     home = Path(os.environ.get("HOME") or "/")
     roots = [Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), home / ".fonts", home / ".local/share/fonts"]
@@ -129,7 +129,7 @@ def with_own_fonts(converter: Any) -> Any:
 
 
 def other_fonts(folder: Path) -> list[Path]:
-    """Return the largest subfolders of a folder of fonts without Liberation Sans."""
+    """Return the folder itself if it lacks Liberation Sans, else its largest subfolders that lack it."""
     if not any(folder.rglob("LiberationSans-*")):
         return [folder]
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
@@ -190,7 +190,7 @@ def _width(svg: str) -> float:
 
 
 def _printable(part: Any, cache: dict[str, str] | None = None) -> Any:
-    """Remove characters that XML cannot hold: an escape character would end the renderer's process.
+    """Escape characters that XML cannot hold: a raw escape character would end the renderer's process.
 
     ``cache`` holds the texts that were met: the rows of a chart repeat theirs.
     """

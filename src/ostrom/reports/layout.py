@@ -65,7 +65,8 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str], own: Mapping[str, s
 
 
 def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[str, str]:
-    """Return a colour for each level's label: agents have the same in all charts, other levels one hue."""
+    """Return a colour for each label: agents have the same in all charts, models distinct ones, other levels one
+    hue."""
     if column == "agent" or (column is None and {*names} <= {*agents(data)} and len(names) > 1):
         order = agents(data)
         if len(order) <= MOST_COLOURS:

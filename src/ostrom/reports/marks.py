@@ -289,7 +289,7 @@ def _panel_width(
 
 
 def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether intervals at these (facet, series) are bands: where at most two overlap.
+    """Whether intervals at these (facet, series) places are bands: only if no facet has more than two series.
 
     >>> drawn_as_bands([("g", "a"), ("g", "b"), ("h", "c")]), drawn_as_bands([("g", "a"), ("g", "b"), ("g", "c")])
     (True, False)

@@ -12,12 +12,12 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
 ON_LIGHT, ON_DARK = "#10151b", "#fefefe"
-"""Text on tiles, whose colours are the same on light and dark pages."""
+"""The colours of text on heat map tiles, which look the same on light and dark pages."""
 SIZE = 13
 """The size of all chart text in pixels, equal to that of notes on the page."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#8B5CF6")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
-"""None is a line: it would be lost on the line of its interval."""
+"""The shapes of points, one per series; no shape is a line, which would be lost on the line of an interval."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4], [6, 2, 1, 2, 1, 2])
 SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""

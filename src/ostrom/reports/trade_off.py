@@ -8,14 +8,14 @@ from ostrom.analysis.measure import Measure
 from ostrom.reports.words import join_labels
 
 Costs = Mapping[tuple[Any, ...], Estimate]
-"""Differences in the other measure, by agent and pair of levels."""
+"""Differences in the measure of costs, by agent and pair of levels."""
 
 
 def trade_offs(
     gains: Sequence[Estimate], costs: Costs, starts: Mapping[tuple[Any, ...], Estimate], factor: str, base: str,
     left_out: Collection[str] | None, gain: Measure, cost: Measure,
 ) -> list[str]:  # fmt: skip
-    """A sentence for each agent on the levels that surely help it, each with its cost; on the best where none does."""
+    """A sentence for each agent: the levels that surely raise its gain, each with its cost, or else the best level."""
 
     def level(e: Estimate) -> str:
         return str(e.key[factor]).removesuffix(f" - {base}")

@@ -1,7 +1,7 @@
 """Two runs side by side: paired matches, and the prompts and replies at their first difference.
 
-A branch pairs with the match that it comes from. Two runs of the same study pair by number. Otherwise the rule of the
-analysis holds: the same seed, in cells that agree in every column that the runs have values in common of.
+A branch pairs with the match that it comes from. Two runs of the same study pair by number. Otherwise matches pair as
+in the analysis: by the same seed, in cells that agree in every column in which the runs have levels in common.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

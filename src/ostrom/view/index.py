@@ -1,9 +1,10 @@
-"""The index of a run's words, in a database in the user's cache folder: which calls hold a word.
+"""The full-text index of a run, a database in the user's cache folder: which calls hold a word.
 
-It is derived: deleted at any time, written by ``index_writer`` alone, in a process of its own that gives way to others
-(nice) and ends with the server. A page opens a ``RunIndex``, which only reads, and says how far it has come
-(``progress``); what is not indexed yet is missing, never wrong. None is kept in the folder of a run: the folder may be
-a stranger's, and so would be the index in it. Everything else that pages show comes from the journal and its rows.
+The index is derived from the journals of the run and can be deleted at any time. Only ``index_writer`` writes it, in a
+process of low priority (nice) that ends with the server. A page opens a ``RunIndex``, which only reads, and shows how
+far the index has come (``progress``); a search misses the calls that are not indexed yet, and is never wrong. No index
+is kept in the folder of a run: the folder may come from a stranger, and so would the index in it. Everything else that
+pages show comes from the journal and its rows.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from ostrom.ground.errors import RunError
 from ostrom.ground.files import cache_folder, require_regular_file
 
 VERSION = 6
-"""Goes up when the tables or what is put into them change; an index of another version is made anew."""
+"""The version of the tables and their contents; an index of another version is rebuilt."""
 
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """The progress of an index."""
+    """How many calls of a run are indexed, of how many."""
 
     calls: int = 0
     of_calls: int = 0
     problem: str | None = None
-    """Why it cannot go on, in one line."""
+    """Why the indexer cannot go on, in one line."""
     once: bool = False
-    """Whether the index was complete before: a new one knows of no calls yet."""
+    """Whether the index was up to date at least once; a new index has 0 of 0 calls, which is not complete."""
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was journaled when it was last updated is in it."""
+        """Whether the index holds all calls that the journals had when the indexer looked last."""
         return self.once and self.calls >= self.of_calls and self.problem is None
 
 
@@ -81,7 +82,7 @@ class RunIndex:
 
     @property
     def progress(self) -> IndexProgress:
-        """The progress of this index."""
+        """How many calls this index holds, of how many, and the problem at which its indexer stopped."""
         problem = self._meta.get("problem")
         query = "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
         ((calls, of_calls),) = self._all(query)
@@ -89,18 +90,18 @@ class RunIndex:
 
     @property
     def entries(self) -> int:
-        """How many entries the journals had when it was last brought up to date; -1 if it never was."""
+        """How many entries the journals had when the index was last brought up to date; -1 if it never was."""
         entries = self._meta.get("entries")
         return entries if type(entries) is int else -1
 
     @property
     def folder(self) -> Path | None:
-        """The folder of its run."""
+        """The folder of the run that is indexed; None if the index does not name it."""
         stored = self._meta.get("folder")
         return Path(os.fsdecode(stored)) if isinstance(stored, bytes) else None
 
     def is_of(self, folder: Folder) -> bool:
-        """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
+        """Whether the index was made from this run's journal, or the journals of its shards, and is up to date."""
         entries = 0
         try:
             indexed = self._all("SELECT calls, seal FROM journals ORDER BY number")
@@ -118,15 +119,15 @@ class RunIndex:
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
     def speakers(self) -> dict[int, tuple[int, str]]:
-        """The voices that occur, by number: their cell and agent."""
+        """The cell and agent of every voice (an agent in a cell), by the number of the voice."""
         return {number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")}
 
     def calls_with(self, hits: str, agent: str | None, cell: int | None) -> Iterator[tuple[int, int]]:
-        """The calls of a query (``id``) with their voices, in order, of an agent and a cell, or of any."""
+        """Each call in the column ``id`` of an SQL query with its voice, in order; of one agent or cell if given."""
         return iter(self._of(hits, "DISTINCT calls.id, calls.voice", "ORDER BY calls.id", agent, cell))
 
     def counted(self, hits: str, agent: str | None, cell: int | None) -> dict[int, int]:
-        """How many calls of a query every voice has."""
+        """How many calls in the column ``id`` of an SQL query each voice has; of one agent or cell if given."""
         columns = "calls.voice, count(DISTINCT calls.id)"
         return dict(self._of(hits, columns, "GROUP BY calls.voice", agent, cell))
 
@@ -148,13 +149,13 @@ class RunIndex:
 
 
 def index_path(folder: Path) -> Path:
-    """Where the index of a run lies."""
+    """The path of a run's index in the user's cache folder."""
     place = blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()
     return cache_folder("view") / f"{place}.db"
 
 
 def forget_gone() -> None:
-    """Remove the indexes of runs that are no longer where they were: their words should go with them."""
+    """Delete the indexes of runs whose folder no longer exists: the words of a run should go with it."""
     for path in cache_folder("view").glob("*.db"):
         with suppress(RunError, OSError), RunIndex(path) as index:
             if index.folder is not None and not index.folder.exists():
@@ -162,38 +163,38 @@ def forget_gone() -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an index."""
+    """Delete an index with its write-ahead log."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The tables of an index as they were made."""
+    """The name and the SQL of every table in an index, sorted by name."""
     query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
     return [(str(name), str(sql)) for name, sql in connection.execute(query)]
 
 
 def schema_text() -> str:
-    """The tables of an index, in SQL."""
+    """The SQL that creates the tables of an index."""
     return files("ostrom.view").joinpath("index.sql").read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)
 def own_schema() -> list[tuple[str, str]]:
-    """The tables that an index of this version has; a file that has others did not come from here."""
+    """The name and the SQL of every table in an index of this version; a file with others was not written by Ostrom."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema_text())
         return schema_of(connection)
 
 
 LOOK_AGAIN = 10.0
-"""Seconds between two looks whether the index of a run that somebody reads is up to date."""
+"""The fewest seconds between two checks whether an index is up to date, while pages of its run are read."""
 AGAIN = 2.0
-"""Seconds before an indexer that has ended is started once more."""
+"""The fewest seconds between two starts of the indexer of one run."""
 
 
 class Indexers:
-    """Starts indexers, and opens their indexes."""
+    """Starts the indexer processes of runs, and opens the indexes that they write."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -206,7 +207,7 @@ class Indexers:
 
     @contextmanager
     def index(self, folder: Folder) -> Iterator[RunIndex | None]:
-        """The index of a run as far as it has come; None where there is none yet. It is brought up to date."""
+        """Open a run's index as far as it is written (None without one), and start the indexer if it is behind."""
         where = self.path(folder)
         existing: RunIndex | None = None
         with suppress(RunError):  # another version, or damaged: it is made anew
@@ -217,7 +218,7 @@ class Indexers:
             yield index
 
     def refresh(self, folder: Folder) -> None:
-        """Bring the index of a run up to date while its other pages are read: words are there when asked for."""
+        """Bring a run's index up to date while other pages of the run are read, so that a search finds all words."""
         now = time.monotonic()
         if now - self._woken.get(folder.path, -LOOK_AGAIN) >= LOOK_AGAIN:
             self._woken[folder.path] = now
@@ -225,11 +226,11 @@ class Indexers:
                 pass
 
     def problem(self, folder: Folder) -> str | None:
-        """Why there is no index, in one line."""
+        """Why the last indexer of a run failed, in one line; None if it did not."""
         return self._problems.get(folder.path)
 
     def path(self, folder: Folder) -> Path:
-        """Where the index of a run lies."""
+        """The path of a run's index: in the user's cache folder, or in a temporary one if that is not writable."""
         there = index_path(folder.path)
         try:
             there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -243,7 +244,7 @@ class Indexers:
             return Path(self._spare.name) / there.name
 
     def start(self, folder: Folder) -> None:
-        """Start the indexer of a run, unless it is under way or has just ended."""
+        """Start the indexer of a run, unless it is running or was started less than ``AGAIN`` seconds ago."""
         where = self.path(folder)
         with self._guard:
             if folder.path in self._running:
@@ -260,7 +261,7 @@ class Indexers:
             ending.start()
 
     def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
-        """Wait for an indexer, so that it does not stay as a defunct process, and keep the last line it said."""
+        """Wait for an indexer to end, so that no defunct process stays; if it failed, keep its last error line."""
         line = child.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2][:500]
         with self._guard:
             self._running.pop(path, None)
@@ -269,7 +270,7 @@ class Indexers:
                 self._problems[path] = line
 
     def close(self) -> None:
-        """Terminate all indexers and wait for them; the parts of indexes made so far are kept."""
+        """Terminate all indexers and wait for them; the calls indexed so far stay in the cache folder."""
         with self._guard:
             running = list(self._running.values())
         for child, _ in running:

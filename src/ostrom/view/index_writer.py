@@ -1,8 +1,8 @@
 """Brings the index of a run up to date, some thousand calls at a time.
 
-These are written in one transaction, so the work can be stopped at any moment and goes on from there. The journal is
-only read. An index that does not belong to the journal (another study, fewer entries, a match that was withdrawn since)
-is thrown away and made anew.
+Each batch of calls is written in one transaction, so the indexer can be stopped at any moment and goes on from there.
+The journal is only read. An index that does not belong to the journal (of another study, or of a journal with more
+entries, or with words of a match that was withdrawn since) is deleted and rebuilt.
 """
 
 import fcntl
@@ -28,21 +28,21 @@ from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of
 from ostrom.view.words import Speech
 
 FOLLOWED = 1800
-"""Seconds for which a run that is being played is followed; whoever looks again asks again."""
+"""Seconds after which the indexer of a run in play ends; the next page that is read starts it again."""
 PAUSE = 3
-"""Seconds between updates of a run that is being played."""
+"""Seconds between two updates of the index of a run in play."""
 MOST_PENDING = 64_000_000
-"""Bytes of words that SQLite collects before it writes them: those of one transaction."""
+"""Bytes of words that SQLite collects in memory before it writes them: more than one transaction has."""
 
 
 class _Stale(Exception):
-    """The index does not belong to the journal any more."""
+    """Raised if the index does not belong to the journal (any more)."""
 
 
 def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path | None = None) -> bool:
-    """Bring the index of a run up to date; whether it is, or somebody else is at it or it was stopped.
+    """Bring the index of a run up to date; False if ``stop`` ended the work or another indexer is at it.
 
-    ``path`` is where the index lies, if not in the user's cache.
+    ``path`` is the path of the index, if it is not in the user's cache folder.
     """
     where = path or index_path(folder)
     where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,13 +57,13 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
             except DAMAGE:
                 if not _journal_reads(folder):
                     raise
-                remove(where)  # the index itself is damaged: it is derived
+                remove(where)  # the index itself is damaged, and can be rebuilt
         raise RunError(f"{where}: the index cannot be written")
 
 
 def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
     with open_run(folder, checked=False) as run, closing(_opened(where, run)) as connection:
-        sound = not run.folder.being_played  # else its player checked it, and bounds stay
+        sound = not run.folder.being_played  # a run in play is not checked here, so the limits on reading stay
         if sound:
             run.journal.check_structure()
         writer = _Indexer(run, connection, sound, stop)
@@ -82,7 +82,7 @@ class _Indexer:
         self.run, self.connection, self.sound, self.stop = run, connection, sound, stop
 
     def update(self) -> bool:
-        """Do everything there is to do; False if it was stopped before."""
+        """Index all calls that are not indexed yet; False if ``stop`` ended the work before."""
         entries = self.run.journal.entries
         parts = self.run.folder.parts
         (indexed,) = self.connection.execute("SELECT count(*) FROM journals").fetchone()
@@ -108,7 +108,7 @@ class _Indexer:
             yield journal
 
     def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
-        """Say how many calls a journal has; its matches that are not shown."""
+        """Store how many calls a journal has; return its matches whose calls are not shown."""
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
         through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
         cursor = CallCursor(through, seal)
@@ -120,14 +120,14 @@ class _Indexer:
         earlier_call = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
         news = hidden - set(orjson.loads(hidden_before))
         if any(journal.execute(earlier_call, (unit, through)).fetchone() for unit in news):
-            raise _Stale  # its words are in the index, and must not stay there
+            raise _Stale  # the words of a match now hidden must not stay in the index
         facts = (number, cursor.before, cursor.through, cursor.last, seal, orjson.dumps(sorted(hidden)).decode())
         with self.connection:
             self.connection.execute("INSERT OR REPLACE INTO journals VALUES (?, ?, ?, ?, ?, ?)", facts)
         return hidden
 
     def _indexed(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
-        """Index the calls of a journal that came since; False if it was stopped before."""
+        """Index the new calls of a journal; False if ``stop`` ended the work before the last of them."""
         query = "SELECT calls, of_calls FROM journals WHERE number=?"
         through, last = self.connection.execute(query, (number,)).fetchone()
         speech = Speech(self.run, self.connection, number, journal, hidden)
@@ -139,7 +139,7 @@ class _Indexer:
         return True
 
     def tell(self, **facts: Any) -> None:
-        """Keep facts about the index."""
+        """Store facts about the index in its table ``meta``."""
         with self.connection:
             self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
@@ -148,7 +148,7 @@ class _Indexer:
 
 
 def _opened(where: Path, run: Run) -> sqlite3.Connection:
-    """The index for writing; one that is not ours, or not of this run, is refused as stale."""
+    """Open the index for writing, or create it; raise ``_Stale`` if it has other tables or is of another run."""
     new = not require_regular_file(where).exists()
     connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
     try:
@@ -186,7 +186,7 @@ def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
 
 
 def _journal_reads(folder: Path) -> bool:
-    """Whether the journal can be read at all; where it cannot, that is what is said."""
+    """True if the structure of the journal is intact; raises an error about the journal otherwise."""
     with open_run(folder, checked=False) as run:
         try:
             run.journal.check_structure()
@@ -197,7 +197,7 @@ def _journal_reads(folder: Path) -> bool:
 
 @contextmanager
 def _locked(where: Path) -> Iterator[bool]:
-    """Keep a second indexer out; whether this is the only one."""
+    """Hold the lock on an index; yield False if another indexer holds it."""
     handle = os.open(
         require_regular_file(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
     )
@@ -213,7 +213,7 @@ def _locked(where: Path) -> Iterator[bool]:
 
 
 def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
-    """Bring an index up to date, and again while the run is being played."""
+    """Bring an index up to date, and again every few seconds while the run is in play (half an hour at the most)."""
     until = time.monotonic() + FOLLOWED
     while not stop():
         done = update(folder, stop=stop, path=path)
@@ -224,7 +224,7 @@ def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Index FOLDER into PATH, as long as the process that asked for it lives."""
+    """Write the index of the run FOLDER to the file PATH, until it is up to date or the parent process ends."""
     os.nice(10)
     parent = os.getppid()
     folder, path = Path(arguments[0]), Path(arguments[1])

@@ -1,8 +1,8 @@
-"""The list of a run's matches: filled from the rows that matches leave, asked in SQL, kept only while the run is open.
+"""The list of a run's matches: an SQL table filled from the rows of each match, kept only while the run is open.
 
-It is a private database of the process (SQLite keeps it in memory, and the rest in a file without a name). It is filled
-in the order of the matches and in slices of time, so that the first page is there at once on a run of any size; a page
-says how far the list has come: what was not read yet is missing, never wrong.
+The table is private to the process (SQLite keeps it in memory, and the rest in an unnamed temporary file). It is filled
+in the order of the matches and in slices of time, so that the first page is there at once on a run of any size. A page
+says how far the list has come: matches that were not read yet are missing, and no row is wrong.
 """
 
 import sqlite3
@@ -35,16 +35,16 @@ SORTS = (
 )  # fmt: skip
 """The columns that matches can be sorted by."""
 NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
-"""The columns of numbers, which can be bounded."""
+"""The numeric columns: a filter can set bounds on them."""
 COUNTED = ("calls", "errors", "tokens_in", "tokens_out", "usd", "unpriced")
-"""What the calls of a match add up to."""
+"""The columns that are sums over the calls of a match."""
 SEATED = {"agent": "agents", "role": "roles", "model": "models"}
-"""Filters on single players, and the column of matches that lists their values."""
+"""The filters on one player, each with the column of matches that lists its value for every player."""
 MOST_ROWS = 500
 TOGETHER = 500
-"""Ends of matches that are compared with the list at a time."""
+"""The number of ended matches that are compared with the list at a time."""
 SHARE = 20
-"""A list that is complete is brought up to date after so many times as long as that took."""
+"""A complete list is next updated after this many times the duration of its last update."""
 LONGEST_STRIP = 2000
 MOST_STRIPS = 64
 
@@ -71,7 +71,7 @@ ADD = f"INSERT INTO totals VALUES (?{', ?' * len(COUNTED)}) ON CONFLICT (match) 
 
 @dataclass(frozen=True)
 class ListProgress:
-    """How much of a run a list holds."""
+    """How many matches and calls of a run a list holds, and how many there are."""
 
     matches: int = 0
     of_matches: int = 0
@@ -80,16 +80,16 @@ class ListProgress:
 
     @property
     def complete(self) -> bool:
-        """Whether it holds everything."""
+        """Whether the list holds all matches and all calls."""
         return self.matches >= self.of_matches and self.calls >= self.of_calls
 
 
 @dataclass(frozen=True)
 class MatchFilters:
-    """Which matches to show; empty: all of them."""
+    """Which matches to show; without any filter, all of them."""
 
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Factor: level, as text."""
+    """The level of each factor, as text."""
     cell: int | None = None
     agent: str | None = None
     role: str | None = None
@@ -98,7 +98,7 @@ class MatchFilters:
     state: str | None = None
     outcome: str | None = None
     reading: str | None = None
-    """A reading that occurs in the match."""
+    """A reading of answers (how a reply was understood) that occurs in the match."""
     retries: bool = False
     """Only matches with replies that could not be read."""
     errors: bool = False
@@ -107,21 +107,21 @@ class MatchFilters:
     game: str | None = None
     mechanism: str | None = None
     least: Mapping[str, float] = field(default_factory=dict)
-    """The least value of columns of numbers."""
+    """The smallest allowed value of each numeric column; ``most`` has the largest."""
     most: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class MatchPage:
-    """Some rows, and where the next ones begin."""
+    """One page of the list of matches."""
 
     rows: list[dict[str, Any]]
     after: str | None
-    """The ``after`` argument for the next page; None if there is none."""
+    """The ``after`` argument for the next page; None if this is the last one."""
 
 
 class MatchList:
-    """The matches of an open run; whoever reads the run alone reads the list."""
+    """The list of an open run's matches; only the reader that holds the run's lock may use it."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.rows = run, run.rows
@@ -134,25 +134,25 @@ class MatchList:
         self._cells: dict[str, int] = {}
         self._seated: dict[str, set[str]] = {name: set() for name in SEATED}
         self._models: set[tuple[str, str | None]] = set()
-        """Agents with their models."""
+        """Every agent that occurs, with its model."""
         self._readings: set[str] = set()
         self._cursors = {part.journal: CallCursor() for part in self.run.folder.parts}
         self._entries: int | None = None
-        """What the journals held when the list was complete."""
+        """The number of entries in the journals when the list was last complete."""
         self._at, self._walked, self._total, self._aim = -1, 0, 0, 0
-        """The last ended match that was compared with the journals, how many were and are to be, and what the journals
-        held then."""
+        """The state of an update: the last ended match compared, how many were compared, and how many there are;
+        then the number of entries in the journals when the update began."""
         self._next = 0.0
-        """When a complete list may be brought up to date."""
+        """The time from which a complete list may be updated again."""
 
     def close(self) -> None:
-        """Forget the list."""
+        """Discard the list."""
         self.connection.close()
 
     # -- filling -------------------------------------------------------------------------------------
 
     def update(self, seconds: float = float("inf")) -> bool:
-        """Read more of the journals, for about so many seconds; whether the list is complete."""
+        """Read more of the journals for about this many seconds; True if the list is complete then."""
         began = time.monotonic()
         if self.progress.complete and began < self._next:
             return True
@@ -169,7 +169,7 @@ class MatchList:
         return True
 
     def _looked(self) -> int:
-        """Look how many calls there are; how many entries the journals hold."""
+        """Count calls and ended matches, start anew if a journal was replaced, and return the number of entries."""
         entries = total = 0
         for path, cursor in self._cursors.items():
             with reading(path) as journal:
@@ -191,7 +191,7 @@ class MatchList:
         self.progress = replace(self.progress, calls=calls, of_calls=of_calls)
 
     def _ended(self, until: float) -> bool:
-        """The matches that have ended, and those that have ended anew."""
+        """List the matches that have ended, or ended again; False if the time was up before the last one."""
         while True:
             ends = list(islice(self.run.journal.end_versions(self._at), TOGETHER))
             last = ends[-1][0] if len(ends) == TOGETHER else (1 << 62)
@@ -212,7 +212,7 @@ class MatchList:
                 return True
 
     def _open(self, until: float) -> bool:
-        """The matches that are under way, as far as they have come."""
+        """List the matches in play, as far as they have come; False if the time was up before the last one."""
         journal, plan = self.run.journal, self.run.plan
         marks = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
         for unit in sorted(journal.begun()) if self._total < plan.planned else []:
@@ -228,7 +228,7 @@ class MatchList:
         return True
 
     def _calls(self, until: float) -> bool:
-        """What the calls of every match add up to."""
+        """Add the next calls to the totals of their matches; False if the time was up before the last one."""
         for path, cursor in self._cursors.items():
             if cursor.through < cursor.last:
                 with reading(path) as journal:
@@ -238,7 +238,7 @@ class MatchList:
         return self.progress.calls == self.progress.of_calls
 
     def _read(self, number: int, mark: str, state: str) -> None:
-        """Put a match into the list as its journal has it."""
+        """Put a match into the list as the journal has it, or remove it if it is withdrawn or hidden."""
         plan = self.run.plan
         if state == "withdrawn" or number in plan.hidden:
             self.connection.execute("DELETE FROM matches WHERE match=?", (number,))
@@ -299,28 +299,28 @@ class MatchList:
         return {number: orjson.loads(levels) for levels, number in self._cells.items()}
 
     def players(self, what: str) -> list[str]:
-        """The agents, roles or models that occur."""
+        """The agents, roles or models that occur in the list."""
         return sorted(self._seated[what])
 
     def models_tell_agents(self) -> bool:
-        """Whether every agent that is a model has one of its own: a choice of models then is one of agents."""
+        """Whether each model belongs to one agent and each agent to one model: filtering by either is then the same."""
         models = {agent for agent, model in self._models if model is not None}
         own = [pair for pair in self._models if pair[0] in models]
         return len(own) == len(models) == len({model for _, model in own})
 
     def known(self, column: str) -> list[Any]:
-        """The values of a column of matches that occur: state, outcome, kind."""
+        """The values that occur in the column state, outcome or kind."""
         if column not in ("state", "outcome", "kind"):
             raise UnknownName("column", column, ["state", "outcome", "kind"])
         query = f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
         return [value for (value,) in self.connection.execute(query)]
 
     def readings(self) -> list[str]:
-        """The readings that occur."""
+        """The readings of answers that occur in any match."""
         return sorted(self._readings)
 
     def count(self, filters: MatchFilters | None = None) -> int:
-        """How many matches the filters leave."""
+        """How many matches pass the filters."""
         where, values = self._where(filters or MatchFilters())
         row = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
         return int(row[0])
@@ -334,7 +334,7 @@ class MatchList:
         after: str | None = None,
         limit: int = 200,
     ) -> MatchPage:
-        """Matches in order, a page at a time; ``after`` is what the page before gave."""
+        """One page of the matches that pass the filters, sorted; ``after`` comes from the previous page."""
         if sort not in SORTS:
             raise UnknownName("column", sort, SORTS)
         where, values = self._where(filters or MatchFilters())
@@ -347,12 +347,12 @@ class MatchList:
         rows = list(self._rows(query, values))
         more_rows, rows = len(rows) > limit, rows[:limit]
         place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
-        if self.progress.calls < self.progress.of_calls:  # a part of a sum is no sum
+        if self.progress.calls < self.progress.of_calls:  # partial sums are not shown
             rows = [{**row, **dict.fromkeys(COUNTED)} for row in rows]
         return MatchPage(rows, place)
 
     def match(self, number: int) -> dict[str, Any] | None:
-        """One match."""
+        """The row of one match; None if it is not listed."""
         return next(self._rows("SELECT * FROM listed WHERE match=?", [number]), None)
 
     def _rows(self, query: str, values: Sequence[Any]) -> Iterator[dict[str, Any]]:
@@ -393,7 +393,7 @@ class MatchList:
         return " AND ".join(condition for applies, condition, _ in conditions if applies), values
 
     def cells_with(self, levels: Mapping[str, str]) -> list[int]:
-        """The cells in which every factor has the level that is named."""
+        """The numbers of the cells in which every named factor has the given level."""
         return [
             number
             for number, cell in self.cells().items()
@@ -402,7 +402,7 @@ class MatchList:
 
 
 def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
-    """The condition for what comes after a row; empty values come first, or last in descending order."""
+    """The SQL condition for the rows after a place; NULL values come first, or last in descending order."""
     try:
         value, match = orjson.loads(after)
         if type(match) is not int or not isinstance(value, int | float | str | None):
@@ -424,14 +424,14 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
 # -- strips --------------------------------------------------------------------------------------------
 
 Signs = tuple[NDArray[int64], NDArray[int64], NDArray[uint32]]
-"""Players, rounds, and one sign (a code point) for what the player did in the round."""
+"""Three arrays of equal length: the player, the round, and a sign (a code point) for the player's action in it."""
 C, D, DOT = map(ord, "CD·")
 
 
 def signs_of(unit: Unit, rows: UnitRows) -> Signs:
-    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
-    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
-    player had nothing to decide."""
+    """Every player's action in every round, as a sign: C or D where the game says what cooperating is, a digit from
+    0 to 9 for an amount (its share of the largest), else the letter of the action (a, b, ...), and a dot where the
+    round is void or the player had nothing to decide."""
     game, width = unit.game, max(1, len(rows.came))
     if rows.rounds_kept is not None:
         settled = rows.round_rows()
@@ -467,7 +467,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
 
 
 def _sign(unit: Unit, turn: tuple[Any, ...], came: tuple[Any, ...]) -> int:
-    """The sign for what came of a decision; 0 where it ends no round of the player."""
+    """The sign for the outcome of a decision; 0 if the decision ends no round of the player."""
     result = dict(zip(OUTCOMES, came, strict=True))
     if turn[3] != "act" or turn[4] or result["payoff"] is None:
         return 0
@@ -476,7 +476,7 @@ def _sign(unit: Unit, turn: tuple[Any, ...], came: tuple[Any, ...]) -> int:
 
 
 def sign_of(unit: Unit, seat: int, action: int) -> str:
-    """One sign for an action."""
+    """The sign of an action: C, D, a digit for an amount, a letter, a dot for having nothing to decide, or #."""
     options = unit.game.actions[seat]
     if isinstance(options, Amounts) and action < options.levels:
         return str(round(9 * action / max(1, options.levels - 1)))
@@ -489,7 +489,7 @@ def sign_of(unit: Unit, seat: int, action: int) -> str:
 
 
 def strips_of(unit: Unit, signs: Signs) -> dict[str, Any]:
-    """The strips of the players, and what they say of the match."""
+    """The columns of the list that follow from the signs: strips, outcome, first defection and cooperation."""
     players, rounds, marks = signs
     strips = [
         marks[players == player].astype("<u4").tobytes().decode("utf-32-le")

@@ -90,7 +90,7 @@ def _number(name: str, text: str) -> float:
 
 
 def active_of(params: QueryParams) -> list[tuple[str, str, list[str]]]:
-    """Return the active filters: label, and the query names to remove to undo each."""
+    """Return the active filters: name, value as text, and the query names to remove to undo each."""
     active = []
     for key, value in params.items():
         if not value or key in ("sort", "desc", "after", "low", "high"):

@@ -1,4 +1,4 @@
-"""From plain data to a page. Everything that is filled in is text: markup, control and direction characters too."""
+"""Renders pages from plain data. Values are escaped: markup, control characters and characters of text direction."""
 
 import math
 import re
@@ -17,11 +17,11 @@ from ostrom.reports.words import labels, number, pretty, share, shortened, writt
 DIGITS = "0123456789"
 _SAME = re.compile(r"(.)\1*", re.S)
 TOPS = (3, 7, 5, 1, 8)
-"""Where the marks of actions begin that are neither cooperative nor the contrary: first, second, third option ..."""
+"""The top of the bars (0 is full height) for the first, second, ... action where a game has no cooperative action."""
 MOST_ODDS = 6
-"""Options of which a page tells the probabilities."""
+"""The most options whose probabilities a page shows."""
 SQUARES = 60
-"""Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
+"""The most rounds for which a strip has a mark each; a longer strip has one for each stretch of the same action."""
 
 
 THEMES = {
@@ -32,17 +32,17 @@ THEMES = {
     "normative": "duty and fairness",
     "paranoia": "fear and suspicion",
 }
-"""What the words of a group are about."""
+"""What the words of each word group are about."""
 
 
 def draw(template: str, **context: Any) -> str:
-    """A page or a part of one, by the name of its template."""
+    """Render a page, or a part of one, by the name of its template."""
     return environment().get_template(f"view/{template}.html").render(context)
 
 
 @lru_cache(maxsize=1)
 def environment() -> jinja2.Environment:
-    """The templates of the viewer."""
+    """The Jinja environment with the viewer's templates and their filters."""
     env = jinja2.Environment(
         loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
         auto_reload=False, trim_blocks=True, lstrip_blocks=True,
@@ -59,7 +59,7 @@ def environment() -> jinja2.Environment:
 
 
 def address(name: str) -> str:
-    """A name as a part of an address.
+    """A name, quoted as one segment of a URL.
 
     >>> address("a/b c")
     'a%2Fb%20c'
@@ -77,7 +77,7 @@ def levels(cell: Any) -> str:
 
 
 def query(values: Any, **changes: Any) -> str:
-    """The query of an address with some values changed; None removes one.
+    """The query of a URL with some values changed; a value of None is removed.
 
     >>> query([("a", "1"), ("b", "2")], b=None, c=3)
     '?a=1&c=3'
@@ -88,7 +88,7 @@ def query(values: Any, **changes: Any) -> str:
 
 
 def without(values: Any, names: Any) -> str:
-    """The query of an address without some of its values.
+    """The query of a URL without the values under these names.
 
     >>> without([("a", "1"), ("b", "2")], ["a"])
     '?b=2'
@@ -97,7 +97,7 @@ def without(values: Any, names: Any) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Time as people say it.
+    """A number of seconds as text with its units.
 
     >>> duration(75), duration(4000), duration(200_000), duration(0.26), duration(None), duration(2e-5)
     ('1 min 15 s', '1 h 06 min', '2 d 7 h', '0.26 s', '–', 'under 0.01 s')
@@ -117,7 +117,7 @@ def duration(seconds: float | None) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them.
+    """A number of bytes as text with its unit.
 
     >>> size(900), size(12_345), size(3_400_000_000)
     ('900 B', '12.3 kB', '3.4 GB')
@@ -131,7 +131,7 @@ def size(count: int) -> str:
 
 
 def compact(count: float | None) -> str:
-    """A large number in few signs.
+    """A large number as short text.
 
     >>> compact(950), compact(12_345), compact(3_400_000), compact(None)
     ('950', '12.3 k', '3.40 M', '–')
@@ -146,7 +146,7 @@ def compact(count: float | None) -> str:
 
 
 def model(name: Any) -> str:
-    """A model or an agent as pages call it: the address of a server says little.
+    """The name of a model or an agent on pages, without the address of its server.
 
     >>> model("http://127.0.0.1:8000/v1#llama-8b")
     'llama-8b'
@@ -155,7 +155,7 @@ def model(name: Any) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Dollars; small sums keep two digits that say something.
+    """Dollars as text; sums below 10 cents have two significant digits.
 
     >>> money(12.5), money(0.00123), money(0), money(None)
     ('$12.50', '$0.0012', '$0.00', '–')
@@ -166,7 +166,7 @@ def money(usd: float | None) -> str:
 
 
 def payment(value: float) -> str:
-    """What was paid: whole numbers as they are, others with two digits.
+    """A payment as text: whole numbers as they are, others with two decimals, small ones with two significant digits.
 
     >>> payment(3.0), payment(1.94553), payment(-0.004), payment(12000)
     ('3', '1.95', '-0.004', '12,000')
@@ -177,7 +177,7 @@ def payment(value: float) -> str:
 
 
 def odds(text: str) -> str:
-    """The probabilities of a decision in words, the likeliest first.
+    """The probabilities of a decision (a JSON object) in words, the likeliest first.
 
     >>> odds('{"defect": 0.25, "cooperate": 0.75}')
     'cooperate 75.0 %, defect 25.0 %'
@@ -191,7 +191,7 @@ def odds(text: str) -> str:
 
 
 def lanes(strip: str) -> list[tuple[str, str]]:
-    """The path of each kind of action in a strip, one unit per round: full height, low, in between, or as an amount is.
+    """The SVG path of each kind of action in a strip: C is full height, D low, others in between, amounts by size.
 
     >>> lanes("CDab")
     [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9zM3 7h.9v3h-.9z')]
@@ -213,7 +213,7 @@ def lanes(strip: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1024)
 def _drawn(sign: str) -> tuple[str, int]:
-    """The kind of an action, and the top of its bar."""
+    """The kind of an action (c, d, or o for any other) by its sign, and the top of its bar."""
     if sign in "CD":
         return sign.lower(), 0 if sign == "C" else 6
     if sign in DIGITS:

@@ -1,4 +1,4 @@
-"""The list of runs with the stream that keeps it up to date, and one run: how it stands, what it found, its cells."""
+"""The page of all runs with the stream that updates it, and the page of one run: status, findings, heat table."""
 
 import asyncio
 import re
@@ -26,11 +26,11 @@ ORDER = {RUNNING: 0, DAMAGED: 1, UNKNOWN: 2, INTERRUPTED: 3, FINISHED: 4}
 
 
 def runs_page(viewer: Viewer, request: Request) -> Response:
-    """All runs: those being played first, then what needs somebody, then the newest."""
+    """The page of all runs: running ones first, then damaged, unknown, interrupted and finished, each newest first."""
     watching = viewer.watching
     names = viewer.shelf.names()
     missing = [name for name in names if name not in watching.statuses]
-    if len(missing) <= 8:  # many more are filled in as they are looked at
+    if len(missing) <= 8:  # more would take too long: the background task polls them
         watching.poll(missing)
     rows = [_row(viewer, name) for name in names]
     search, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
@@ -53,11 +53,11 @@ SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "name": lambda row: row["name"].lower(),
     "cost": lambda row: -row["status"].usd,
 }
-"""How the list can be sorted; rows come with the newest first."""
+"""The orders of the list with their sort keys; rows are already sorted with the newest first."""
 
 
 def _words(row: dict[str, Any]) -> str:
-    """What a search of the list looks at."""
+    """The texts of a run in which a search of the list looks."""
     status = row["status"]
     return " ".join(
         (row["name"], status.study, status.title, status.question, status.result, status.state, *status.models)
@@ -69,7 +69,7 @@ def _row(viewer: Viewer, name: str) -> dict[str, Any]:
 
 
 def _message(viewer: Viewer, name: str, part: str) -> bytes:
-    """The message about a run that changed, drawn once for all pages that are open."""
+    """The event about a run that changed, rendered once for all open pages."""
     watching = viewer.watching
     version, event = watching.drawn.get((name, part), (None, b""))
     if version != (now := watching.changed.get(name)):
@@ -79,7 +79,7 @@ def _message(viewer: Viewer, name: str, part: str) -> bytes:
 
 
 def events(viewer: Viewer, request: Request) -> Response:
-    """Tell pages what changed: the cells of rows whose runs went on."""
+    """Stream the changed rows of the list of runs, or the progress of the one run that the query names."""
     watching = viewer.watching
     only, seen = request.query_params.get("run"), watching.version
 
@@ -96,11 +96,11 @@ def events(viewer: Viewer, request: Request) -> Response:
 
 
 TONES = 10
-"""Steps from the lightest to the darkest cell."""
+"""The number of steps from the lightest to the darkest cell of a heat table."""
 
 
 def page(viewer: Viewer, request: Request) -> Response:
-    """The first screen of a run; figures come as soon as they are there."""
+    """The page of a run; its results are loaded afterwards."""
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:
         study, parent = run.manifest["study"], run.manifest.get("parent") or {}
@@ -116,7 +116,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 
 async def first_screen(viewer: Viewer, request: Request) -> Response:
-    """The report's first screen and the form of the heat table."""
+    """The findings, warnings and numbers of the run, and the form of its heat table."""
     name = str(request.path_params["run"])
     answer = await _ask(viewer, name, asked="first")
     if answer is None or "problem" in answer:
@@ -126,7 +126,7 @@ async def first_screen(viewer: Viewer, request: Request) -> Response:
 
 
 async def chart(viewer: Viewer, request: Request) -> Response:
-    """The chart of the first screen."""
+    """The chart on the page of a run."""
     name = str(request.path_params["run"])
     answer = await _ask(viewer, name, asked="chart")
     if answer is None or "problem" in answer:
@@ -179,7 +179,7 @@ def _waiting(viewer: Viewer, request: Request, answer: dict[str, Any] | None, na
 
 
 def _choice(request: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """The choices for the heat table in the address; by default, the headline by the first two factors."""
+    """The measure, axes and filters of the heat table in a URL; by default the headline measure by two factors."""
     params, names = dict(request.query_params), list(answer["columns"])
     measures = [measure["name"] for measure in answer["measures"]]
     measure = params.get("measure") or answer["measure"] or (measures[0] if measures else "")
@@ -197,7 +197,7 @@ def _pairs(choice: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _table(answer: dict[str, Any], by: list[str], where: dict[str, list[str]]) -> list[dict[str, Any]]:
-    """The rows of a heat table: the label of each, and its cells with tone, text and the address of their matches."""
+    """The rows of a heat table: the label of each, and its cells with tone, text and the query for their matches."""
     cells = {tuple(map(str, cell["key"])): cell for cell in answer["cells"]}
     values = [cell["value"] for cell in answer["cells"]]
     low, high = (0.0, 1.0) if answer["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
@@ -218,7 +218,7 @@ def _cell(
     scale, spread = answer["scale"], high - low
     tone = round(TONES * min(max((cell["value"] - low) / spread, 0.0), 1.0)) if spread > 0 else TONES // 2
     levels = {**{name: of[0] for name, of in where.items()}, **dict(zip(by, map(str, cell["key"]), strict=True))}
-    # A factor that has the name of a column is a factor.
+    # A name that both a factor and a column have means the factor.
     plain = {*CHOICES} - set(answer["factors"])
     pairs = [(name if name in plain else f"level.{name}", level) for name, level in levels.items()]
     return {
@@ -239,7 +239,7 @@ def _text(value: float, scale: str) -> str:
 
 
 async def compute_results(viewer: Viewer) -> None:
-    """Compute the main results that the list of runs lacks, one after the other, while somebody looks at a page."""
+    """Compute the results that the list of runs lacks, one run after the other, while any page is open."""
     done: set[tuple[str, int]] = set()
     while True:
         statuses = list(viewer.watching.statuses.values()) if viewer.watching.watchers else []
@@ -261,11 +261,11 @@ REPORT_FILES = {
     "md": "text/plain", "tex": "text/plain",
 }  # fmt: skip
 SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
-"""A report may have come with a run from a stranger: it runs no script and has an origin of its own."""
+"""Headers of report files, which may have come with a run from a stranger: no scripts, and an origin of its own."""
 
 
 def report(viewer: Viewer, request: Request) -> Response:
-    """A file of the report of a run."""
+    """Serve a file of a run's report."""
     name, file = str(request.path_params["run"]), str(request.path_params["file"])
     match = re.fullmatch(r"(?:(?:figures|tables)/)?[\w.-]+\.(\w+)", file, re.ASCII)
     path = viewer.shelf.folder(name).path / "report" / file
@@ -275,7 +275,7 @@ def report(viewer: Viewer, request: Request) -> Response:
 
 
 def attribution_page(viewer: Viewer, request: Request) -> Response:
-    """What an attribution estimated: how much every remembered round moved the decision."""
+    """The page of an attribution: how much every remembered round moved the decision."""
     from ostrom.features.attribution.effects import read_effects, strips
 
     name = str(request.path_params["run"])

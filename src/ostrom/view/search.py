@@ -1,8 +1,8 @@
 """Search over all prompts and replies of a run: the page, and its queries.
 
-The typed text becomes a safe query, and hits are shown in their context. Words must all occur (in one call);
-``"several words"`` is a phrase, ``word*`` any word that begins so, ``-word`` one that must not occur. Nothing else has
-a meaning, so nothing that is typed is an error.
+All words of a query must occur in one call; ``"several words"`` is a phrase, ``word*`` any word with this beginning,
+and ``-word`` one that must not occur. No other character has a meaning, so any typed text is a valid query. Hits are
+shown in their context.
 """
 
 import re
@@ -29,13 +29,13 @@ WHERE = PLACES
 MOST_TYPED = 500
 MOST_TERMS = 16
 SHORTEST_START = 2
-"""Letters of a beginning (``word*``): fewer begin half of all words, and joining their lists takes seconds."""
+"""The fewest letters before the ``*`` of ``word*``: fewer fit half of all words, which takes seconds."""
 PAGE = 25
 AROUND = 90
 """Characters shown on each side of a hit."""
 MOST_EXCERPTS = 3
 SLOWEST = 20.0
-"""Seconds after which a count is given up."""
+"""Seconds after which a search or a count with a phrase is given up."""
 
 _TERM = re.compile(r'(-?)"([^"]*)"?|(-?)(\S+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class SearchTerm:
-    """A word or a phrase."""
+    """A word or a phrase of a query."""
 
     words: tuple[str, ...]
     prefix: bool = False
@@ -52,7 +52,7 @@ class SearchTerm:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A call in which the words occur."""
+    """A call that fits a query, with excerpts around the words."""
 
     call: int
     match: int
@@ -61,7 +61,7 @@ class SearchHit:
     agent: str
     cell: int
     excerpts: list[tuple[str, list[tuple[str, bool]]]]
-    """Where (prompt, reply, reasoning), and the text in pieces: plain, or one of the words."""
+    """For each: prompt, reply or reasoning, and the excerpt in pieces (a text, and whether it is one of the words)."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class SearchPage:
 
 @dataclass(frozen=True)
 class HitCounts:
-    """How many calls hold the words."""
+    """How many calls fit a query, in all and by cell, agent and text (prompt, reply or reasoning)."""
 
     total: int
     by_cell: dict[int, int]
@@ -107,7 +107,7 @@ def search(
     after: int | None = None,
     limit: int = PAGE,
 ) -> SearchPage:
-    """The calls in which the words occur, in the order of the journals, a page at a time."""
+    """One page of the calls that fit a query, in the order of the journals."""
     terms = terms_of(typed)
     wanted = [term for term in terms if not term.without]
     if not wanted:
@@ -137,7 +137,7 @@ def counts(
     agent: str | None = None,
     cell: int | None = None,
 ) -> HitCounts:
-    """How many calls hold the words: in all, by cell, by agent, and by where."""
+    """How many calls fit a query: in all, by cell, by agent, and by text (prompt, reply or reasoning)."""
     terms, voices = terms_of(typed), index.speakers()
     by_cell: Counter[int] = Counter()
     by_agent: Counter[str] = Counter()
@@ -154,7 +154,7 @@ def counts(
 
 
 def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> str:
-    """SQL for the calls behind one that hold all words of every wanted term in one of these texts.
+    """SQL for the calls after a given one that hold all words of every wanted term in one of these texts.
 
     Words hold letters and digits alone (``words_in``), so nothing that is typed is SQL.
     """
@@ -168,7 +168,7 @@ def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> 
         )
 
     wanted = " INTERSECT ".join(holding(term, where) for term in terms if not term.without)
-    # Whether a phrase stands there, its words do not tell.
+    # A call with all words of an unwanted phrase need not hold the phrase: _says decides that.
     unwanted = [term for term in terms if term.without and len(term.words) == 1]
     return wanted + "".join(f" EXCEPT {holding(term, WHERE)}" for term in unwanted)
 
@@ -177,7 +177,7 @@ def _counted(
     index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str],
     agent: str | None, cell: int | None,
 ) -> Mapping[int, int]:  # fmt: skip
-    """How many calls of every voice hold the words."""
+    """How many calls of every voice (an agent in a cell) fit the terms."""
     if any(len(term.words) > 1 for term in terms):
         return Counter(voice for _, voice in _calls(index, journals, terms, where, agent, cell))
     return index.counted(_hits(terms, where), agent, cell)
@@ -187,7 +187,7 @@ def _calls(
     index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str],
     agent: str | None, cell: int | None, after: int = 0,
 ) -> Iterator[tuple[int, int]]:  # fmt: skip
-    """The calls behind one that hold the words, in order, with their voices."""
+    """The calls after a given one that fit the terms, in order, with their voices."""
     until = time.monotonic() + SLOWEST
     phrases = [term for term in terms if len(term.words) > 1]
     hits = index.calls_with(_hits(terms, where, after), agent, cell)
@@ -207,7 +207,7 @@ def _calls(
 def _says(
     journal: sqlite3.Connection, call: int, phrases: Sequence[SearchTerm], where: Sequence[str], news: NewLines
 ) -> bool:
-    """Whether a call says all phrases that are wanted, each in one of these texts, and none that must not occur."""
+    """Whether a call holds all wanted phrases, each in one of these texts, and no unwanted phrase."""
     lines = {name: f" {' '.join(words_in(text))} " for name, text in _texts(journal, call, news)}
     return all(
         term.without
@@ -226,14 +226,14 @@ def _says(
 def _excerpts(
     journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: NewLines
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """The texts of a call around the words."""
+    """The excerpts of a call around the terms, each with its place (prompt, reply or reasoning)."""
     for name, text in _texts(journal, call, news):
         if name in where:
             yield from ((name, pieces) for pieces in excerpts(text, terms))
 
 
 def _texts(journal: sqlite3.Connection, call: int, news: NewLines) -> Iterator[tuple[str, str]]:
-    """The texts of a call as they are indexed."""
+    """The reply, reasoning and new prompt lines of a call, as they are indexed, with their names."""
     row = journal.execute(
         f"SELECT {beginning('reply')}, {beginning('reasoning')}, unit, player, prompt, nth FROM calls WHERE id=?",
         (call,),
@@ -246,7 +246,7 @@ def _texts(journal: sqlite3.Connection, call: int, news: NewLines) -> Iterator[t
 
 
 def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) -> list[list[tuple[str, bool]]]:
-    """The places of a text where the terms occur, each in pieces: plain, or one of the words.
+    """The places of a text where the terms occur, each in pieces: a text, and whether it is one of the words.
 
     >>> excerpts("I will never trust him again.", terms_of("trust"))
     [[('I will never ', False), ('trust', True), (' him again.', False)]]
@@ -270,7 +270,7 @@ def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) 
 
 
 def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tuple[int, int]]:
-    """Where in a text the terms occur."""
+    """The beginning and end of every place in a text where one of the terms occurs."""
     words: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
     longest = max((len(term.words) for term in terms), default=1)
@@ -298,7 +298,7 @@ def _fits(tail: Sequence[tuple[str, int, int]], term: SearchTerm) -> bool:
 
 
 COUNTED_AT_ONCE = 200_000
-"""Calls of a run up to which hits are counted with the page; in a larger one the counts come after it."""
+"""Calls of a run below which hits are counted with the page; in a larger run the counts are loaded after it."""
 WHICH = ("where", "agent", "cell")
 
 
@@ -327,7 +327,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 
 def asked_of(request: Request) -> dict[str, Any]:
-    """The query and filters in the parameters of a request."""
+    """The query and the filters in the parameters of a request."""
     values = request.query_params
     where = [one for one in values.getlist("in") if one in WHERE]
     return {

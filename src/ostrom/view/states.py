@@ -28,27 +28,27 @@ from ostrom.reports.words import question
 from ostrom.view.shelf import RunsFolder, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
-"""``unknown``: it needs a part that is not installed here or a file that is gone, or is no run of a study."""
+"""The states of a run; ``unknown``: a part is not installed, a file is gone, or the run is of no study."""
 LARGE = 64 << 20
-"""Bytes of a journal from which figures take minutes."""
+"""Bytes of journals above which a run's main result takes minutes."""
 PATIENCE = 0.2
-"""Seconds that one look may take to count calls; the rest is counted at the next one."""
+"""Seconds that one poll spends counting the calls of a journal; the rest is counted at the next poll."""
 WINDOW = 120.0
-"""Seconds that the line of calls in flight shows."""
+"""Seconds that the line chart of calls in flight covers."""
 POINTS = 48
 SHARE = 100
-"""A count is repeated only after this many times its own duration."""
+"""Decisions are counted again, and all runs polled again, only after this many times the last duration."""
 SAMPLE = 50
-"""Matches from which the number of decisions of a study is taken."""
+"""About how many matches the number of decisions of a study is estimated from."""
 ENOUGH = 5
-"""Matches that must have ended lately for their pace to be the pace of the run."""
+"""The fewest matches that must have ended in the last ``RECENT`` seconds to estimate the time left from them."""
 RECENT = 600.0
-"""Seconds of progress from which the time left is taken."""
+"""Seconds of recent play from which the time left is estimated."""
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """The status of one run."""
+    """The status of one run: progress, speed, cost and main result."""
 
     name: str
     state: str = INTERRUPTED
@@ -64,14 +64,14 @@ class RunStatus:
     noun: str = "matches"
     """What ``planned`` and ``done`` count."""
     stride: int = 1
-    """Every so-manieth unit is counted: those of visits, in a run with people."""
+    """Only units whose number is a multiple of this are counted: in a run with people, the visits."""
     planned: int = 0
     done: int = 0
     failed: int = 0
     skipped: int = 0
     decisions: int = 0
     rate: float | None = None
-    """Decisions per second, lately."""
+    """Decisions per second over the last half minute."""
     calls: int = 0
     failed_tries: int = 0
     tokens_in: int = 0
@@ -82,20 +82,20 @@ class RunStatus:
     budget_calls: int | None = None
     budget_tokens: int | None = None
     most_decisions: float = 0.0
-    """How many decisions the study has at the most, from a sample of its matches."""
+    """The most decisions that the study can have, estimated from a sample of its matches."""
     left: float | None = None
-    """Seconds until it is done, at the pace of the last minutes."""
+    """Seconds until the run is done, at the pace of the last ten minutes."""
     spark: tuple[float, ...] = ()
     """Calls in flight over the last two minutes of play."""
     report: bool = False
     """Whether a report was written."""
     bytes: int = 0
     counting: bool = True
-    """Whether there is more to count."""
+    """Whether some calls or decisions are not counted yet."""
 
     @property
     def large(self) -> bool:
-        """Whether its main result is computed only when somebody opens it."""
+        """Whether the run's main result is computed only when somebody opens the run."""
         return self.state == FINISHED and self.bytes > LARGE
 
 
@@ -105,13 +105,13 @@ class StatusPoller:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.alone = threading.Lock()
-        """Held during a look: pages and the background look at the same time, and calls are counted once."""
+        """Held during a poll: pages and the background task poll at the same time, and calls are counted once."""
         self.status = RunStatus(folder.path.name)
         self._files: object = None
         self._manifest: object = None
         self._cursors: dict[Path, CallCursor] = {}
         self._counted = (-1e9, 0.0)
-        """When decisions were counted last, and how long that took."""
+        """When decisions were last counted, and how many seconds that took."""
         self._flights: deque[tuple[float, float]] = deque(maxlen=2000)
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=1200)
 
@@ -147,7 +147,7 @@ class StatusPoller:
     def _described(self) -> RunStatus:
         with read_run(self.folder.path) as run:
             study, budget, planned = run.manifest["study"], run.plan.budget, run.plan.planned
-            # Where people come, there is no unit under most numbers, and how long they take is theirs to say.
+            # In a run with people most numbers have no unit, and the number of decisions is not known beforehand.
             last = len(run.plan) if run.plan.counts == "match" else 0
             step = max(1, last // SAMPLE)
             sample = [run.plan.unit(i) for i in range(0, last, step)]
@@ -172,7 +172,7 @@ class StatusPoller:
             with closing(connect_read_only(journal)) as connection:
                 counting = "SELECT state, count(*) FROM units WHERE unit % ? = 0 GROUP BY state"
                 ended.update(dict(connection.execute(counting, (before.stride,)).fetchall()))
-                if before.stride > 1:  # visits arise while it is played
+                if before.stride > 1:  # visits are created during play
                     visits = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
                     came += connection.execute(visits, (before.stride,)).fetchone()[0]
                 entries += entries_in(connection)
@@ -198,7 +198,7 @@ class StatusPoller:
         )  # fmt: skip
 
     def _calls(self, connection: sqlite3.Connection, journal: Path, totals: dict[str, Any]) -> bool:
-        """Add the calls of a journal to the totals; whether some are still to be counted."""
+        """Add the new calls of a journal to the totals; True if some are still to be counted."""
         cursor = self._cursors.setdefault(journal, CallCursor())
         cursor.look(connection)
         first = max(cursor.through, cursor.last - 2000)
@@ -216,7 +216,7 @@ class StatusPoller:
         return more / seconds if seconds > 1 else None
 
     def _left(self, missing: int) -> float | None:
-        """Seconds left, by the pace of recent matches; if few ended, by the most decisions of the study."""
+        """The estimated seconds left, by the pace of recent matches, or if few ended, of recent decisions."""
         now, done, decisions = self._pace[-1]
         first = next(one for one in self._pace if one[0] >= now - RECENT)
         ended, decided = done - first[1], decisions - first[2]
@@ -239,14 +239,14 @@ def _seen(path: Path) -> tuple[int, int]:
 
 
 def _decisions(connection: sqlite3.Connection) -> int:
-    """Decisions that were answered; a match that was played as arrays has two a round."""
+    """The number of answered decisions; a match that was played as arrays has two in every round."""
     query = "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
     answered, rounds = connection.execute(query).fetchone()
     return int(answered + 2 * rounds)
 
 
 def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) -> tuple[float, ...]:
-    """How many of these calls (begin, seconds) were under way, on average over short spans, up to now or the last end.
+    """How many of these calls (begin, seconds) were in flight, averaged over short spans, up to now or the last end.
 
     >>> in_flight([(0.0, 60.0), (30.0, 60.0), (30.0, 1.25)], 90.0)[11::12]
     (0.0, 1.0, 2.0, 1.0)
@@ -269,9 +269,9 @@ def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) ->
 
 
 EVERY = 1.0
-"""Seconds between looks while somebody watches."""
+"""Seconds between two polls of all runs while a page is open or calls are still being counted."""
 IDLE = 10.0
-"""Seconds between looks while nobody does."""
+"""Seconds between two polls of all runs otherwise."""
 SLOWEST = 15.0
 
 
@@ -315,7 +315,7 @@ class Watching:
         return self.checks.get(name, WAITING)
 
     def refresh(self) -> None:
-        """Start the next look at once instead of waiting for the pause to end."""
+        """Start the next poll at once instead of waiting for the pause to end."""
         self._wake.set()
 
     async def look_on(self) -> None:
@@ -355,10 +355,9 @@ class Watching:
             self.statuses[name], self.changed[name] = status, self.version
 
     async def check_runs(self) -> None:
-        """Check one run after the other, small ones first, and again those that have grown.
+        """Check the integrity of one run after the other, small ones first, and again of those that have grown.
 
-        A run that is being played is checked when it stops: its player checked it when it began, and reading all of it
-        beside the player would cost calls.
+        A run in play is checked when it stops: it was checked when it began, and reading all of it would slow it down.
         """
         seen: dict[str, object] = {}
         while True:

@@ -1,8 +1,8 @@
 """The words of a run: prompts, replies and reasoning, put into the index in the order of the calls.
 
-A word is in small letters and without accents. Of a prompt, the lines are indexed that the player's prompt before it in
-the same match did not have: prompts repeat the rules and all rounds so far, and a search should find the decision at
-which the words came up.
+A word is stored in lower case and without accents. Of a prompt, only the lines are indexed that the player's previous
+prompt in the same match did not have: prompts repeat the rules and all rounds so far, and a search should find the
+decision at which the words came up.
 """
 
 import re
@@ -20,10 +20,10 @@ from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
 
 TOGETHER = 8192
-"""Calls that are indexed in one transaction, and as many bytes as ``MOST_BYTES`` at the most."""
+"""The most calls indexed in one transaction, which also ends after ``MOST_BYTES`` characters of text."""
 MOST_BYTES = 32_000_000
 LONGEST = 1_000_000
-"""Bytes of one text that are indexed and searched for what to show."""
+"""The length to which one text is indexed and searched, in bytes."""
 REMEMBERED = 1024
 """Players whose last prompt is kept in memory."""
 REMEMBERED_LINES = 1_000_000
@@ -65,7 +65,7 @@ def indexable(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _ascii_neighbour(run: str) -> str:
-    """Convert non-ASCII characters, which may be part of a word, with spaces where a word ends."""
+    """Normalise a run of non-ASCII characters: letters lose case and accents, anything that is no letter is a space."""
     return "".join(normalised(c) if _WORD.match(c) else " " for c in split_unspaced_scripts(run))
 
 
@@ -167,7 +167,7 @@ class Speech:
         return int(last[0])
 
     def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
-        """Return the cell of a unit and its players' names; None for a hidden unit."""
+        """Return the cell of a unit and its players' names; None for a unit that is hidden or not in the plan."""
         if number not in self.hidden and 0 <= number < len(self.run.plan):
             with suppress(OstromError):
                 unit = self.run.plan.unit(number)
@@ -198,5 +198,5 @@ def beginning(column: str) -> str:
 
 
 def decoded(raw: bytes | None) -> str | None:
-    """Bytes of a text; what is no UTF-8 is replaced."""
+    """The text of these bytes; bytes that are not UTF-8 are replaced, and NUL characters are spaces."""
     return None if raw is None else raw.decode("utf-8", "replace").replace("\0", " ")

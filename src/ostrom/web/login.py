@@ -1,4 +1,4 @@
-"""Password login for the researcher's pages: scrypt, a signed cookie, and tries in sequence."""
+"""Password login for the researcher's pages: scrypt, a signed cookie, and tries that are checked one at a time."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ class Queue:
         self.waiting = 0
 
     async def check(self, right: Callable[[], bool]) -> bool | None:
-        """Return whether the try is right, in its turn; None if too many wait."""
+        """Check a password when its turn comes: whether it is right, or None if too many tries wait."""
         if self.waiting >= MOST_WAITING:
             return None
         self.waiting += 1
@@ -53,9 +53,9 @@ class Queue:
 class Login:
     """Access control; without a password everybody who reaches the port is allowed.
 
-    Strangers have one queue for their tries, browsers that logged in before have another, and a link that is good for
-    one login needs none: so nobody who guesses keeps the researcher out. A right password of ``LONG`` characters needs
-    none either; a shorter one has to wait, since the queue is what bounds how many are tried.
+    Strangers wait in one queue, browsers that logged in before in another, and the link for one login needs no queue:
+    so nobody who guesses passwords keeps the researcher out. A right password of at least ``LONG`` characters needs no
+    queue either. A shorter one has to wait, because only the queue limits how many passwords can be tried.
     """
 
     def __init__(

@@ -54,8 +54,8 @@ class Refused(Exception):
 class Gatekeeper:
     """Checks host and origin of requests, reads bodies, and limits how often an address may join.
 
-    ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone. ``browsers``: programs
-    that show a token need not say which site they come from.
+    ``origin`` is the address at which browsers reach the server (``https://host``), or None if it serves this machine
+    alone. With ``browsers=False`` a request need not name its origin: for programs that send a token.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Gatekeeper:
             raise Refused(400, "This form cannot be read.") from None
 
     def address(self, request: Request) -> str:
-        """Return the client address of a request; a local proxy's last entry is trusted."""
+        """Return the client address of a request (for IPv6 its /64 network), as a local proxy forwards it."""
         peer = request.client.host if request.client is not None else ""
         forwarded = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         client = forwarded if self.behind_proxy and forwarded and _is_local(peer) else peer

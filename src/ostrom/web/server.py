@@ -135,7 +135,7 @@ def password_in(variable: str, host: str = "localhost") -> str | None:
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """Return a listening socket; errors are one line."""
+    """Return a listening socket; a port that cannot be used is refused in one line."""
     host = "127.0.0.1" if host == "localhost" else host
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -161,7 +161,7 @@ def _listener(app: Any, **settings: Any) -> _Listener:
 
 @contextlib.asynccontextmanager
 async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
-    """Serve beside other work of the loop, which handles signals."""
+    """Serve an application beside other work of the event loop; signals are left to the caller."""
     listener = _listener(app)
     running = asyncio.create_task(listener.serve(sockets=[bound]))
     try:

@@ -60,8 +60,8 @@ class Part:
         return self.mean + self.influence * self.n / self.share
 
     def variance(self, times: float = 1.0) -> tuple[float, float]:
-        """The variance of the condition's share of the figure, and its degrees of freedom; so many times as many units
-        like these give the second."""
+        """The variance of the condition's share of the figure, and its degrees of freedom, with ``times`` as many
+        units."""
         n = self.n
         variance = float(self.influence @ self.influence) * n / (n - self.centred) / times
         df = float(n - self.centred) if self.df is None else self.df

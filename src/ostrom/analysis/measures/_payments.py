@@ -181,7 +181,7 @@ PUNISHMENTS_SQL = (
     "SELECT n.match, n.player, n.round, sum(n.amount) AS taken FROM named n JOIN stages t ON t.match = n.match AND "
     "t.round = n.round AND t.stage = n.stage GROUP BY ALL ORDER BY n.match, n.player, n.round"
 )
-"""What a player takes in a round: its amount at the first stage with amounts, or at the stage the game names."""
+"""SQL for what a player takes in a round: its amount at the first stage, or at the stage that the game names."""
 
 
 def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int], float]:

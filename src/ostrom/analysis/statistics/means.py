@@ -154,7 +154,7 @@ def cohens_d_paired(first: Numbers, second: Numbers, *, unit: str, level: float 
 
 
 def _effect(kind: str, test: StatisticalTest, effective_n: float, level: float) -> StatisticalTest:
-    """The t of a test as an effect size, with the limits of its noncentrality."""
+    """The effect size that follows from a t test, with an interval from the noncentral t."""
     t, df, scale = test.statistic, test.df, math.sqrt(effective_n)
     low, high = (end / scale for end in noncentrality_interval(t, df, level))
     return replace(test, value=t / scale, low=low, high=high, method=f"Cohen's d, {kind}", se=None)

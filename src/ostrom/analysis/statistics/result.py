@@ -182,7 +182,7 @@ def _tidy(value: float | None) -> float | None:
 
 
 def fixed(value: float, digits: int = 2) -> str:
-    """A number with so many digits after the point, without a minus before zero.
+    """A number with this many digits after the point, without a minus sign before zero.
 
     >>> fixed(-0.001), fixed(2.5, 0), fixed(0.125)
     ('0.00', '2', '0.12')

@@ -66,14 +66,14 @@ def checked_level(level: float) -> float:
 
 
 def checked_option(name: str, value: str, allowed: Collection[str]) -> str:
-    """One of the allowed words, or an error that lists them."""
+    """The value itself if it is allowed; otherwise an error that lists the allowed words."""
     if value not in allowed:
         raise BadSample(f"unknown {name} {value!r} (allowed: {', '.join(allowed)})")
     return value
 
 
 def checked_resamples(resamples: int) -> int:
-    """Enough resamples for an interval to mean something."""
+    """The number of resamples; fewer than 100 are refused."""
     if resamples < 100:
         raise BadSample(f"resamples must be at least 100 (found {resamples})")
     return int(resamples)
