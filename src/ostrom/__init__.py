@@ -6,7 +6,7 @@
     run = ostrom.play(study, budget_usd=5)
     run.estimate("cooperation", by=["game", "style"])
 
-Nothing is loaded before it is used: importing the package costs next to nothing.
+Modules are loaded at their first use, so importing the package takes next to no time.
 """
 
 import sys

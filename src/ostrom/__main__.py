@@ -1,4 +1,4 @@
-"""``python -m ostrom`` is the command line."""
+"""Runs the command line: ``python -m ostrom``."""
 
 from ostrom.cli import main
 

@@ -46,9 +46,10 @@ def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
 
 
 def stable_design(view: View, form: Form) -> dict[str, Any]:
-    """Return a stable design: a mediator that defects unless all delegate, or the smallest sufficient fine.
+    """Return a design for cooperation: a mediator that defects unless all delegate, or a contract with a fine.
 
-    Where no fine within the bound does so, the smallest that makes cooperation an equilibrium; else none.
+    The fine is the smallest that makes cooperation dominant; if none within the bound does, the smallest that makes it
+    an equilibrium; if none does that either, 0.
     """
     game, seat = view.game, view.seat
     names, good = game.actions[seat], game.cooperative[seat]

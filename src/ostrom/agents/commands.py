@@ -121,7 +121,7 @@ def _read(text: str) -> tuple[str, ...]:
 async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Program:
     """Start an allowed command in the current folder, in a process group that ends with this process.
 
-    Its environment says where programs and files lie, and ``more``; it holds no key.
+    Its environment holds the variables ``PASSED_ENVIRONMENT`` and ``more``, so no key.
     """
     if tuple(command) not in _allowed.get():
         raise UsageError(_refusal([command]))

@@ -1,6 +1,6 @@
 """Default answers of scripted players to questions that are not about their action.
 
-A strategy speaks for itself by a method named after the kind of decision (``def vote(self, view, form)``).
+A strategy may define its own answer by a method named after the kind of decision (``def vote(self, view, form)``).
 All others follow the rules here, which turn on one trait: a *kind* strategy is one that opens the bare game
 by cooperating with a chance of at least one half.
 
@@ -17,7 +17,7 @@ by cooperating with a chance of at least one half.
 | advise | what it would most likely play itself | the same |
 | punish | having cooperated: one unit for every co-player who did not | never |
 | disarm | one step of 25 below what the most armed co-player keeps | never |
-| link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
+| link | cut a neighbour who did not cooperate last; propose to one who did, or is unknown | cut nobody; the same |
 | accept | whoever cooperated last, or has not been seen | everybody |
 | state, code | what it does, as a table, an automaton or its name: scripts tell the truth | the same |
 | recognise | no, with no certainty at all: a script has no idea of a test (measures leave it out) | the same |
@@ -45,7 +45,7 @@ from ostrom.mechanisms.statements import PLACES, STATES, place_key
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
 
 STEP = 25
-"""By how many per cent a kind strategy disarms further than the others."""
+"""By how many percentage points a kind strategy caps an action below the highest cap of the others."""
 
 
 def kind(strategy: Strategy, view: View) -> bool:
@@ -157,13 +157,13 @@ def reply(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa
 
 
 def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
-    """Delegate to a mediator under which all delegating, and so cooperating, is an equilibrium."""
+    """Return whether to delegate: if kind, where all delegating, and thereby cooperating, is an equilibrium."""
     mediator = view.facts.get("mediator")
     return mediator is not None and kind(strategy, view) and makes_delegation_stable(view, mediator)
 
 
 def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
-    """Choose the comparison if the strategy starts by cooperating and all doing so is an equilibrium."""
+    """Return whether to choose ``if_alike``: if kind, where all choosing it is an equilibrium."""
     if "error" not in view.facts or not kind(strategy, view):
         return False
     game = view.game
@@ -200,7 +200,7 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
 
 
 def link(strategy: Strategy, view: View, form: Form) -> dict[str, str]:
-    """Leave a neighbour who did not cooperate, if kind; propose to somebody who did."""
+    """Cut a neighbour who did not cooperate last, if kind; propose to somebody who did or has not been seen."""
     cooperated_last = {who["name"]: _cooperated_last(view, who["record"]) for who in view.facts["people"]}
     assert isinstance(form, Record)
     near, far = (form.schema["properties"][key]["enum"][1:] for key in ("cut", "propose"))

@@ -20,7 +20,7 @@ from ostrom.models.base import Message
 
 
 class ChatAgent(Protocol):
-    """What a chat needs of its agent."""
+    """The attributes of an agent that a chat uses."""
 
     config: AgentConfig
     renderer: PromptRenderer
@@ -28,7 +28,7 @@ class ChatAgent(Protocol):
 
 
 class Chat:
-    """The chat that ends with one question, and the turn it becomes when answered."""
+    """The chat that ends with one question, which becomes a turn of later chats when it is answered."""
 
     def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, memory: MemoryView) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
@@ -49,7 +49,7 @@ class Chat:
 
     @property
     def shared_prefix_length(self) -> int:
-        """Return how many messages the next chat will share."""
+        """Return how many messages of this chat the next one will begin with."""
         facts = self.decision.view.facts
         if self.agent.memory.grows if facts.get("repeated") else "records" not in facts:
             return len(self.messages)
@@ -134,7 +134,7 @@ def _earlier_turn(turn: Turn, rounds: list[Round], *, in_full: bool) -> _ChatTur
 
 
 EVENTS = 10**6
-"""Offset of negotiation events, after those of messages."""
+"""The offset of the indices of negotiation events, which come after those of messages."""
 
 
 def _numbered(view: View) -> dict[tuple[int, int], Any]:
@@ -229,9 +229,9 @@ class Turn:
     answer: str
     """The answer part of the reply."""
     told: str | None = None
-    """The question as asked, if it told more than what remains."""
+    """The question as it was asked, if it told more than ``asked``."""
     heard: Sequence[Sequence[int]] = ()
-    """The messages that it quoted, by round and index."""
+    """The messages that the question quoted, by round and index."""
 
 
 def with_turn(answer: Answer, turn: Turn) -> Answer:

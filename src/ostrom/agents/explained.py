@@ -9,7 +9,7 @@ from ostrom.ground.errors import StudyError
 NAME = "explained"
 MOST_LISTED = 500
 CHARACTERS_PER_WORD = 10
-"""A generous limit: a rationale of the wanted length always fits, an endless one does not."""
+"""The most characters of a rationale per wanted word: any rationale of that length fits, an endless one does not."""
 
 
 def explained(form: Choice | Number, words: int | None) -> Record:

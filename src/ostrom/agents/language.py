@@ -130,7 +130,7 @@ class LanguageAgent:
         """Whether all calls have the same parameters."""
         self._read_before: dict[tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]] = {}
         self._last_read: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
-        """Cache of parsed answers: short replies repeat, and the same object is encoded once."""
+        """Cache of answers with the facts of their prompts, by the id of the parsed answer: each is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
 
@@ -334,7 +334,7 @@ class LanguageAgent:
         return self.renderer.prompt(decision, memory_view, order, self.config.facts)
 
     def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
-        """Return the dialogue that asks; None if the decision is a prompt of its own."""
+        """Return the dialogue that ends with a decision; None if the decision is a prompt of its own."""
         if self.config.conversation == "prompt" or decision.view.facts.get("alone"):
             return None
         return Chat(self, decision, context, self.shown(decision, context))
@@ -353,7 +353,7 @@ class LanguageAgent:
         return params
 
     def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
-        """Return the answer with the shown options, in their order."""
+        """Return the answer with the facts of its prompt: the labels of the options, and their order."""
         if not prompt.facts:
             return answer
         cached = self._last_read.get(id(answer))
@@ -397,7 +397,7 @@ class SeatedAgent(LanguageAgent):
         self.seats = seats
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask at the seat."""
+        """Ask the external agent; without an answer in time the decision is missed."""
         place = (context.unit, context.player)
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
         rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)

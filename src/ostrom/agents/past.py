@@ -12,7 +12,7 @@ class Past:
 
     With more than one co-player "the others cooperated" means that all of them did, or all but
     ``tolerance`` of them. Moves are those that were carried out: a trembling hand shows as what it did.
-    A strategy reads its match through one past, to which each view is put in turn: it must not keep it.
+    One object serves all decisions of a match and is updated for each of them, so a strategy must not keep it.
 
     >>> from ostrom.testing.check_strategy import PRISONERS_DILEMMA, view_of
     >>> past = Past(view_of(PRISONERS_DILEMMA, [(0, 1)]))

@@ -55,7 +55,7 @@ def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator,
 
 
 def _random_value(form: Form, rng: np.random.Generator) -> Any:
-    """Draw a value uniformly among the valid ones that a form lists."""
+    """Return a random valid value of a form; for a mixture the most even one, for a text an empty one."""
     if isinstance(form, Mixture):
         return _even_mixture(form)
     if isinstance(form, Number):

@@ -35,7 +35,7 @@ class ScriptedAgent:
         self._odds = strategy.odds
         self._plain: Choice | None = None
         self._facts: Mapping[str, Any] | None = None
-        """The facts of the last decision, if they hold no records."""
+        """The facts of the last decision, if they hold no records and the agent has no memory."""
         self._certain: dict[tuple[float, ...], Answer] = {}
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -103,7 +103,7 @@ class ScriptedAgent:
                 # Cache: the same form object always gives the same answer.
                 self._plain, self._certain = form, {}
             elif len(form.options) > len(names):
-                # A mechanism may offer more than the game's actions; the rest is about those.
+                # A mechanism may offer options that are no actions of the game: these are decided first.
                 for option in form.options:
                     if option not in names and self._takes(option, view, form):
                         return Answer(option, "scripted", {o: float(o == option) for o in form.options})
@@ -139,7 +139,7 @@ class ScriptedAgent:
         return chances
 
     def _takes(self, option: str, view: View, form: Form) -> bool:
-        """Return whether it takes an option that is no action: by its own method, or by default conduct."""
+        """Return whether the strategy takes an option that is no action: by its own method, or by default conduct."""
         own = None if hasattr(Strategy, option) else getattr(self.strategy, option, None)
         if callable(own):
             return bool(own(view, form))

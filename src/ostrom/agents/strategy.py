@@ -1,7 +1,7 @@
 """Strategies: pure functions from the past to the chance of cooperating.
 
 A strategy never touches a random generator and carries nothing from match to match: what it answers depends
-on the past it is shown and on nothing else. Whoever seats it draws from the odds it states.
+on the past it is shown and on nothing else. The agent that plays it draws from the odds it states.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ class Strategy(ABC):
     """A strategy. The first line of its docstring is the rule for readers."""
 
     name: str
-    """Its name; by default that of its file."""
+    """The name of the strategy; by default that of its file."""
     title: ClassVar[str]
     citation: ClassVar[str]
     memory_depth: float
@@ -44,8 +44,8 @@ class Strategy(ABC):
     """Whether the strategy is about amounts, so that it needs a game of amounts."""
     tolerance: int = 0
     fixed_rounds: int = 0
-    """In so many rounds from the first on its moves are fixed beforehand, so that a study can be checked against all
-    of them; 0: they depend on what happens."""
+    """The number of first rounds whose moves are fixed beforehand, so that a study can be checked against them; 0 if
+    moves depend on the past."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

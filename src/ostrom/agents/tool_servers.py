@@ -62,7 +62,7 @@ class ToolServer(Tool):
             self._offer = offer.value["tools"]
 
     def functions(self, scene: Scene) -> Functions:  # noqa: ARG002
-        """What was offered, and calls of it."""
+        """Return the specification of each offered tool, and the function that calls it."""
         return [
             (ToolSpec(tool["name"], tool["description"], tool["schema"]), partial(self._call, tool["tool"]))
             for tool in self._offer
@@ -113,11 +113,11 @@ class ToolServer(Tool):
 
 
 class ServerRefused(Exception):
-    """The server refused a request, or wrote an answer that is not read; it goes on."""
+    """Raised when the server refuses a request or writes an unreadable answer; the server keeps running."""
 
 
 class ServerEnded(Exception):
-    """The server has closed its output."""
+    """Raised when the server has closed its output."""
 
 
 class ServerSession:
@@ -152,7 +152,7 @@ class ServerSession:
         return [_text(block) for block in blocks], bool(result.get("isError"))
 
     async def close(self) -> str:
-        """End the process; its last words."""
+        """End the process; return the end of its stderr."""
         if self._program is None:
             return ""
         await self._program.end()

@@ -1,7 +1,7 @@
 """Built-in tools that a model may call before it answers: exact arithmetic, a notebook, a look at the past.
 
-A tool of ours is a pure function of what its player may know and of what its tools gave it before in the match; those
-of an MCP server stand in ``tool_servers``. Calls and results are questions within a decision: journaled, and never
+A built-in tool is a pure function of what its player may know and of the tool calls of that player before in the match;
+tools of an MCP server are in ``tool_servers``. Calls and results are questions within a decision: journaled, and never
 asked for again.
 """
 
@@ -27,7 +27,7 @@ MOST_ROUNDS = 100
 
 
 class ToolFailed(ValueError):
-    """A call that cannot be answered; the model reads why."""
+    """Raised for a tool call that fails; the model reads the reason."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Calculator(Tool):
     name: ClassVar[str] = "calculator"
 
     def functions(self, scene: Scene) -> Functions:
-        """Return arithmetic, and payoffs if the game has a table that its player was told."""
+        """Return arithmetic, and expected payoffs if the options are shown and all seats have equally many actions."""
         text = {"type": "string", "description": "numbers, + - * / ** and parentheses"}
         calculate = ToolSpec(
             "calculate", "Compute an arithmetic expression exactly.", closed_object({"expression": text})
@@ -101,7 +101,7 @@ class Notebook(Tool):
     name: ClassVar[str] = "notes"
 
     def functions(self, scene: Scene) -> Functions:
-        """Write and read."""
+        """Return the functions that write a note and read all notes."""
         notes = [
             str((arguments_of(call["arguments"]) or {}).get("text", ""))
             for call in scene.earlier
@@ -130,7 +130,7 @@ class LookBack(Tool):
     name: ClassVar[str] = "past"
 
     def functions(self, scene: Scene) -> Functions:
-        """Rounds from one number to another."""
+        """Return the function that shows the rounds from one number to another."""
         number = {"type": "integer", "minimum": 1}
         spec = ToolSpec(
             "look_back",

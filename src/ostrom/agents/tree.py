@@ -29,8 +29,7 @@ def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, facts: 
 class TreeAgent:
     """Looks up its answers; the model is never called.
 
-    A round that is void because somebody missed it is none of the tree's: the answer is that of the history of
-    the rounds that were played.
+    Rounds that are void because somebody missed them are ignored: the answer is that for the rounds that were played.
     """
 
     instant = True
@@ -40,7 +39,7 @@ class TreeAgent:
         self._keys: dict[int, str] = {}
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:  # noqa: ARG002
-        """Return the precomputed answer, with its node."""
+        """Return the precomputed answer, with the key of its tree among its facts."""
         view = decision.view
         key = self._keys.get(id(view.game))
         if key is None:

@@ -40,13 +40,13 @@ def random_answer(form: Form, rng: np.random.Generator, length: int | None = Non
         case Text(characters=characters):
             if length is not None:
                 return Answer(filler(min(characters, length)), "exact")
-            # A text is never empty, and its framing is not part of it.
+            # Plain words, at least one: reading a text strips marks and white space around it.
             plain = " ".join(word for word in _text(min(characters, 100), rng).split() if word.isalnum())
             return Answer(plain or WORDS[0], "exact")
 
 
 def filler(characters: int) -> str:
-    """A text of so many characters, at least one.
+    """Return a text of about so many characters, at least one.
 
     >>> filler(7)
     'word wo'

@@ -1,6 +1,6 @@
 """What prompt files may read of their values, and how much work one rendering may do.
 
-It reads plain data and calls listed methods. Work is counted and never timed.
+Prompt files read plain data and call listed methods only. Work is counted and never timed.
 """
 
 from collections.abc import Callable, Hashable, ItemsView, Iterable, KeysView, Mapping, Sequence, ValuesView
@@ -76,11 +76,11 @@ class RenderWork:
 
 _SMALL = (int, bool, float, type(None))
 CURRENT: ContextVar[RenderWork | None] = ContextVar("work", default=None)
-"""The current rendering: a method called by a prompt file may render another file at its cost."""
+"""The remaining work of the current rendering; files that are rendered inside of it are counted too."""
 
 
 def current_work() -> RenderWork:
-    """The work of the rendering under way."""
+    """Return the remaining work of the rendering under way; outside of one, a full budget."""
     return CURRENT.get() or RenderWork()
 
 

@@ -20,17 +20,17 @@ _SAME_TEXT = {
     "f3b2c07f6685dbb3c061a5de": "2be40ec38b8b0542bc13eeef",  # turns/society_told.txt
     "6a9f35a5a992832aaaf1e1a7": "94e468ef351f1a4ede2e016f",  # turns/_negotiation.txt
 }
-"""Rewritten files with the same words: each keeps the hash that earlier runs recorded.
+"""Hashes of files that were rewritten with the same words, mapped to the hashes that earlier runs recorded.
 
-That of the negotiation says more than it did in two cases alone: why an offer was not possible, and what of a payment
-could not be paid. Earlier runs are finished with these words.
+The file of negotiations differs in two cases: it says why an offer was not possible, and which part of a payment could
+not be paid. Earlier runs are finished with these words.
 """
 
 
 def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
     """Return a hash of each of these files; missing ones have none.
 
-    A file of a prompt set is named by both (see ``in_set``).
+    A file of a prompt set is named SET:FILE (``in_set``).
     """
     digests = {}
     for file in sorted(files):

@@ -35,7 +35,7 @@ class HistoryRenderer:
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._values: Mapping[str, Any] = {}
         self._apart: dict[str, bool] = {}
-        """Whether history files use none of ``_values``."""
+        """Whether a history file uses none of ``_values``, by file."""
 
     def past(
         self, decision: Decision, shown: MemoryView, labels: Labels, values: Mapping[str, Any], file: str = "past.txt"
@@ -170,10 +170,10 @@ class HistoryRenderer:
         return self.library.fill(f"names/{how}.txt", {"number": seat + 1, "words": self.words})
 
     def reader(self, observer: bool) -> Callable[[Sequence[Mapping[str, Any]], int], list[dict[str, Any]]]:
-        """A function that lists the players of a round as a prompt names them: the reader first, as "you".
+        """Return a function that lists the players of a round as a prompt names them: the reader first, as "you".
 
-        For an observer, who is no player, all are listed by name in the order of the seats. ``choose``,
-        ``chose`` and ``receive`` are the forms of those words that fit the name.
+        For an observer, who is no player, all are listed by name in the order of the seats. ``choose`` and ``receive``
+        are the forms of those verbs that fit the name.
         """
         words, you = self.words, self.library.fill("names/you.txt", {"words": self.words})
 

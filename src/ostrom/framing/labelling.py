@@ -67,7 +67,7 @@ class Labelling:
 
 
 def naming(framing: Framing, game: Game, seat: int) -> tuple[int, ...]:
-    """Return the order of a seat's actions; ``own_names`` uses the game's own order."""
+    """Return the order in which prompts name a seat's actions: that of the game's words, or the reverse."""
     own_names = game.words.naming(seat, game.actions[seat])
     return own_names[::-1] if framing.order == "reversed" else own_names
 

@@ -1,4 +1,4 @@
-"""The library of prompt files: ours, those of other packages, and the user's folder."""
+"""The library of prompt files: Ostrom's own, those of other packages, and the user's folder."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Library:
         return self._languages[language]
 
     def languages_of(self, path: str) -> list[str]:
-        """Return the languages of a file."""
+        """Return the languages in which a prompt file exists."""
         spoken = [p for f in self._unspoken for p in (f / "languages").glob("*") if _is_file(p / path)]
         english = [ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []
         return [*english, *sorted({p.name for p in spoken})]
@@ -250,8 +250,8 @@ class Library:
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
         """Render a template, without blank lines at its ends.
 
-        Prompts are made for every call, so a text is kept as long as what its template asks for stays the
-        same, and a template is handed no more than it asks for.
+        Prompts are rendered for every call, so a text is cached by the values that its template uses, and the template
+        is given only those.
         """
         template, needs = self._ready.get(path) or self._prepare(path)
         needed = values if needs is None else {name: values[name] for name in needs if name in values}
@@ -297,14 +297,14 @@ class Library:
     def render_with_marks(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
         """Render a template with placeholders for values put in later (see ``put_in``).
 
-        None where the template does more with those values than write them down, or ask whether they are
-        there: then it has to be filled anew for each of them.
+        None if the template does more with those values than write them or test whether they are set: then it must be
+        rendered anew each time.
         """
         if not self._writes_down(path, frozenset(holes)):
             return None
         text = self.fill(path, {**values, **{name: mark(name) for name in holes}})
         names = split_marks(text)[1::2]
-        # Placeholders in foreign text are ignored, and a loop must not repeat one without counting.
+        # None also if foreign text contains placeholders, or a loop repeats them too often.
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:

@@ -19,7 +19,7 @@ from ostrom.mechanisms.protocol import Decision
 
 NEUTRAL = "neutral"
 OBSERVER, OBSERVER_PREDICTS = "games/_observer.txt", "games/_observer_predict.txt"
-"""The rules of a game and a question of it for observers."""
+"""The files with a game's rules and with a question about it, for observers."""
 
 
 def story_file(framing: Framing, game: Game | None) -> str:
@@ -90,7 +90,7 @@ def answer_file(library: Library, form: Form, style: str) -> str:
 
 
 def common_names(library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of the k-th action of every seat, for rules about all seats at once."""
+    """Return one name for the k-th action of all seats, for every k; rules about all seats use them."""
     named: list[str] = []
     if not game.has_table:
         return named
@@ -115,13 +115,13 @@ MEANINGLESS = {
     "history": "rounds of the past are told by games/{name}_past.txt",
     "chances": "its decisions need not fall at the same time",
 }
-"""Framing fields about payoff tables and action lists, and why they do not apply here."""
+"""Framing fields about payoff tables and action lists, and why they do not apply to games by a rule."""
 OF_TABLES = frozenset("equilibria least_continuation labels common options".split())
 """Values that a hint may use only in games with a table."""
 
 
 def lacks_names(framing: Framing, game: Game) -> str | None:
-    """Return what a framing calls the seats without the game having words for it; None if nothing."""
+    """Return why the seats of a game cannot be named as the framing says; None if they can."""
     if framing.names == "titles" and not game.words.titles:
         return "names: titles needs a game that carries titles"
     if framing.names == "other" and game.seats != 2:
@@ -130,7 +130,7 @@ def lacks_names(framing: Framing, game: Game) -> str | None:
 
 
 def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) -> str | None:
-    """Return what a framing or style says that a game by a rule lacks; None if nothing."""
+    """Return why a framing or style cannot be used with a game by a rule; None if it can."""
     plain = Framing()
     for part, why in MEANINGLESS.items():
         if getattr(framing, part) != getattr(plain, part):
@@ -144,7 +144,7 @@ def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) ->
 
 
 def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
-    """Return a missing file of the game."""
+    """Return which file of the game or of its story is missing, in words; None if none is."""
     base = f"games/{game.name}"
     for file in (f"{base}.txt", f"{base}_past.txt", *(f"{base}_{s}.txt" for s in game.stages)):
         if not library.has(file):
@@ -162,7 +162,7 @@ def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
 
 
 def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
-    """Return the missing named options that a framing or style needs, or that there are too many."""
+    """Return why a framing or style does not fit the named options of a game; None if it does."""
     sets = named_sets(game)
     has_labels = framing.labels not in (None, "actions")
     for part, wanted in (
@@ -187,7 +187,7 @@ def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
 
 
 def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | None:
-    """Return why there is nobody to predict, or no text for it."""
+    """Return why the style has nobody to predict or no text for it; None if it has both."""
     if style != "social":
         return None
     together = [step for step in steps_of(game) if len(step) > 1]
@@ -202,7 +202,7 @@ def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | 
 
 
 def _lacks_table(framing: Framing, library: Library) -> str | None:
-    """Return a hint that needs a payoff table."""
+    """Return why the hint needs a payoff table, in words; None if it needs none."""
     if framing.hint is None:
         return None
     mentions = sorted(OF_TABLES & library.variables_of(f"hints/{framing.hint}.txt"))

@@ -1,7 +1,7 @@
 """The payoffs of a game for one reader, in the layouts of the files in payoffs/.
 
 Everything is read off the payoff tensor by the profile in seat order, and numbers are written exactly: what is shown
-is what is scored (but for games that are declared to tell something else about the others, ``Game.told``). The own
+is what is scored (but for games that declare other stated payoffs of others, ``TensorGame.told``). The own
 action comes first in the words, never in the profile.
 """
 

@@ -74,7 +74,8 @@ class PromptRenderer:
         self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
         """The last page of every kind of decision, with what it depends on."""
         self._last_questions: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
-        """The last page of every kind of decision without changes, with its note and extra facts."""
+        """The last page of every kind of decision that needed no titles, round offset or random order, with its
+        note and extra facts."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
@@ -413,7 +414,7 @@ class PromptRenderer:
         return self.library.fill(self._setup_file, setup_values)
 
     def unsupported(self, game: Game) -> str | None:
-        """Return what the framing needs and the game has no words for; None if nothing."""
+        """Return why the framing cannot be used with a game, in words; None if it can."""
         if (names := lacks_names(self.framing, game)) is not None:
             return names
         if not game.has_table:

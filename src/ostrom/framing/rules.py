@@ -17,7 +17,7 @@ def talk_files(facts: Mapping[str, Any]) -> tuple[str, str]:
 
 
 FIRST = ("predict", "best_response")
-"""The preliminary questions of styles, asked with the knowledge of the action."""
+"""The kinds of preliminary questions of styles, asked with the view of the action that follows."""
 PAGE = "page"
 """The wording of records for people, who fill in fields instead of JSON."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -35,7 +35,7 @@ def question_file(library: Library, mechanism: str, kind: str, wording: str | No
 
 
 def told_file(library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]) -> str | None:
-    """Return the file of a mechanism's facts before a decision with another's question; None if there is none."""
+    """Return the file with a mechanism's facts, shown before a question that is not its own; None if there is none."""
     sham = bool(facts.get("sham"))
     if "stage" in facts:  # the question is that of the stage, whatever the mechanism
         return _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None

@@ -184,7 +184,7 @@ def _passes(values: Any, steps: int, characters: int) -> Any:
 
 @pass_context
 def _begin(context: Context, steps: int, characters: int) -> None:
-    """Charge a file; it gets a copy of all names that it can read."""
+    """Charge the work of a file, and of the copy of all names that it can read."""
     current_work().spend(steps + len(context.parent), characters)
     current_work().enter()
 

@@ -24,7 +24,7 @@ FAMILIES = {
     ),
     "_sequential": ("alternating_offers", "centipede", "dictator", "gift_exchange", "trust_amounts", "ultimatum"),
 }
-"""Games that share a module of the catalog, each as the function of its name."""
+"""Modules of the catalog that hold several games, with the names of the functions that build them."""
 
 games: Registry[Game] = Registry(
     "game",
@@ -89,7 +89,7 @@ def load_game(path: str | Path, *, key: str | None = None) -> Game:
 
 
 def is_game_file(name: str) -> bool:
-    """Whether a game is named by its file."""
+    """Return whether the name of a game is the name of a game file, by its ending."""
     return name.lower().endswith(FILE_ENDINGS)
 
 
@@ -124,7 +124,7 @@ def check_game_files(known: Mapping[str, str], file: str) -> None:
 
 
 def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
-    """Copy a run's own game files to a new folder; files elsewhere and links are refused."""
+    """Copy a run's own unchanged game files to a new folder; files outside the run are skipped, links refused."""
     for name, of in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
@@ -158,7 +158,7 @@ def _inline(spec: Mapping[str, Any]) -> bool:
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
-    """Read a game file, with additions that the file cannot hold: .nfg has no cooperative action."""
+    """Read the game file of a mapping and apply its other keys: an .nfg file states no cooperative action, say."""
     from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
 
     changeable = ("name", "title", "citation", "roles", "cooperative", "defective")
@@ -173,7 +173,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
         return game
     data = game_to_mapping(game) | changes
     if "cooperative" in changes and "defective" not in changes:
-        del data["defective"]  # the other action of a two-action seat, as everywhere
+        del data["defective"]  # so that it becomes the other action of a two-action seat again
     return game_from_mapping(data, key=key, file=file)
 
 

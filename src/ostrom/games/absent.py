@@ -31,7 +31,7 @@ class GameShape(BaseModel, extra="forbid", strict=True):
     """The stored shape of a game."""
 
     known_as: str = ""
-    """The name by which studies refer to it."""
+    """The name by which studies refer to the game."""
     name: str
     cooperative: list[int | None]
     defective: list[int | None]
@@ -50,7 +50,7 @@ SHAPES: dict[str, list[GameShape]] = {}
 
 
 def shapes(spec: str | Mapping[str, Any], game: Game) -> dict[str, dict[str, Any]]:
-    """Return the shape of a game of another package, by its specification; empty for ours."""
+    """Return the shape of a game of another package, by its specification; empty for games of Ostrom itself."""
     name = spec.get("name") if isinstance(spec, Mapping) else parse_spec(spec)[0]
     foreign = isinstance(name, str) and (import_module("ostrom.games").games.is_foreign(name) or is_code(name))
     return {repr(spec): shape_of(str(name), game)} if foreign else {}
@@ -81,7 +81,7 @@ def keep_shapes(shapes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def from_code(name: str, part: Any) -> Callable[..., Game]:
-    """Return the factory of a game in Python code."""
+    """Return the function that builds a game, as found in a Python file; refuse what is not callable."""
     if not callable(part):
         raise StudyError(f"game {name}: must be a function that makes one")
     factory: Callable[..., Game] = part
@@ -94,8 +94,8 @@ def absent(name: str) -> Callable[..., Game] | None:
 
 
 class AbsentGame(FunctionGame):
-    """A game of which a run keeps the shape alone. Whoever asks for its payoffs is refused; its rounds pay nothing, so
-    that the agents of a study can be tried on it, and no match of it is replayed (``Rows``).
+    """A game of which a run stores only the shape. Its payoff table is refused, and its rounds pay nothing, so that
+    agents can be tried on it; matches of it are not replayed (``Rows``).
     """
 
     absent = True

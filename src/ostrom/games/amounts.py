@@ -12,7 +12,7 @@ from ostrom.ground.errors import GameError
 
 MOST_DECIMALS = 9
 MOST_AMOUNTS = 10**9
-"""The most amounts; more are a typing error."""
+"""The most amounts of a set; a larger number is taken for a typing error."""
 IDLE = "no_move"
 """The action of a seat without a decision in a round."""
 

@@ -32,7 +32,7 @@ def differences(one: Game, other: Game) -> list[str]:
 
 
 MOST_TRIED = 5_000
-"""The most orders of actions that are compared; larger games are compared in the given order."""
+"""The most orders of actions that are tried. If a seat has more than 6 actions, only the given order is compared."""
 
 
 def same_payoffs(game: Game, other: Game) -> tuple[tuple[int, ...], ...] | None:

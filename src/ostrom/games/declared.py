@@ -3,9 +3,9 @@
 A file reads like any game file (``ostrom.games.yaml_file``), and states besides::
 
     what: Swerve or drive straight at each other. ``win`` is paid to ...   # names every parameter
-    parameters: {win: 1, tie: 0, lose: -1, crash: -10}                     # a name stands for the value of that one
+    parameters: {win: 1, tie: 0, lose: -1, crash: -10}                     # a name means the value of that parameter
     presets: {study: {win: 2}, ...}                                        # optional; the first one is the default
-    strict: {win > tie > lose > crash: needs win > tie > lose > crash}     # what strict=False lifts, and its words
+    strict: {win > tie > lose > crash: needs win > tie > lose > crash}     # lifted by strict=False; error texts
     payoffs:
       swerve, swerve: [tie, tie]                                           # numbers, parameters, sums and products
 """

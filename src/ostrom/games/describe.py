@@ -109,7 +109,7 @@ def _counts(total: int, width: int) -> list[tuple[int, ...]]:
 
 
 def formula_of(game: Game, seat: int) -> Formula | ClaimFormula | None:
-    """Return the formula of a game's payoffs; None if there is none.
+    """Return the formula of a seat's payoffs, given by the game or read off its table; None if there is none.
 
     >>> from ostrom.games import build_game
     >>> formula_of(build_game("stag_hunt"), 0) is not None

@@ -181,10 +181,10 @@ TOLERANCE = 1e-9
 
 
 def least_continuation(game: Game, punished: int | None = None) -> float | None:
-    """Return the smallest continuation with which nobody gains by one deviation from cooperation; None if none.
+    """Return the smallest chance of another round with which no single deviation from cooperation pays; None if none.
 
-    Whoever leaves it is answered by all defecting, for ever or for ``punished`` rounds. That must itself be an
-    equilibrium of the game. A gain of g against a loss of l per punished round needs g <= l (d + d^2 + ...).
+    After a deviation all defect, for ever or for ``punished`` rounds. All defecting must itself be an equilibrium
+    of the game. A gain of g against a loss of l per punished round needs g <= l (d + d^2 + ...).
 
     >>> from ostrom.games import build_game
     >>> games = ("prisoners_dilemma:coopeval", "public_goods", "travelers_dilemma", "trust")
@@ -435,7 +435,7 @@ class BargainingPoints:
 
 
 def bargaining_points(game: Game, disagreement: Sequence[float] | None = None) -> BargainingPoints | None:
-    """Return both solutions; None unless there are two seats and an agreement better for both.
+    """Return the Nash and Kalai-Smorodinsky solutions; None unless two seats can both gain by agreeing.
 
     >>> from ostrom.games import build_game
     >>> bargaining_points(build_game("prisoners_dilemma"))
@@ -503,7 +503,7 @@ def _nash(edge: Edge) -> Point:
 
 
 def _reached(edge: Edge, towards: Point) -> float | None:
-    """Return how far a ray from 0 goes until it meets an edge; None if it does not."""
+    """Return the multiple of ``towards`` at which the ray from 0 meets an edge; None if it does not."""
     (x0, y0), (x1, y1) = edge
     cross = (x1 - x0) * towards[1] - (y1 - y0) * towards[0]
     if abs(cross) < 1e-12:

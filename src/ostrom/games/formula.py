@@ -2,7 +2,8 @@
 
 A game may supply its formula (public goods: 1.5 x contributors / 3); it is checked against the payoffs. For other games
 in which all have the same two actions it is read off the payoffs where these are linear in the number
-(``describe.formula_of``). The Traveler's Dilemma is told by the lower of two claims.
+(``describe.formula_of``). The Traveler's Dilemma has its own formula, by the lower of
+two claims (``ClaimFormula``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A game by a rule: a function plays each round, with amounts, sequential moves and state between rounds.
 
-The rule plays one round (``Game.play``) in as many steps as it needs. Nothing is ever enumerated, and a round takes
-the memory of its own moves.
+The rule plays one round (``Game.play``) in as many steps as it needs. Profiles are never enumerated, and a round takes
+memory for its own moves only.
 
     def play(now):                                        # the ultimatum game
         (offer,) = yield [Due(0, "offer", Amounts(0, 100))]
@@ -96,11 +96,11 @@ class FunctionGame(Game):
                 return tuple(float(x) for x in stop.value.payoffs)
 
     def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG002
-        """Return the payoffs."""
+        """Return the payoffs at a profile: players are always told the actual ones."""
         return self.payoff(profile)
 
     def index_of(self, seat: int) -> Mapping[str, int]:
-        """Refused for amounts, which are not listed."""
+        """Return the indices of a seat's actions by name; refused for amounts, which are not listed."""
         if isinstance(self.actions[seat], Amounts):
             self._refuse()
         return super().index_of(seat)
@@ -128,7 +128,7 @@ class FunctionGame(Game):
         raise AttributeError(name)
 
     def wrong(self, what: str) -> GameError:
-        """Return the error for an invalid rule."""
+        """Return the error for a rule that plays an invalid round."""
         return GameError(f"game {self.name}: a round {what}")
 
     def _refuse(self) -> NoReturn:

@@ -67,7 +67,7 @@ class Now:
     """Known draws, by seat and purpose."""
 
     def draw(self, seat: int, purpose: str, amounts: Amounts) -> Value:
-        """Draw one of these amounts uniformly. Tell it to a seat under the name of its purpose."""
+        """Return a uniformly drawn amount, or the known one; the fact that tells a seat of it is named ``purpose``."""
         preset = self.known.get((seat, purpose))
         return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if preset is None else preset
 
@@ -80,7 +80,7 @@ Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
 class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     """Seats, actions and payoffs. Actions are indices into ``actions``, the names of each seat's options.
 
-    No abstract base class: ``isinstance`` is asked in every turn, and takes several times as long on one.
+    It is no abstract base class: ``isinstance`` is called in every turn, and takes several times as long on those.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     """Plays one round; a pure generator function."""
     stages: tuple[str, ...]
     """The stages of a round, in the order in which they first come. The one step of a game with a table has no name:
-    such a game does not define them, and prompt files ask for that (``game.stages is defined``)."""
+    such a game does not define ``stages``, and prompt files test that (``game.stages is defined``)."""
     stateful: bool = False
     """Whether a round leaves state for the next one."""
     theory: Theory | None = None
     """The benchmark: moves of rational, selfish players; subgame perfect if moves are seen."""
     theory_payoffs: tuple[float, ...] = ()
-    """The payoffs of a round with these moves, if they do not depend on chance or the past."""
+    """The payoffs of a round with the moves of ``theory``, if they do not depend on chance or the past."""
 
     @property
     def seats(self) -> int:
@@ -222,10 +222,10 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
 
 class Named(dict[str, Any]):
-    """The continuations of one seat's actions: those of the next seat, and at the end the profile.
+    """A nested mapping from action names, seat after seat, to the profile of their indices.
 
     Named actions become a profile in every turn of every match: following them from seat to seat takes a
-    third of the time of making a tuple of their indices. A branch is made when it is first asked for.
+    third of the time of making a tuple of their indices. A branch is made at its first use.
 
     >>> from ostrom.games import build_game
     >>> Named(build_game("prisoners_dilemma"))["cooperate"]["defect"]

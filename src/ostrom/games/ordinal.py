@@ -73,7 +73,7 @@ def ordinal_game(number: int) -> OrdinalGame:
 
 @cache
 def ordinal_games() -> tuple[OrdinalGame, ...]:
-    """All 144, in order."""
+    """Return all 144 ordinal games in the order of their numbers."""
     return tuple(ordinal_game(number) for number in range(1, 145))
 
 
@@ -312,7 +312,7 @@ NAMES: tuple[tuple[str, ...], ...] = (
         "Hegemony",
     ),
 )
-"""``NAMES[row - 1][column - 1]``."""
+"""The names of the games in the table: ``NAMES[row - 1][column - 1]``."""
 
 OTHER_NAMES = {45: "Compromise", 111: "Peace", 133: "Concord"}
-"""Symmetric games with another name in Bruns (2015)."""
+"""Other names of symmetric games in Bruns (2015), by the number of the game."""

@@ -1,6 +1,6 @@
 """Compares a user's table of the 144 games with the generated ones, row by row.
 
-Two layouts are read, with commas or semicolons: the released one (game_number, game_row, game_col, game_name,
+Two layouts are read, with commas, semicolons or tabs: the released one (game_number, game_row, game_col, game_name,
 game_family, then eight payoffs) and the short one (game_number, row, col, family, then eight payoffs).
 """
 
@@ -103,7 +103,7 @@ def _ties(cells: list[int | None]) -> list[str]:
 
 
 def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:
-    # A table in another orientation is only wrong about the layout: say so.
+    # If only the order of rows or columns differs, the message says so.
     for rows, cols in ((True, False), (False, True), (True, True)):
         both: tuple[Ranks, Ranks] = exchanged(game.seat1, rows, cols), exchanged(game.seat2, rows, cols)
         if [rank for pair in zip(*both, strict=True) for rank in pair] == cells:

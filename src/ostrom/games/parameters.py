@@ -1,7 +1,7 @@
 """Checks of game parameters beyond annotations: rules across them, and payoffs as people write them.
 
-``number`` and ``whole`` are for games of other packages whose parameters have no annotations; see
-``ostrom.ground.parameters`` for those that do.
+``number`` and ``whole_number`` check single values: bounds that depend on other parameters, and games of other
+packages without annotations. ``ostrom.ground.parameters`` checks annotated parameters.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ ManySeats = Annotated[float, NoFraction(), Ge(2), Le(1000)]
 
 
 def number(game: str, name: str, value: Any) -> float:
-    """A finite number.
+    """Return a parameter as a float; refuse what is no finite number.
 
     >>> number("chicken", "win", 3)
     3.0
@@ -28,12 +28,12 @@ def number(game: str, name: str, value: Any) -> float:
 
 
 def whole_number(game: str, name: str, value: Any, *, least: int, most: int) -> int:
-    """A whole number between two bounds; 3.0 counts as 3."""
+    """Return a parameter as a whole number within two bounds, or refuse it; 3.0 counts as 3."""
     return int(_allowed(game, name, value, Annotated[float, NoFraction(), Ge(least), Le(most)]))
 
 
 whole = whole_number
-"""The name that packages import since 1.0."""
+"""The name of ``whole_number`` in 1.0, which other packages import."""
 
 
 def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:

@@ -147,5 +147,5 @@ def _end(options: Options, which: int) -> Value:
 
 
 def _kind(options: Options) -> Options:
-    """Return a key of options: all amounts are alike; named options differ."""
+    """Return a key for a set of options: the same for all amounts, the names for named options."""
     return () if isinstance(options, Amounts) else tuple(options)

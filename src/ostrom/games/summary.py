@@ -23,7 +23,7 @@ from ostrom.games.parameters import shown
 from ostrom.games.tensor import symmetric
 
 PARETO_LIMIT = 5_000
-"""The most profiles for which the Pareto frontier is computed: all are compared with each other."""
+"""The most profiles for which the Pareto frontier (which compares all with each other) and bargaining are computed."""
 
 
 def summary(game: Game) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def summary(game: Game) -> dict[str, Any]:
 
 
 def _identity(game: Game) -> dict[str, Any]:
-    """Return the head of a summary."""
+    """Return the first entries of a summary: name, title, citation, parameters, seats and roles."""
     return {
         "name": game.name,
         "title": game.title,

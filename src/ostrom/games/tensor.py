@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_SEATS = 30
-"""The most seats: numpy allows no more dimensions."""
+"""The most seats: arrays of numpy 1 have at most 32 dimensions, and ``told`` has two more than there are seats."""
 MAX_PROFILES = 1_000_000
-"""The most profiles; a larger tensor is a typing error."""
+"""The most profiles; a larger game is taken for a typing error."""
 
 ACT = "act"
 """The stage of a round's only step."""
@@ -74,7 +74,7 @@ class TensorGame(Game):
     formula: Formula | ClaimFormula | None = None
     """The payoffs as a formula, if the game has one; checked against the payoffs."""
     told: NDArray[np.float64] | None = None
-    """Stated payoffs, if players are told other payoffs of others than are scored: told[reader] by seat."""
+    """``told[reader]`` are the payoffs that a reader is told; None if all are told the actual ones."""
     formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

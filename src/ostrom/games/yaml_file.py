@@ -140,7 +140,7 @@ def write_yaml(game: Game) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads single keys and knows their place for error messages."""
+    """Reads single keys of a game's mapping; its errors name the file and the key."""
 
     file: str | None
     key: str | None

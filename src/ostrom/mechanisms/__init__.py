@@ -48,7 +48,8 @@ def _recognised(rules: Mechanism, recognise: bool = False) -> Mechanism:
 
 
 WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking, _recognised)
-"""From the inside out: talk starts a round before statements and predictions; recognition comes last."""
+"""The wrappers of a mechanism, innermost first: talk opens a round before statements and predictions; recognition
+comes last."""
 KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap).parameters)[1:]}
 
 
@@ -56,7 +57,7 @@ class NamedMechanisms(Registry[Mechanism]):
     """The registry of mechanisms; ``{name: ..., predict: ..., talk: {...}}`` builds one with its wrappers."""
 
     def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> Mechanism:
-        """Build a mechanism; ``KEYS`` belong to all mechanisms without a parameter of that name."""
+        """Build a mechanism with its wrappers; a key of ``KEYS`` that the mechanism itself has stays its own."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         own = super().parameters(name) if name in self or name in SHAPES else {}
         around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}

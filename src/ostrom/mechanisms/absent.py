@@ -1,7 +1,7 @@
 """A placeholder for a mechanism whose package is not installed, to read the rows of its run.
 
 The manifest of a run keeps the shape of every mechanism that another package adds: what its plan and its tables depend
-on. It is kept for each set of parameters and each game.
+on. One shape is stored for each set of parameters and each game.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class RulesShape(BaseModel, extra="forbid", strict=True):
 
     name: str
     params: dict[str, Any]
-    """Its parameters, as in the study."""
+    """The parameters of the mechanism, as in the study."""
     known: list[str]
-    """The names of all its parameters."""
+    """The names of all parameters of the mechanism."""
     game: str
     game_params: dict[str, Any]
     fields: dict[str, bool | int | float | str]
@@ -45,7 +45,8 @@ class RulesShape(BaseModel, extra="forbid", strict=True):
     rounds: int
     score_range: list[float] | None
     weights: list[list[float]] | None
-    """Weights by number of rounds, if no discount gives them; None if there are too many."""
+    """The weights of matches of 1, 2, ... rounds if the rules define their own, empty if there can be too many rounds;
+    None for the default weights."""
 
 
 def shape_of(

@@ -71,7 +71,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
     """Answers by player from before the first decision: a dialogue continues from them."""
 
     generations: int = 1
-    """The number of consecutive units, each with the outcome of the one before."""
+    """The number of generations, played one after the other; each begins with the outcome of the one before."""
 
     def generation(self, number: int) -> Mechanism:  # noqa: ARG002
         """The mechanism for a generation, counted from 0; by default the same for all."""
@@ -105,7 +105,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
             self.missing.check(game)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
-        """What a player at a seat does once before all its matches, if anything: design a contract, say."""
+        """Return the rules of what a player does once before all its matches (design a contract, say), or None."""
         return None
 
     @abstractmethod
@@ -151,8 +151,8 @@ class Mechanism(FormerNames, ABC, former=FORMER):
     """Whether rounds are counted separately at each table (generations of a population)."""
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """What each of so many rounds of a meeting weighs in the score of a player: the score is the weighted sum of
-        its payoffs. By default rounds weigh the same, or as ``discount`` says."""
+        """Return the weight of each of ``rounds`` rounds of a meeting: the score of a player is the weighted sum of its
+        payoffs. By default all weigh the same, or as ``discount`` says."""
         discount = getattr(self, "discount", None)
         if discount is None or discount == 1:
             return (1.0 / rounds,) * rounds
@@ -162,10 +162,10 @@ class Mechanism(FormerNames, ABC, former=FORMER):
     """Whether players can talk under these rules (``talk: {...}``)."""
 
     def observer_view(self, view: View, seat: int) -> View:
-        """Return what a seat that is not asked may know when it talks; ``view`` is that of an asked seat.
+        """Return the view of a seat that has no decision now, made from ``view``, that of a seat that has one.
 
-        By default the same, without what a game by a rule tells the seat whose turn it is. Rules whose facts hold what
-        only one seat may know say here what others may.
+        By default it is the same, without the facts that a game by a rule tells only the seat whose turn it is. Rules
+        with facts for one seat alone override this.
         """
         facts = view.facts
         if not view.game.has_table:
@@ -191,7 +191,7 @@ def seat_key(seat: int) -> str:
 
 
 def act(view: View, player: int | None = None) -> Decision:
-    """Return the basic decision: which action?"""
+    """Return the decision about the action of a view's seat."""
     seat = view.seat
     return Decision(seat if player is None else player, "act", view, choice_of(view.game.named_actions(seat)))
 
@@ -307,26 +307,27 @@ class DelegatingMechanism(Mechanism):
         return changed
 
     def most_rounds(self, game: Game) -> int:
-        """Delegates to the rules."""
+        """Return the most rounds of the inner rules."""
         return self.rules.most_rounds(game)
 
     def survival(self, number: int) -> float:
-        """Delegates to the rules."""
+        """Return the chance that a round takes place under the inner rules."""
         return self.rules.survival(number)
 
     def longest_history(self, game: Game) -> int:
-        """Delegates to the rules."""
+        """Return the most rounds in any view under the inner rules."""
         return self.rules.longest_history(game)
 
     def weights(self, rounds: int) -> Sequence[float]:
-        """Delegates to the rules."""
+        """Return the weights of rounds under the inner rules."""
         return self.rules.weights(rounds)
 
 
 class WrappedMechanism(DelegatingMechanism):
     """A mechanism that delegates everything to its inner ``rules`` except what a subclass adds.
 
-    What the rules alone have (``rounds``, ``noise``, ``window``) is read through it, as tables and charts ask for it.
+    Attributes that only the rules have (``rounds``, ``noise``, ``window``) are read through the wrapper: tables and
+    charts need them.
     """
 
     def __init__(self, rules: Mechanism) -> None:
@@ -353,7 +354,7 @@ class WrappedMechanism(DelegatingMechanism):
         return self.around(self.rules.allowing(missing))
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """Delegates to the wrapped rules."""
+        """Return the types of the players of the wrapped rules' society."""
         return self.rules.population(names, seats)
 
     def for_players(self, players: int) -> Mechanism:
@@ -365,15 +366,15 @@ class WrappedMechanism(DelegatingMechanism):
         return self.around(self.rules.with_preparations(outcomes))
 
     def check(self, game: Game) -> None:
-        """Delegates to the wrapped rules."""
+        """Refuse a game that the wrapped rules refuse."""
         self.rules.check(game)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
-        """Delegates to the wrapped rules, without the wrapper: a player prepares alone."""
+        """Return the preparation of the wrapped rules, unwrapped: a player prepares alone."""
         return self.rules.preparation(game, seat)
 
     def observer_view(self, view: View, seat: int) -> View:
-        """Delegates to the wrapped rules."""
+        """Return the view of a seat that has no decision now, as the wrapped rules define it."""
         return self.rules.observer_view(view, seat)
 
     def shortened(self) -> Mechanism:
@@ -381,14 +382,14 @@ class WrappedMechanism(DelegatingMechanism):
         return self.around(self.rules.shortened())
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """Return the decisions of the wrapped rules, without added observers."""
+        """Return a player's decisions under the wrapped rules; 0 for an observer whom this wrapper adds."""
         added = self.observers - self.rules.observers
         if player >= players - added:
             return 0
         return self.rules.decisions_of(game, player, players - added)
 
     def most_decisions(self, game: Game) -> int:
-        """The sum over all players."""
+        """Return the sum of the decisions of all players."""
         players = self.members(game) + self.observers
         return sum(self.decisions_of(game, player, players) for player in range(players))
 

@@ -24,7 +24,7 @@ CONTROLS = ("none", "length", "induced", "sham")
 
 @runtime_checkable
 class Induces(Protocol):
-    """A mechanism of which it is known what rational players face under it."""
+    """A mechanism for which the one-shot game that rational players face is known."""
 
     def induced_game(self, game: Game) -> Game | None:
         """Return the one-shot game that rational players face under these rules; None if unknown."""
@@ -40,7 +40,7 @@ class Translates(Protocol):
 
 @runtime_checkable
 class HasSham(Protocol):
-    """A mechanism that can be played without its power."""
+    """A mechanism that can be played as a sham: with its words and steps, without its consequences."""
 
     def as_sham(self) -> Mechanism | None:
         """Return these rules with the same words and steps but without consequences; None if meaningless."""

@@ -22,7 +22,7 @@ Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
 
 
 class Designed(Mechanism):
-    """Shared part: designs by preparation or given, an approval vote, one winner."""
+    """A mechanism with designs, which players prepare or the study gives, an approval vote, and one winner."""
 
     one_shot: ClassVar[bool] = True
     letter: ClassVar[str]
@@ -69,7 +69,7 @@ class Designed(Mechanism):
         return {"sham": True} if self.sham else {}
 
     def common_design(self) -> list[int]:
-        """Return the design that all players propose, if it is given."""
+        """Return the given design of all seats; refused unless one is given and the same for every seat."""
         if not self.designs or any(design != self.designs[0] for design in self.designs):
             raise GameError(
                 f"mechanism {self.name}: the control 'induced' needs one design, the same for every seat: "
@@ -145,7 +145,7 @@ class Designed(Mechanism):
 
 
 class Design(Mechanism):
-    """The preparation: one player makes its design."""
+    """The preparation in which one player makes its design."""
 
     def __init__(self, rules: Designed, seat: int) -> None:
         self.rules, self.seat, self.name = rules, seat, rules.name  # type: ignore[misc]

@@ -51,7 +51,7 @@ class Moment(Mechanism):
         return Outcome((), ())
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """One."""
+        """Return 1: the decision is asked once."""
         return 1
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002

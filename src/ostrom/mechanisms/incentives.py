@@ -46,12 +46,12 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:
-    """Return the game between strategies for many rounds, by mean payoff; None without cooperation.
+    """Return the game between strategies for many rounds, by mean payoff.
 
     The cooperative action stands for: cooperate as long as all have, then never again. Every other action stands
     for: take it once, then defect. With chance d of another round a profile pays (1 - d) of its own payoffs and d of
-    those of mutual defection, unless all cooperate, which lasts (Blonski and Spagnolo 2015). Without a chance of
-    another round that is the game itself.
+    those of mutual defection, unless all cooperate, which lasts (Blonski and Spagnolo 2015). With chance 0 the game
+    stays as it is. None if a seat has no cooperative or defective action, or the chance is unknown (None).
 
     >>> from ostrom.games import build_game
     >>> made = lasting_game(build_game("prisoners_dilemma:coopeval"), 0.8)

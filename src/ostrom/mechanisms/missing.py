@@ -58,8 +58,7 @@ class Missing:
     def ending_facts(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
         """Return the facts of a match that ends because of missed rounds; empty if it continues.
 
-        ``late`` are the players who missed this round; ``times`` counts their missed rounds, this one included
-        afterwards.
+        ``late`` are the players who missed this round; ``times`` counts missed rounds by player and is updated.
         """
         times.update(late)
         past = self.rule == "end-visit" or (

@@ -24,7 +24,7 @@ class Network(Protocol):
     """A kind of network with its parameters."""
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
-        """The neighbours of each of so many members."""
+        """Return the neighbours of each member in a network of ``members`` members."""
         ...
 
 
@@ -77,7 +77,7 @@ class Complete:
     """All are linked with all: a well-mixed society."""
 
     def links(self, members: int, rng: np.random.Generator) -> Links:  # noqa: ARG002
-        """Everybody else."""
+        """Return everybody else for each member."""
         return [set(range(members)) - {member} for member in range(members)]
 
 

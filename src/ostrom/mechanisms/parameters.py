@@ -10,7 +10,7 @@ from ostrom.ground.parameters import Amount, Ge, Le, PositiveShare, Share, rule_
 
 
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number within bounds.
+    """Return ``value`` as an int; raise a ParameterError unless it is a whole number within the bounds.
 
     >>> whole_number("rounds", 0, 1)
     Traceback (most recent call last):
@@ -21,7 +21,7 @@ def whole_number(name: str, value: Any, least: int, most: int | None = None) -> 
 
 
 whole = whole_number
-"""The name that packages import since 1.0."""
+"""The name of ``whole_number`` in 1.0, which other packages import."""
 
 
 def amount(name: str, value: Any) -> float:

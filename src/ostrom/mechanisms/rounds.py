@@ -33,9 +33,9 @@ class Rounds:
     """Plays the rounds of one match by its game; all decisions are of the kind ``act``.
 
     In a game without a table decisions carry their ``stage`` and the ``moves`` so far; what was done is in the facts of
-    the round. A round that somebody misses is void where the rules say so, or where what they play instead is no option
-    at that stage; it leaves behind what the round before did. ``noise`` is the chance that a move is another one by
-    accident; ``exact`` asks for the expected payoffs where all odds are known.
+    the round. A missed decision voids the round if the rules say so, or if their default is no option at that stage;
+    a void round keeps the state of the round before. ``noise`` is the chance that a move is replaced by another one;
+    ``exact`` adds the expected payoffs where all odds are known.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Rounds:
         if self.noise:
             count = options.levels if isinstance(options, Amounts) else len(options)
             earlier = sum(move["seat"] == turn.seat for move in moves)
-            nth = str(earlier + 1) if earlier else ""  # its first move slips by the draw of a game with a table
+            nth = str(earlier + 1) if earlier else ""  # the first move uses the same draw as in a game with a table
             if self.streams.chance(number, turn.seat, f"tremble{nth}") < self.noise:
                 place = self._slip(number, turn.seat, place, count, nth)
         return options.value(place) if isinstance(options, Amounts) else options[place]
@@ -213,7 +213,7 @@ def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
 def due_with(view: View) -> list[Due]:
     """Return the turns that are due at the same time as a view's own, that one included.
 
-    None of them where what was done so far does not lead there without knowing what chance brought.
+    Empty if the moves so far do not lead to the view's decision, because a random draw is not known.
     """
     game = view.game
     if game.has_table:  # with a table there is one step, whatever the rules tell
@@ -305,7 +305,7 @@ def act_now(view: View, player: int) -> Decision:
 
 
 def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:
-    """Return random rounds before a round for a seat: always the same ones."""
+    """Return the random rounds that a seat is shown before a round; every call returns the same ones."""
     return History([drawn_round(game, earlier, seat, streams) for earlier in range(1, number)])
 
 
@@ -337,7 +337,7 @@ def _move(turn: Due, value: Value) -> dict[str, Any]:
 def _round(game: Game, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...] = ()) -> Round:
     """Return the round for the history: each seat's last move as its action, all moves in the facts.
 
-    Of a game with a table the actions say all that there is.
+    A round of a game with a table needs no such facts: its actions are its moves.
     """
     last: dict[int, Any] = {move["seat"]: move["value"] for move in moves}
     actions = tuple(game.index(seat, last.get(seat, IDLE)) for seat in range(game.seats))

@@ -1,4 +1,4 @@
-"""Selection: which strategy is adopted, by its earnings. Chances as numbers; callers draw.
+"""Selection: which strategies are adopted or inherited, depending on their payoffs.
 
 Fitness is exp(strength x payoff): positive for every payoff, and for weak selection the 1 + strength x payoff of the
 theory (Ohtsuki et al. 2006; Nowak et al. 2004).
@@ -62,7 +62,7 @@ def fermi(gap: float) -> float:
 
 
 def draw_index(chances: Sequence[float], u: float) -> int | None:
-    """Return the index that a number in [0, 1) falls on; None beyond the last.
+    """Return the index on which ``u`` falls if the chances are laid end to end from 0; None beyond the last.
 
     >>> draw_index([0.5, 0.25], 0.6), draw_index([0.5, 0.25], 0.9)
     (1, None)
@@ -132,9 +132,10 @@ def next_parents(
 class Imitation:
     """After every ``every``-th round, ``members`` random members may switch strategies (``takeover``).
 
-    ``strength`` is the strength of selection on the payoffs of the round; with chance ``mutation`` one takes over the
-    way of anybody, whatever it earned. All changes of a round look at the same ways and payoffs. The fact ``adopted``
-    ``names`` the member that was imitated; runs begun before 2.0 name the member who had its way at first.
+    ``strength`` is the strength of selection on the payoffs of the round; with chance ``mutation`` a
+    member adopts the strategy of a random member instead, whatever it earned. All changes after a round compare the
+    same strategies and payoffs. ``names`` says whom the fact ``adopted`` names: the member that was ``imitated``, or
+    the one that had its strategy ``first`` (runs begun before 2.0).
     """
 
     rule: Annotated[str, OneOf(RULES)] = "imitation"

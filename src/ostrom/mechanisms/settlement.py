@@ -27,7 +27,7 @@ class SettledRound(NamedTuple):
     meeting: int
     number: int
     table: int | None
-    """The first player of those who meet; None for a player who meets nobody, or all neighbours."""
+    """The lowest player of those who meet; None if the round is unplayed, or the player meets nobody or all."""
     player: int
     seat: int
     what: str

@@ -3,7 +3,7 @@
 A society says who meets whom (``tables``), what each is asked (``question``) and what happens between two rounds
 (``between``). Everything else, from missed decisions to scores, is the same in all of them.
 
-With rewiring, members of a society cut links and propose new ones. Cutting takes one, a new link takes two.
+With rewiring, members of a society cut links and propose new ones. One member can cut a link; a new link needs both.
 """
 
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from ostrom.mechanisms.rounds import simultaneous_round
 from ostrom.mechanisms.statements import StatementForm, check_stating, statement_count, statements, times_of
 
 FEW_ROUNDS = 4
-"""The number of rounds of a shortened society."""
+"""The most rounds of a shortened society, unless its questions between rounds come later."""
 ByPlayer = Mapping[int, Round]
 """Each player's round; players who met nobody have none."""
 
@@ -168,16 +168,16 @@ class SocietyRules(Mechanism):
             self.told |= {"own": own, "repeated": True}
 
     def for_players(self, players: int) -> Self:
-        """The society of so many players."""
+        """Return these rules for ``players`` players."""
         grown = copy(self)
         grown.players = players
         return grown
 
     between_every: int = 1
-    """The number of rounds between questions."""
+    """The number of rounds from one question between rounds to the next."""
 
     def shortened(self) -> Self:
-        """Return rules with enough rounds for full records and a question between rounds."""
+        """Return rules with few rounds, but enough for a question between rounds."""
         return self.with_rounds(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
     def members(self, game: Game) -> int:
@@ -303,13 +303,13 @@ class SocietyRules(Mechanism):
         return (self.rounds + statement_count(self.state, self.state_as)) * self.members(game)
 
     def check(self, game: Game) -> None:
-        """Strategies are stated for two seats with two actions."""
+        """Refuse a game that does not work with these rules; statements need two seats with two actions."""
         super().check(game)
         if self.state:
             check_stating(self.name, game)
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """All rounds but the last, where members remember by themselves; else records are all there is."""
+        """Return all rounds but the last with ``own: memory``; else 0, as views then show records and no history."""
         return self.rounds - 1 if self.own == "memory" else 0
 
 
@@ -343,7 +343,7 @@ class Rewiring:
         return max(1, round(self.share * count))
 
     def most_decisions(self, count: int, rounds: int) -> int:
-        """Everybody who is asked may propose, and every proposal may be somebody else's to accept."""
+        """Return two decisions per asked member and time: its own changes, and the reply to its proposal."""
         return 2 * self.members_per_step(count) * ((rounds - 1) // self.every)
 
     def steps(self, life: SocietyState, number: int, name: str, told: Mapping[str, Any]) -> Steps:
@@ -415,5 +415,5 @@ def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Recor
 
 
 def accept_form(who: list[int], names: tuple[str, ...]) -> Record:
-    """Yes or no to every proposal."""
+    """Return the answer form for proposed links: yes or no to every proposer."""
     return Record("accept", closed_object({names[p]: {"type": "boolean"} for p in who}))

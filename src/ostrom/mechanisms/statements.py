@@ -45,7 +45,7 @@ def times_of(when: Any) -> tuple[str, ...]:
 
 
 def has_tables(game: Game) -> bool:
-    """Return whether strategies of the game fit into a table."""
+    """Return whether strategies of the game fit into a table: it has two seats with two actions each."""
     return game.seats == 2 and all(len(names) == 2 for names in game.actions)
 
 
@@ -126,7 +126,7 @@ class Stated(WrappedMechanism):
         self.state, self.state_as = times_of(state), state_as
 
     def check(self, game: Game) -> None:
-        """Tables need two seats with two actions."""
+        """Refuse a game that the rules refuse; statements other than words need two seats with two actions."""
         super().check(game)
         if self.state_as != "words":
             check_stating(self.name, game)
@@ -194,7 +194,7 @@ class Predicted(WrappedMechanism):
         self.observers = rules.observers + (predict == "observer")
 
     def check(self, game: Game) -> None:
-        """Refuse observers of a missing seat, and players that would predict only themselves."""
+        """Refuse a watched seat that the game does not have, and players who would have nobody to predict."""
         super().check(game)
         if self.watched is not None and self.watched > game.seats:
             raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
@@ -258,7 +258,7 @@ class Predicted(WrappedMechanism):
         """An upper bound of a player's decisions under the rules and its predictions; an observer only predicts."""
         total = super().decisions_of(game, player, players)
         if self.predict == "players":
-            # Every act meets at most all others; a game with a table has one per round.
+            # Before an act at most all others are predicted; a game with a table has one act per round.
             acts = self.most_rounds(game) if game.has_table else total
             return total + (0 if player >= game.seats else acts * (game.seats - 1))
         if player < players - 1:

@@ -300,7 +300,7 @@ class _Floor:
         return before == 0 if self.when == "start" else before > 0 or self.when == "before"
 
     def talk(self, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
-        """One talk before these decisions."""
+        """Ask for the messages of one talk before these decisions."""
         earlier = self.said if self.rules_of_talk.shown == "all" else []
 
         def hearing(speaker: Speaker, now: Sequence[Message]) -> View:

@@ -2,7 +2,7 @@
 
 A player who always does the same after the same past has one answer per history of the others' moves: its own
 moves follow from its earlier answers. Level t has one decision for each of the histories of t rounds, numbered
-as the players of this conversation; all decisions of a level are due at the same time.
+like the players of a match; all decisions of a level are due at the same time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -71,11 +71,11 @@ class Walk(Mechanism):
         return Outcome((), ())
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """One per history."""
+        """Return the number of histories: each is one decision."""
         return self.nodes
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
-        """One on every level that is wide enough."""
+        """Return the number of levels that have a history of the player's number."""
         return sum(self.width**t > player for t in range(self.rounds))
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
@@ -83,7 +83,7 @@ class Walk(Mechanism):
         return self.rounds - 1
 
     def places(self, game: Game) -> Iterator[tuple[int, int, Moves]]:
-        """Step, player and the others' moves of every decision."""
+        """Yield the step, the player and the others' moves of every decision."""
         replies = others_moves(game, self.seat)
         for step in range(self.rounds):
             for player, moves in enumerate(product(replies, repeat=step)):

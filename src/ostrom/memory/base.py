@@ -21,7 +21,7 @@ Draw: TypeAlias = "Callable[[int, str], np.random.Generator]"
 
 @value
 class Note:
-    """A player's note, written after its first ``covers`` rounds."""
+    """A player's note about its first ``covers`` rounds."""
 
     text: str
     covers: int
@@ -42,13 +42,13 @@ class NoteDue:
     """A note to be written before the next decision."""
 
     form: Form
-    """Its form: a text, or round numbers."""
+    """The form of the note: a text, or round numbers."""
     covers: int
-    """The number of rounds played when it is written."""
+    """The number of first rounds of the match that the note is about."""
     rounds: Sequence[Round] = ()
-    """The rounds shown while it is written."""
+    """The rounds shown while the note is written."""
     old: str | None = None
-    """The note that it replaces."""
+    """The text of the note that the new one replaces."""
 
 
 @value

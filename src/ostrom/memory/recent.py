@@ -17,7 +17,7 @@ class Full(Memory):
 
     @property
     def grows(self) -> bool:
-        """Every round stays."""
+        """Return True: every round that was shown stays."""
         return True
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
@@ -39,7 +39,7 @@ class Window(Memory):
         return MemoryView(view.history[-self.k :] if self.k else (), span=self.k)
 
     def most_lines(self, rounds: int) -> int:
-        """At most k."""
+        """Return ``k``, or the number of rounds played if that is smaller."""
         return min(rounds, self.k)
 
 
@@ -65,7 +65,7 @@ class Forgetting(Memory):
         return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
-        """All rounds, or the limit where there is one."""
+        """Return the number of rounds played, or ``most`` if that is smaller."""
         return min(rounds, self.most or rounds)
 
     def gone(self, age: int) -> float:
@@ -100,7 +100,7 @@ class Forgiving(Memory):
         return MemoryView(rounds[-self.most :] if self.most else rounds, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
-        """All of them, up to the limit."""
+        """Return the number of rounds played, or ``most`` if that is smaller."""
         return min(rounds, self.most or rounds)
 
     def _defection(self, view: View, played: Round) -> bool:
@@ -111,7 +111,7 @@ class Forgiving(Memory):
         )
 
     def unsupported(self, game: Game) -> str | None:
-        """Return why the memory needs a cooperative action; None if the game has one."""
+        """Return that a seat of the game has no cooperative action, in words; None if all have one."""
         return no_cooperation(game)
 
 

@@ -88,8 +88,8 @@ class Matching:
 def matched(forward: Sequence[Trace], others: Sequence[Trace]) -> Matching:
     """Match exactly on model, game, history length and action, and on the number of words within a quarter.
 
-    The longest replies choose first, each the nearest length that is left. Nothing is used twice; who finds no partner
-    is reported, not filled up.
+    The longest replies choose first, each the nearest length that is left. Nothing is used twice; a reply
+    without a partner is reported.
     """
     pool = grouped((_stratum(trace), trace) for trace in others)
     pairs, without = [], []
@@ -116,8 +116,8 @@ def _stratum(trace: Trace) -> Stratum:
 def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, str]]]:
     """Return every reply with the prompt of another trace of the same game, each prompt used once.
 
-    Prompts go round in a fixed shuffled order, by the smallest step at which all prompts are others (or, where equal
-    prompts forbid that, fewest are the same; those are left out and reported).
+    Prompts are shifted along a fixed shuffled order, by the smallest step at which every reply gets another prompt. If
+    equal prompts prevent that, the step leaves the fewest unchanged; these replies are left out and reported.
     """
     examples: list[Example] = []
     without: list[tuple[Trace, str]] = []

@@ -25,9 +25,9 @@ from ostrom.probe.trace import Trace
 PUBLISHED: Mapping[str, str] = {
     "prefilter": "about 72 %", "sample": "12,000", "thresholds": "5,124", "lexical": "4,285", "families": "1,843",
 }  # fmt: skip
-"""What the stages of the forward arm kept in Liu et al. (2026, Appendix I.1); other arms are ours."""
+"""The number of traces that each stage kept in Liu et al. (2026, Appendix I.1), who have the forward arm alone."""
 PUBLISHED_PARTS = "1,751 / 92"
-"""Their numbers of training and validation examples."""
+"""The numbers of training and validation examples in Liu et al. (2026)."""
 
 
 def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[str]) -> dict[str, Any]:

@@ -48,11 +48,11 @@ class Corpus:
     train: tuple[Example, ...]
     val: tuple[Example, ...]
     matching: Matching | None = None
-    """For the placebo arm: its pairs, and the unmatched."""
+    """For the placebo arm: the matched pairs, and the forward-looking replies without a match."""
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """All of them."""
+        """Return all examples: those for training, then those for validation."""
         return self.train + self.val
 
 

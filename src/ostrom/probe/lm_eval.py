@@ -1,4 +1,4 @@
-"""Tasks of lm-eval (Language Model Evaluation Harness): it asks and scores both models; items are paired here.
+"""Tasks of lm-eval (Language Model Evaluation Harness), which asks and scores both models; items are paired here.
 
 The models are served on this machine while `lm_eval` runs, so that whatever Ostrom plays can be evaluated: an adapter
 on an embedded model, or both on a server. lm-eval is a program of its own, in any environment on PATH; it gets no key
@@ -34,7 +34,7 @@ SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 UNSAFE = ("marked as unsafe", "HF_ALLOW_CODE_EVAL")
 """Phrases by which lm-eval says that a task runs model-written code."""
 SECONDS = 3600
-"""The longest time of one reply: an embedded model is slow."""
+"""The most seconds for one reply: an embedded model is slow."""
 
 TextItem = tuple[Any, ...]
 Scores = dict[tuple[str, str, str], dict[TextItem, bool]]

@@ -51,7 +51,7 @@ class Scoring(Judging):
         super().__init__((), situation, reply)
 
     def question(self, game: Game) -> Decision:
-        """Return the question: which scores?"""
+        """Return the question for the three scores of a reply."""
         lists = {x.name: list(x.terms) for x in lexicons()}
         forward = lists.pop(FORWARD)
         facts = {
@@ -64,7 +64,7 @@ class Scoring(Judging):
 
 
 def score_form() -> Record:
-    """Three whole numbers from 0 to 10."""
+    """Return the answer form of the scores: three whole numbers from 0 to 10."""
     number = {"type": "integer", "minimum": 0, "maximum": 10}
     return Record(
         "scores",
@@ -218,7 +218,7 @@ class Probing:
         return build(collect(list(self.runs)), arm, rules, self._scored, len(self.judges))
 
     def forecast(self, arm: Arm, rules: Rules) -> list[tuple[ScorePlan, Forecast]]:
-        """Return the remaining questions to judges; a later stage may need more."""
+        """Return the plan and the forecast of the questions that judges still have to answer, by run."""
 
         def look(traces: Sequence[Trace]) -> Sequence[Trace]:
             for plan in self._plans(traces):

@@ -25,7 +25,7 @@ from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.settlement import breach
 
 ROUNDS, MATCHES = 4, 12
-"""The rounds and matches played of a game by a rule."""
+"""The rounds of a trial match, and the number of trial matches."""
 NEAR = 1e-9
 
 

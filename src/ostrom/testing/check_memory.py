@@ -50,10 +50,10 @@ def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6
 
 
 def check_view(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> MemoryView:
-    """Check one situation, and return what is shown.
+    """Check what a memory shows after these rounds, and return it.
 
-    The same draws show the same; nothing is known of rounds to come, of another player's draws or of what
-    the others were privately told; every round shown pays what the game pays, and rounds come in order.
+    The same draws must show the same past, which must not depend on later rounds or on private facts. Shown rounds
+    must come in order, pay what the game pays, and be no more than the memory forecasts.
     """
     view, notes = view_after(game, rounds, seat), _notes(memory, view_after(game, rounds, seat))
     past = memory.show(view, draws(seed, seat), notes)

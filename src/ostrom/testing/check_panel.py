@@ -24,7 +24,7 @@ def check_panel(
 ) -> None:
     """Raise AssertionError with one line if a panel breaks the contract.
 
-    ``panel`` is a name, a specification, the object, or what makes it without parameters. ``data`` are runs to
+    ``panel`` is a name, a specification, the object, or a function that makes it. ``data`` are runs to
     draw; by default a small one of scripted players is played.
     """
     part = _panel(panel)

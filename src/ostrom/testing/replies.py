@@ -215,7 +215,8 @@ def _one_of(options: Sequence[str], draw: int) -> str:
 def _keys(question: str, listed: Sequence[str]) -> dict[str, list[Any]]:
     """Return the keys that an instruction names, each with some allowed values.
 
-    Words that name no value speak of the keys before them too, or else those before the first key speak of all.
+    Keys in a row share the values that are named after the last of them; if none are named there, those that are named
+    before the first key.
     """
     lists = [names.span(1) for names in _ONE_OF.finditer(question)]
     quoted = [

@@ -91,7 +91,7 @@ class LoopbackServer:
         return [orjson.loads(received.body) for received in self.requests]
 
     def stats(self) -> dict[str, Any]:
-        """Counts so far."""
+        """Return the counts so far: requests, calls in flight, seconds by number of calls in flight, and faults."""
         return {
             "count": self.count,
             "in_flight": self.in_flight,

@@ -24,7 +24,7 @@ class ByAction(Strategy):
         """The index of the action to play after this past."""
 
     def mix(self, past: Past) -> Sequence[float]:
-        """The named action for certain."""
+        """Return odds of 1 for the named action and 0 for all others."""
         return pure(past.game, past.seat, self.action(past))
 
     def move(self, past: Past) -> float:
@@ -113,7 +113,7 @@ class Favourite(ByAction):
     memory_depth = 0
 
     def action(self, past: Past) -> int:
-        """The own part in the own best outcome."""
+        """Return the action of this seat in the outcome that pays it most."""
         return favourite(past.game, past.seat, past.seat)
 
 

@@ -27,7 +27,7 @@ class ByAmount(Strategy):
         """The amount to name after this past."""
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The amount."""
+        """Return the amount; refuse a stage that asks for a named option."""
         if not isinstance(form, Number):
             raise StudyError(
                 f"strategy {self.name} names an amount; game {past.game.name} asks for one of some options at the "
@@ -57,7 +57,7 @@ def named_by_others(past: Past) -> list[float]:
 
 
 def last_amount(past: Past) -> float | None:
-    """Return the last amount named by another player in this round."""
+    """Return the last amount that another player named in this round; None if there is none."""
     named = [
         move["value"]
         for move in past.view.facts.get("moves", ())
@@ -119,7 +119,7 @@ class Threshold(ByAmount):
         self.least, self.names = least, least if names is None else names
 
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:  # noqa: ARG002
-        """The amount that it names."""
+        """Return the allowed amount nearest to the parameter ``names``."""
         return form.amounts.nearest(self.names)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:

@@ -32,7 +32,7 @@ class MemoryOne:
 
 @value
 class Provoked:
-    """A rule that defects once the other defected in one of the last ``rounds`` rounds, or throughout them."""
+    """A rule that defects if the other defected in one of the last ``rounds`` rounds (``throughout``: in all)."""
 
     title: str
     citation: str

@@ -14,7 +14,7 @@ from ostrom.mechanisms.parameters import share
 
 
 def chance(name: str, value: Any) -> float:
-    """A number from 0 to 1, for strategies of other packages whose parameters have no annotations."""
+    """Return ``value`` if it is a number from 0 to 1; for strategies of other packages without annotations."""
     return share(name, value)
 
 

@@ -115,7 +115,7 @@ class _Search:
             yield tuple(values[int(streams.chance(number, i, "belief") * len(values))] for i, values in enumerate(sets))
 
     def _last(self, turn: Due) -> Value | None:
-        """Return a seat's last move at a stage, if it is still possible."""
+        """Return a seat's last move at a stage (of amounts, the nearest allowed one); None if it is no option now."""
         for played in reversed(self.past.rounds):
             for move in played.facts.get("moves", ()):
                 if move["seat"] == turn.seat and move["stage"] == turn.stage:
@@ -144,7 +144,7 @@ class _Search:
     def _ended(self, moves: Moves) -> tuple[tuple[float, ...], bool]:
         """Return the payoffs after these moves with optimal later moves, and whether chance mattered.
 
-        Kept: those who decide at the same time and those who decide before them look at the same courses of play.
+        Results are cached: the searches of several players look at the same courses of play.
         """
         key = (moves, self.chance)
         if key not in self._end_cache:
@@ -330,14 +330,14 @@ class BestResponse(ByAction):
         return candidates[next(i for i, w in enumerate(worths) if w >= max(worths) - 1e-9)]
 
     def vote(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
-        """Approve the most valuable proposals, if they are worth at least as much as none."""
+        """Approve the most valuable proposals, if they are worth at least as much as the game without a design."""
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         worths = {p["label"]: rational_payoffs(rules.induced(game, p["design"]))[seat] for p in view.facts["proposals"]}
         bar = max(*worths.values(), rational_payoffs(game)[seat]) - 1e-9
         return {label: worth >= bar for label, worth in worths.items()}
 
     def sign(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
-        """Sign unless the contract is worth less than none."""
+        """Sign unless the contract is worth less than the game without it."""
         game = view.game
         under = rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
         return {"sign": under >= rational_payoffs(game)[view.seat] - 1e-9}
@@ -370,7 +370,7 @@ class BestResponse(ByAction):
 
 
 def _mediators(game: Game, seat: int, form: Record) -> Iterator[dict[str, Any]]:
-    """Yield all mediators if there are not too many; contracts are too many."""
+    """Yield all mediators if there are at most ``MOST_MEDIATORS``; for contracts yield nothing."""
     keys, names = list(form.schema["properties"]), game.actions[seat]
     if form.name == "mediator" and len(names) ** len(keys) <= MOST_MEDIATORS:
         yield from (dict(zip(keys, plan, strict=True)) for plan in product(names, repeat=len(keys)))

@@ -63,7 +63,7 @@ class Social(Style):
 
 
 def _others(view: View) -> list[tuple[int, Form, dict[str, Any]]]:
-    """Return the simultaneous deciders: seat, answer form, and the facts of a question about it."""
+    """Return the others who decide at the same time: seat, answer form, and more facts for a question about it."""
     return [
         (turn.seat, form_of(turn.options), {} if view.game.has_table else {"target_stage": turn.stage})
         for turn in due_with(view)

@@ -20,10 +20,10 @@ def auction(
     title: str,
     citation: str,
 ) -> FunctionGame:
-    """An auction among ``n`` bidders whose values are drawn from 0 to ``high`` in steps of ``step``, each alike.
+    """An auction among ``n`` bidders; values from 0 to ``high`` in steps of ``step`` are equally likely.
 
     The highest bid wins and pays the ``price`` (of the bids, highest first); equal bids are settled by chance. ``bid``
-    is what theory says that a bidder with a value bids.
+    returns the theoretical bid of a bidder with a value.
     """
     seats, top, by = int(n), float(high), float(step)
     amounts = Amounts(0, top, by)

@@ -140,7 +140,7 @@ def alternating_offers(
 def _left_to_the_other(parts: Amounts, pie: float, discount: float, times: int) -> list[Value]:
     """Return the smallest accepted offer of each turn by backward induction; indifferent responders accept.
 
-    Waiting is worth the discounted share of whoever offers next, in units of now.
+    The value of waiting is the share that the responder would keep as the next proposer, discounted once.
     """
     least: list[Value] = []
     waiting = 0.0
@@ -229,7 +229,7 @@ def gift_exchange(value: Annotated[float, Finite(), Gt(0)] = 100, step: Number =
 
 
 def cost(effort: float) -> float:
-    """What an effort costs.
+    """Return the worker's cost of an effort.
 
     >>> cost(0.1), cost(0.7), cost(1)
     (0.0, 10.0, 18.0)

@@ -55,7 +55,7 @@ class CanonicalStatus:
 
 @dataclass(frozen=True)
 class Proof:
-    """The facts of a scenario's table, and the scenario's claim."""
+    """The equilibria and ties of a scenario's table, and the scenario's claim about them."""
 
     scenario: str
     claim: Claim
@@ -126,7 +126,7 @@ def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
 
 
 def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:
-    """Return every change of one action with a gain of ``at_least`` this much."""
+    """Return every change of one role's action that gains that role at least ``at_least``."""
     deviations = []
     for seat, role in enumerate(scenario.roles):
         before = scenario.payoffs_at(profile)[seat]

@@ -38,7 +38,7 @@ def read_table(rows: dict[str, Any], roles: tuple[Role, ...], file: str) -> dict
 
 
 def read_profile(words: list[str], roles: tuple[Role, ...], file: str, key: str) -> Profile:
-    """A profile as action keys in the order of the roles."""
+    """Return action keys as a profile in the order of the roles; unknown or missing actions are refused."""
     if len(words) != len(roles):
         raise StudyError(
             f"must name one action for each of the {len(roles)} roles",
@@ -90,7 +90,7 @@ Line: TypeAlias = tuple[frozenset[tuple[int, str]], float]
 
 
 def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, tuple[float, ...]]:
-    """Return the payoff table that a model describes."""
+    """Return the payoffs by a scenario's ``model``: each role's base plus the effects of the actions played."""
     if set(model) != {role.key for role in roles}:
         raise StudyError(
             "must have one part per role",
@@ -152,7 +152,7 @@ CAST = "cast.yaml"
 
 
 def families() -> list[str]:
-    """Names of the families that come with Ostrom and with installed replications.
+    """Return the names of the scenario families that come with Ostrom and with installed replications.
 
     >>> families()
     ['archive', 'commons', 'data-alliance', 'festival', 'newsroom', 'theatre']
@@ -210,7 +210,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def is_scenario(path: str | Path) -> bool:
-    """Return whether a YAML file is a scenario; an unreadable file is refused by its reader."""
+    """Return whether a YAML file is a scenario; False for an unreadable file, which its reader refuses later."""
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -336,7 +336,7 @@ def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> No
 
 @cache
 def _folders() -> NamedFiles:
-    """Return the folder of every family: ours, and those in ``scenarios/`` of replications."""
+    """Return the folder of every family: Ostrom's own, and those in ``scenarios/`` of replications."""
     families = replication_files("scenarios", "", "family of scenarios")
     for folder in files("ostrom.games.scenarios").joinpath("families").iterdir():
         families.put(folder.name, folder, "ostrom")

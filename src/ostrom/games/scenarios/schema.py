@@ -83,7 +83,7 @@ class CanonicalEntry(_ScenarioFile):
 
 
 class CanonicalPair(_ScenarioFile):
-    """The two profiles of a claim."""
+    """The two canonical profiles, which a scenario's claim is about."""
 
     green: CanonicalEntry
     tragedy: CanonicalEntry

@@ -17,8 +17,8 @@ from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 RANGES = 10
-"""The default bound of an amount, in ranges of the game's payoffs. Two contracts without bound among 972
-matches moved a published mean from .867 to .557."""
+"""The default bound of an amount, as a multiple of the range of the game's payoffs. Two contracts without bound among
+972 matches moved a published mean from .867 to .557."""
 
 
 def default_bound(game: Game) -> int:
@@ -126,17 +126,17 @@ class Contracting(Designed):
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could pay")
 
     def form(self, game: Game, seat: int) -> Record:
-        """One whole amount per action."""
+        """Return the form of a contract: one whole amount per action."""
         names, bound = list(game.actions[seat]), self.bound_in(game)
         amount = {"type": "integer", "minimum": -bound, "maximum": bound}
         return Record("contract", closed_object({name: dict(amount) for name in names}), tuple(names))
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
-        """The amounts in the order of the actions."""
+        """Return the amounts of a contract in the order of the actions."""
         return [value[name] for name in game.actions[seat]]
 
     def refuse(self, game: Game, design: Sequence[int]) -> str | None:
-        """One amount per action, within the bound."""
+        """Return why a contract is invalid: it needs one amount per action, within the bound. None if it is valid."""
         if len(design) != len(game.actions[0]):
             return f"needs one amount for each of {len(game.actions[0])} actions"
         bound = self.bound_in(game)
@@ -147,12 +147,12 @@ class Contracting(Designed):
         return contracted_game(game, design)
 
     def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """All cooperate."""
+        """Return the one profile in which all cooperate; none if a seat has no cooperative action."""
         profile = tuple(c for c in game.cooperative if c is not None)
         return [profile] if len(profile) == game.seats else []
 
     def pivotal(self, game: Game, seat: int) -> int:
-        """The cooperative action."""
+        """Return the cooperative action of a seat."""
         cooperative = game.cooperative[seat]
         if cooperative is None:
             raise GameError(f"game {game.name} defines no cooperative action for seat {seat + 1}")

@@ -162,7 +162,7 @@ class Evolution(DelegatingMechanism):
             raise GameError(f"mechanism evolution: {members} members do not fill tables of {game.seats} seats")
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:  # noqa: ARG002
-        """Return the members' types, shared equally."""
+        """Return the type of every member; all types have equal shares."""
         bounds = [self.size * place // len(names) for place in range(len(names) + 1)]
         return [name for place, name in enumerate(names) for _ in range(bounds[place + 1] - bounds[place])]
 
@@ -184,7 +184,7 @@ class Evolution(DelegatingMechanism):
         return later
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
-        """Return these rules with the genomes of the previous generation."""
+        """Return these rules with the genomes and designs that the previous generation left for this one."""
         ready = copy(self)
         left = outcomes[0]["next"]
         ready.genomes = [list(genome) for genome in left["genomes"]]
@@ -318,7 +318,7 @@ class Evolution(DelegatingMechanism):
         return parents, mates, newborn
 
     def _mutated(self, game: Game, bred: list[Genome], newborn: Sequence[bool], streams: Streams) -> Steps:
-        """Ask for new wordings of newborns' sentences, one of each at a time."""
+        """Ask for new wordings of sentences of newborns, one sentence of each newborn at a time."""
         places: dict[int, list[int]] = {}
         for member, genome in enumerate(bred):
             rng = streams.generator(0, member, "mutation")

@@ -66,7 +66,7 @@ class Mediation(Designed):
     letter: ClassVar[str] = "M"
 
     def check(self, game: Game) -> None:
-        """Refuse a game with an action named like delegating."""
+        """Refuse a game with an action that is named ``delegate``."""
         super().check(game)
         if any(DELEGATE in names for names in game.actions):
             raise GameError(f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}")
@@ -78,11 +78,11 @@ class Mediation(Designed):
         return Record("mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names))
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
-        """Action indices for 1, 2, ... delegators."""
+        """Return the mediator of an answer: action indices for 1, 2, ... delegators."""
         return [game.index(seat, value[key_for(count)]) for count in range(1, game.seats + 1)]
 
     def refuse(self, game: Game, design: Sequence[int]) -> str | None:
-        """One valid index per number of delegators."""
+        """Return why a mediator is invalid: it needs one action index per number of delegators. None if it is valid."""
         if len(design) != game.seats:
             return f"needs one action for each of 1 to {game.seats} delegators"
         if not all(0 <= action < len(game.actions[0]) for action in design):
@@ -102,7 +102,7 @@ class Mediation(Designed):
         return [direct, handed_over] if realised(game, design, handed_over) == direct else [direct]
 
     def pivotal(self, game: Game, seat: int) -> int:
-        """Delegating."""
+        """Return the index of delegating, which follows the last action of the seat."""
         return len(game.actions[seat])
 
     def play(self, game: Game, streams: Streams) -> Play:
@@ -148,7 +148,7 @@ class Mediation(Designed):
         return realised(game, self.common_design(), profile)
 
     def most_decisions(self, game: Game) -> int:
-        """A vote and an act per seat; without power those who delegate act by themselves after that."""
+        """A vote and an act per seat; in the sham those who delegated act by themselves after that."""
         return (3 if self.sham else 2) * game.seats
 
 

@@ -104,7 +104,7 @@ class Negotiation(Mechanism):
             self.told |= {"repeated": True, "rounds": rounds}
 
     def check(self, game: Game) -> None:
-        """Refuse games whose seats have different numbers of actions, and payments without a bound."""
+        """Refuse games with one seat or with seats that differ in their actions, and payments without a bound."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could agree")
@@ -332,7 +332,7 @@ def _seat(key: str) -> int:
 
 
 def _names(game: Game, seat: int) -> tuple[str, ...]:
-    """Return the actions that a form mentions; amounts are numbers."""
+    """Return the names of a seat's actions, for a form; empty for amounts."""
     options = game.actions[seat]
     return () if isinstance(options, Amounts) else tuple(options)
 

@@ -19,7 +19,7 @@ class NoMechanism(Mechanism):
     any_game: ClassVar[bool] = True
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Ask as the game says."""
+        """Play one round of the game."""
         rounds = Rounds(game, self.name, streams, missing=self.missing, exact=True)
         played = yield from rounds.play(1, EMPTY, None)
         facts = self.missing.ending_facts(Counter(), played.missed) if self.missing is not None else {}

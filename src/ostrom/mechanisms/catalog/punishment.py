@@ -121,7 +121,7 @@ class Punishment(Mechanism):
 
 
 def punishment_form(game: Game, seat: int, most: int) -> Record:
-    """Units of punishment per co-player."""
+    """Return the answer form of a punishment: units from 0 to ``most`` per co-player."""
     keys = [seat_key(s) for s in range(game.seats) if s != seat]
     return Record(
         "punishment", closed_object({key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys})

@@ -134,7 +134,7 @@ class Repetition(Mechanism):
         return changed
 
     def survival(self, number: int) -> float:
-        """Every round but the first needs that the match went on after each one before it."""
+        """Return the chance that a round takes place: the match must have gone on after each earlier round."""
         if self.stopping == "fixed" or self.continuation is None:
             return 1.0
         return float(self.continuation ** (number - 1))
@@ -144,7 +144,7 @@ class Repetition(Mechanism):
         return self.rounds * game.turns
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
-        """What one player is asked in a whole match at most."""
+        """Return the most decisions of one player in a match."""
         return self.rounds * -(-game.turns // players)
 
     def array_rules(self, game: Game) -> ArrayRules | None:

@@ -76,7 +76,7 @@ class Reputation(SocietyRules):
         )
 
     def begin(self, game: Game, streams: Streams) -> SocietyState:
-        """Members fill the tables."""
+        """Return the society before its first round; refused if the members do not fill the tables."""
         count = self.members(game)
         if count % game.seats:
             raise GameError(f"mechanism {self.name}: {count} players do not fill tables of {game.seats} seats")
@@ -112,7 +112,7 @@ class Reputation(SocietyRules):
 
 
 def _drawn(life: SocietyState, past: ByPlayer, number: int) -> ByPlayer:
-    """Return a round with random actions and the actual pairs."""
+    """Return a round with random actions at the actual tables."""
     tables = {played.players for played in past.values()}
     return {
         player: drawn_round(life.game, number, table[0], life.streams, table) for table in tables for player in table

@@ -40,7 +40,7 @@ class SharedCode(Mechanism):
             )
 
     def induced_game(self, game: Game) -> Game:
-        """Return the game of expected payoffs over whose decision is executed."""
+        """Return the game of payoffs that are expected over the draw of whose decision is executed."""
         return shared_game(game, self.chance)
 
     def play(self, game: Game, streams: Streams) -> Play:

@@ -33,7 +33,7 @@ class Similarity(Mechanism):
         self.error = float(error)
 
     def check(self, game: Game) -> None:
-        """Refuse games without cooperative and defective actions, or with an action named like the policy."""
+        """Refuse games without cooperative and defective actions, or with an action that is named ``if_alike``."""
         if None in game.cooperative or None in game.defective:
             raise GameError(f"mechanism similarity needs a game with cooperative actions; {game.name} has none")
         if any(IF_ALIKE in names for names in game.actions):
@@ -70,7 +70,7 @@ class Similarity(Mechanism):
 
 
 def all_alike(game: Game, picked: Sequence[int]) -> bool:
-    """Return whether all seats picked the option at the same index; the policy only equals itself."""
+    """Return whether all seats picked the option at the same index; ``if_alike`` equals only itself."""
     policies = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
     return all(policies) or (not any(policies) and len(set(picked)) == 1)
 
@@ -89,7 +89,7 @@ def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[
 
 @lru_cache(maxsize=256)
 def compared_game(game: Game, error: float) -> Game:
-    """Return the game with the policy as an additional action, with exact expected payoffs.
+    """Return the game with ``if_alike`` as an additional action and exact expected payoffs.
 
     >>> from ostrom.games import build_game
     >>> from ostrom.mechanisms.incentives import is_equilibrium

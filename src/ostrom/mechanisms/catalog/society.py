@@ -291,7 +291,7 @@ def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Gene
 
 
 def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
-    """Return adjacent places, from the first in the order on; after a component, the next one."""
+    """Return ``wanted`` adjacent places, starting at the first of ``order``; after a full component, the next one."""
     cluster: dict[int, None] = {}
     for start in order:
         queue = [start]

@@ -70,7 +70,7 @@ class Retrieval(Memory):
         return scored + [0.0] * (len(history) - len(scored))
 
     def most_lines(self, rounds: int) -> int:
-        """At most k."""
+        """Return ``k``, or the number of rounds played if that is smaller."""
         return min(rounds, self.k)
 
     def most_notes(self, rounds: int) -> int:

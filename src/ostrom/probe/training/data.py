@@ -27,7 +27,7 @@ class Encoded:
 
     @property
     def length(self) -> int:
-        """All tokens."""
+        """Return the number of tokens of prompt and reply."""
         return len(self.prompt) + len(self.reply)
 
 
@@ -41,7 +41,7 @@ class Fitted:
 
 
 def read_examples(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a corpus; the error names a wrong one."""
+    """Return the examples of a corpus file; an invalid line is refused by its number."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:

@@ -3,7 +3,7 @@
 Own modules, so that a training machine needs torch and transformers alone. y = W x + (alpha / r) B A dropout(x); A is
 drawn on the CPU, the same on every device, and B starts at zero, so that training starts from the base model.
 
-Does this runtime play the adapter that was trained? Its log-probabilities against those of the training.
+``parity`` compares log-probabilities, to check that the embedded runtime plays the adapter that was trained.
 
 The training writes the likeliest tokens after a few beginnings (``logprobs.json``); the embedded runtime is asked for
 the same ones, on the weights in float32, which are those of the training. The four likeliest tokens must be within 0.2

@@ -245,7 +245,7 @@ def train_adapter(
     minutes: float | None = None,
     tell: TellProgress | None = None,
 ) -> Trained:
-    """Train an adapter, or continue; see the module."""
+    """Train an adapter, or continue a stopped training; steps that were made before are skipped."""
     base = find_base(base_name)
     spec = {"base": base.sha256, "corpus": corpus_hash(corpus), "settings": json.loads(json.dumps(asdict(settings)))}
     record = _recorded(out)

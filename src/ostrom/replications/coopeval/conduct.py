@@ -153,11 +153,11 @@ class ActionShare:
     decisions: int
     matches: int
     stated: float | None
-    """The mean stated probability of it, if all decisions of the type have odds."""
+    """The mean stated probability of the choice, if all decisions of the type have odds."""
 
     @property
     def share(self) -> float:
-        """How often it was chosen."""
+        """Return the share of the decisions in which this choice was made."""
         return self.chosen / self.decisions
 
 

@@ -59,7 +59,7 @@ class PublishedMatches:
     """The finished matches of a run with a published cell, and remarks on the others.
 
     ``rows`` are rows of the matches table under the paper's names (``mechanism`` holds the setting too, see
-    ``apart``), ``points`` their scores by seat, and ``payable`` the games that pay as the paper's do.
+    ``setting_label``), ``points`` their scores by seat, and ``payable`` the games that pay as the paper's do.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -71,7 +71,7 @@ class PublishedMatches:
 
 
 def match_cells(data: RunData) -> PublishedMatches:
-    """Return all matches by published cell; unfinished ones are only among the rows."""
+    """Return the matches of the published cells; unfinished ones are among the rows only, without points."""
     rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
     mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
     constants = {name: levels for name, levels in FIXED_LEVELS.items() if name in data.factors}
@@ -276,7 +276,7 @@ class _RunValue(NamedTuple):
 
 
 def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], list[str]]:
-    """Return the figures, and why some tournaments have none."""
+    """Return the figures after evolution, and remarks on tournaments that have none."""
     certain = Determinism(data.unit)
     figures: dict[Key, list[_RunValue]] = {}
     problems: list[tuple[str, str]] = []
@@ -345,7 +345,7 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 def _mean_of(
     cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
 ) -> RunFigure:
-    """Return the mean of some values with the runs behind them."""
+    """Return the figure of the mean of some values, with the interval over the runs behind them."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
     matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
     doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()

@@ -35,11 +35,11 @@ class MadeDesign(NamedTuple):
     state: str
     design: str | None
     equilibrium: bool | None
-    """Whether universal cooperation is an equilibrium under it."""
+    """Whether universal cooperation is an equilibrium under the design."""
     dominant: bool | None
     """Whether cooperating (or delegating to a mediator) is weakly dominant."""
     policy: bool
-    """Whether the study's policy replaced an unreadable design by it."""
+    """Whether the study's policy put this design in place of an unreadable one."""
 
 
 def made_designs(data: RunData) -> list[MadeDesign]:
@@ -109,7 +109,7 @@ def continuations(data: RunData) -> list[NeededContinuation]:
 
 
 def continuation_of(unit: Unit) -> NeededContinuation:
-    """Return what a match needs, and what it had."""
+    """Return the chance of another round that cooperation needs in a match, and the one that players were told."""
     game, mechanism = unit.game, unit.mechanism
     build = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
     if mechanism.name in ("repetition", "reputation", "punishment"):

@@ -152,7 +152,7 @@ class Normalised:
 
     @property
     def high(self) -> float | None:
-        """The upper end."""
+        """The upper end of the interval, where there is one."""
         return self.estimate.high
 
 
@@ -162,7 +162,7 @@ def match_rows(data: RunData) -> list[dict[str, Any]]:
 
 
 def nothing_yet(data: RunData) -> str:
-    """Return why there is nothing to show; empty if there is."""
+    """Return why a run has no scores to show; empty if it has some."""
     done = data.records("SELECT count(*) AS n FROM matches WHERE state = 'done' AND unit = 'match'")
     return "" if done[0]["n"] else why_nothing(data, "score")
 
@@ -344,7 +344,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
             continue
         rest = _mean(core)
         shifts = {m: _mean([*core, *matches[m]]) - rest for m in extreme[:aside]}
-        # The shift is far below the standard error, so no interval is needed.
+        # A shift of at most half a standard error is within any interval, so none is computed.
         if min(map(abs, shifts.values())) <= _spread(core) / 2:
             continue
         half = half_width(core)

@@ -36,7 +36,8 @@ _PLAYED: WeakKeyDictionary[RunData, list[dict[str, Any]]] = WeakKeyDictionary()
 def played(data: RunData) -> list[dict[str, Any]]:
     """Return every finished match by player. None means unknown, never zero.
 
-    A player whose every action came from the policy chose nothing, so it is left out; ``silent`` counts those.
+    A player whose every action came from the policy chose nothing and is left out; ``players_without_answers`` counts
+    those.
     """
     if data in _PLAYED:
         return _PLAYED[data]
@@ -82,13 +83,13 @@ def by_policy(data: RunData) -> list[str]:
 
 
 def of_player(data: RunData, column: str) -> Rows:
-    """Return the values of a measure: one column of the table above."""
+    """Return the values of a measure: one column of ``played``, with the columns of ``SPLITS``."""
     columns = ("match", "player", *SPLITS)
     return ({**{c: row[c] for c in columns}, "value": row[column]} for row in played(data))
 
 
 def deviations(data: RunData) -> Rows:
-    """Return the deviation of each match whose players all remember the same window."""
+    """Return how far the cooperation of each match lies from the mean of its cell; matches with equal windows only."""
     matches = grouped(
         (row["match"], row)
         for row in played(data)

@@ -22,8 +22,8 @@ from ostrom.replications.memory_curse.results import COMPANY, LENGTH, compositio
 
 BASE, FORWARD = "base", "forward"
 COLLAPSED, HEALTHY = 0.2, 0.6
-"""A match has collapsed if it cooperates in less than a fifth of its actions where half of its cell does in three
-fifths or more: means of such cells hide two kinds of matches."""
+"""A match has collapsed if less than a fifth of its actions cooperate while the median of its cell is three fifths or
+more: the mean of such a cell hides two kinds of matches."""
 
 
 def arms(data: RunData) -> list[str]:
@@ -92,7 +92,7 @@ GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
     "public_goods": ("public_goods", "public_goods"),
     "trust_symmetric": ("trust_game", "trust_symmetric"),
 }
-"""Our games: the paper's name, and its payoffs."""
+"""Ostrom's games, each with the paper's name and a game with the paper's payoffs."""
 
 CONDITIONS = {"reasoned": "reasoning", "direct": "no_reasoning"}
 POINTS = {

@@ -62,9 +62,9 @@ class Worst(NamedTuple):
     game: str
     cost: float
     above: str
-    """Whether it is above 0."""
+    """Whether the penalty is above 0: the answer of its test."""
     alone: str
-    """Whether it is larger than in every other game, with error control; empty without another game."""
+    """Whether the penalty is larger than in every other game, with error control; empty without another game."""
 
 
 DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this size"}

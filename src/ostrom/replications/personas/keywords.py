@@ -16,12 +16,12 @@ from ostrom.ground.errors import UnknownName
 from ostrom.reports.words import pretty, written
 
 IDENTITY = ("short_term", "social_moral")
-"""The groups of the paper's Figure 6: words of identity-driven reasoning ..."""
+"""The categories of identity-driven reasoning in the paper's Figure 6."""
 PAYOFF = ("game_theoretic", "strategic", "long_term")
-"""... and of payoff-optimal reasoning."""
+"""The categories of payoff-optimal reasoning in the paper's Figure 6."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"identity_driven": IDENTITY, "payoff_optimal": PAYOFF}
 VOICE = ("identity_based", *IDENTITY)
-"""Words of somebody who speaks as a role: the two groups above that do."""
+"""The categories of somebody who speaks as a role: identity_based and those of ``IDENTITY``."""
 MATCH: Mode = "inflected"
 """The matching rule: the lists print base forms, so "payoff" includes payoffs. The paper does not state it."""
 EVERY = "every"

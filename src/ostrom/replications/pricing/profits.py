@@ -30,7 +30,7 @@ def profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 
 def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """Yield the same for the last sixth of the rounds."""
+    """Yield each player's mean profit in the last sixth of the rounds, from equilibrium (0) to monopoly (1)."""
     for match, player, market, rows in _rounds(data):
         late = rows[len(rows) - -(-len(rows) // LATE) :]
         yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in late))}

@@ -20,7 +20,7 @@ SOCIAL = "social"
 
 
 def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[RunFigure], list[str]]:
-    """Return the figures of every agent, and why a game has none."""
+    """Return the figures of every agent against all others, and reasons why a game has none."""
     figures: list[RunFigure] = []
     why: list[str] = []
     for game, frame in moves.items():

@@ -146,38 +146,40 @@ def facing(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> l
 
 
 def with_alternation(data: RunData) -> Iterator[dict[str, Any]]:
-    """Yield one row for each player without a strategy, asked plainly, against an alternating script."""
+    """Yield the share of rounds in which a player plays the same as an alternating script.
+
+    Players with a strategy or the style ``social`` have no row."""
     for match, me, other in facing(matches(data), BOS, Side.alternates):
         if me.style != "social":
             yield {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
 
 
 def forgiveness(data: RunData) -> Iterator[dict[str, Any]]:
-    """Yield one row for each player without a strategy against a script that defects once."""
+    """Yield how often each player without a strategy cooperates after round 1 against a script that defects once."""
     for match, me, _ in facing(matches(data), PD, Side.defects_once):
         yield {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
 
 
 def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
-    """Yield the same as a share of the rounds after the first."""
+    """Yield the share of rounds after round 1 in which a player cooperates with a script that defects once."""
     for match, me, _ in facing(matches(data), PD, Side.defects_once):
         if len(me.cooperative) > 1:
             yield {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
 
 
 def joint_with_one_defection(data: RunData) -> Iterator[dict[str, Any]]:
-    """Yield the share of rounds in which such a player and a script that defects once both cooperate."""
+    """Yield the share of rounds in which a player without a strategy and a script that defects once both cooperate."""
     for match, me, other in facing(matches(data), PD, Side.defects_once):
         yield {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
 
 
 def jointly(me: Side, other: Side) -> list[bool]:
-    """In which rounds both cooperate."""
+    """Return for every round whether both cooperate."""
     return [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
 
 
 def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
-    """Return bounds: every round but the first, whose number is known after the match."""
+    """Return the bounds of a count of rounds after the first: 0, and the rounds played less one."""
     lengths = {
         row["match"]: row["n"]
         for row in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY match")
@@ -198,7 +200,7 @@ def favourite_of(game: Game, seat: int) -> str | None:
 
 
 def favourite(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row per player; seats without a favourite have none."""
+    """Yield how often each player took its seat's favourite action; seats without a favourite have no row."""
     rows = data.records(
         "SELECT match, player, seat, action, count(*) AS n FROM rounds "
         "WHERE action IS NOT NULL GROUP BY ALL ORDER BY match, player"
@@ -211,7 +213,7 @@ def favourite(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:
-    """Yield one row per player; a foreign table's game may pay other amounts in the same order."""
+    """Yield each player's mean payoff as a share of its largest payoff in the game; ordinal games only."""
     for row in data.records(
         "SELECT match, player, seat, avg(payoff) AS paid FROM rounds GROUP BY ALL ORDER BY match, player"
     ):

@@ -63,7 +63,7 @@ def import_tournaments(
 ) -> Imported:
     """Read payoff files, or all in folders, into ``runs/<name>``.
 
-    A file that is wrong is refused with all others, or left out with ``bad_rows`` skip.
+    If one file is wrong all are refused; with ``bad_rows`` skip the wrong one is left out.
     """
     policy = bad_rows or "refuse"
     if policy not in ("refuse", "skip"):
