@@ -1,7 +1,7 @@
 """Scripted matches as arrays: units in which only finite-state strategies play are computed with numpy.
 
-What comes out is exactly what playing them one by one would give, because chance is keyed by the match and
-not by the order of play. So the journal keeps only the moves, and replaying them gives all the rest.
+The result is exactly that of playing the units one by one, because random draws are keyed by the match and not by
+the order of play. So the journal stores only the moves, and replaying them gives all the rest.
 
 A strategy is a table of states, and a round is one array operation over all matches. The draws are those of
 ``Streams.chance``, as in a match that is played by itself.
@@ -81,7 +81,7 @@ def play_arrays(
 ) -> Moves:
     """Play all matches: ``seats[s, m]`` is the automaton at seat s of match m.
 
-    ``streams`` are needed where chance has a say; ``first_is_cooperative`` tells for each seat whether its
+    ``streams`` are needed only with random draws; ``first_is_cooperative`` says for each seat whether its
     cooperative action is the one named first, because options are drawn in the order in which they are named.
     """
     size = len(table.cooperate)
@@ -166,9 +166,10 @@ def _lengths(rules: ArrayRules, streams: Sequence[Streams], count: int) -> NDArr
 
 
 MOST_STATES = 512
-"""The largest table: tables grow with the square of the states, so larger sets are played one by one."""
+"""The most states of a table, which grows with their square: larger groups are split; a strategy with more than half as
+many states is played step by step."""
 MOST_MOVES = 8_000_000
-"""The most moves (rounds times matches) of one batch, which bounds memory."""
+"""The most moves (rounds times seats times matches) of one batch, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """All model calls of a run: journal, cache, gate and retries.
 
-The cache keeps replies across runs, for those who ask for it; never errors and cut replies.
+A cache, if the user names one, keeps replies across runs, but never errors or truncated replies.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 def model_key_part(description: Mapping[str, Any]) -> bytes:
     """The part of a model's description that enters every call key, serialized once.
 
-    How a client connects (its timeouts, its number of connections) decides nothing and is left out.
+    How a client connects (its timeouts, its number of connections) does not affect replies and is left out.
     """
     return _canonical({k: v for k, v in description.items() if k != "client"})
 
@@ -282,7 +282,7 @@ class Caller:
         return servers[(unit.index + attempt - 1) % len(servers)](request, partial(self.gate.release, model.name))
 
     def _sent(self, pending: PendingCall) -> bool:
-        """Return whether a try has left this process; calls in batches are recorded in the journal."""
+        """Return whether a try has left this process."""
         return pending.begun > 0
 
     def _price(self, model: str, usage: Usage) -> float | None:

@@ -1,9 +1,9 @@
 """Verification of finished matches: they are replayed with the journaled replies, without any call.
 
-A match is played again by agents made from the study: each prompt is written again and held against the one that was
-sent, each journaled reply is read again, and what is read is held against the journaled answer. So a prompt, a reply,
-the name of a model or an answer that was altered alone is found. Seals and this check are no signatures: whoever
-alters prompt, reply, answer, scores and rows so that they fit each other is not found.
+A match is played again by agents made from the study: each prompt is written again and compared with the one that was
+sent, each journaled reply is read again, and the result is compared with the journaled answer. So a prompt, a reply,
+the name of a model or an answer that was altered alone is found. Checksums and this check are no signatures: if prompt,
+reply, answer, scores and rows are altered so that they fit each other, the alteration is not found.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Chain:
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
         self.unfollowed = self._refusal(manifest)
-        """The reason why no match with a model can be replayed, if so."""
+        """The reason why no match with a model can be replayed; None if such matches can be replayed."""
         self._loop = asyncio.new_event_loop()  # last, so that a refusal leaves nothing open
 
     def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
@@ -73,7 +73,7 @@ class Chain:
                 )
 
     def follow(self, unit: Unit) -> bool:
-        """Replay a finished match and raise any difference; return False if it cannot be replayed."""
+        """Replay a finished match; raise an error at the first difference, return False if it cannot be replayed."""
         end = self.journal.outcome_of(unit.index)
         if end is None or end[0] != "done" or end[2] is None:
             return False
@@ -243,7 +243,7 @@ class _JournaledCalls:
         )
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
-        """Not supported: no reply is passed on to the match."""
+        """Raise NotImplementedError: only a match with replies of an earlier attempt asks for keys."""
         raise NotImplementedError
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:

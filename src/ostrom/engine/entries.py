@@ -43,10 +43,10 @@ ROWS = "INSERT INTO unit_rows VALUES (?,?,?,?,?)"
 TOGETHER = 256
 """The most prompts in one package; reading one of them decompresses the package."""
 MOST_TOGETHER, MOST_PACKAGE, MOST_VALUES = 8 << 20, 64 << 20, 4 << 20
-"""Bytes of prompts that are put into one package (a longer one is alone in its own), that a package may have,
-and values that it may hold."""
+"""The most bytes of prompts written into one package (a longer prompt gets its own), the most bytes of a package that
+is read, and the most JSON values in it."""
 MOST_QUEUED = 1024
-"""The most queued entries before the writer is woken: scripts play long matches in one turn of the loop."""
+"""The most queued entries before the writer is woken: scripts play long matches in one turn of the event loop."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
 """Exceptions of a malformed prompt."""
 
@@ -54,7 +54,7 @@ Row = tuple[Any, ...]
 Place = tuple[int, int, str]
 """The place of an answer: step, player, part."""
 Journaled = tuple[Answer, int, str | None]
-"""An answer, the number of complaints before it, and the question if known (see ``questions``)."""
+"""An answer, the number of unreadable replies before it, and the question as JSON if it is journaled."""
 
 
 class JournaledCall(NamedTuple):
@@ -103,11 +103,11 @@ def answer_columns(answer: Answer) -> Row:
 
 
 def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -> Iterator[tuple[str, list[Row]]]:
-    """Statements and sealed rows of tries at calls that are written together.
+    """Yield the SQL statements, each with its checksummed rows, that write tries at calls together.
 
-    Prompts of one run are much alike. Packed together they take a fraction of the space and of the time that
-    each would take alone; ``first`` is the number of the first package. Those that go on from earlier ones are
-    written as what is new in them (``chains``).
+    Prompts of one run are much alike: packed together they take a fraction of the space and time of separate ones.
+    ``first`` is the number of the first package. A prompt that extends an earlier one is stored as a reference and
+    its new messages (``chains``).
     """
     for number, some in enumerate(_together(records), first):
         prompts = [
@@ -166,7 +166,7 @@ def _call_row(record: CallRecord, package: int, nth: int) -> Row:
 
 
 def packed(prompts: Sequence[bytes]) -> bytes:
-    """Prompts, each a JSON text, as one package.
+    """Return prompts, each a JSON text, as one compressed package.
 
     >>> unpacked(packed([b'[["user","hi"]]', b'[["user","ho"]]']))[1]
     [['user', 'ho']]
@@ -245,8 +245,8 @@ class PromptChains:
     A dialogue is sent as a whole with every call, so written down as a whole it would grow with the square of its
     turns. A prompt that begins with an earlier one of the same player is written as ``{"from": [package, nth],
     "keep": n, "then": [...]}``: the first n messages of that one, then these. Which earlier one is chosen as in skip
-    lists, so that a prompt of a chat of n turns is read in about log n steps. The newest dialogue of every player that
-    is being played is kept here, and where its prompts were written.
+    lists, so that a prompt of a chat of n turns is read in about log n steps. This object holds the newest dialogue of
+    every player in play, and the places of its stored prompts.
     """
 
     def __init__(self) -> None:
@@ -402,7 +402,7 @@ class Writer:
         """Write the queued entries and notify waiters; return False at the end."""
         self._wake.wait()
         self._wake.clear()
-        # Count the waiters first: their entries were queued before.
+        # Take the waiters first: whatever they wait for was queued before, so it is among the entries taken next.
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         entries = [self._pending.popleft() for _ in range(len(self._pending))]
         try:
@@ -556,7 +556,7 @@ _RANDOM = SystemRandom()
 
 
 def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
-    """Return random units with stored rows."""
+    """Return up to ``count`` random units that have stored rows."""
     low, high = next(query("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
     if high - low < 16 * count:
         units = [unit for (unit,) in query("SELECT unit FROM unit_rows")]

@@ -256,7 +256,7 @@ class Folder:
         return (self.path / MANIFEST).exists()
 
     def lock(self) -> None:
-        """Lock the run for this process; raise an error that names the holder otherwise."""
+        """Lock the run for this process; if another process holds the lock, raise an error that names it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             # Do not follow a symbolic link nor wait for a pipe: the folder may come from a stranger.
@@ -459,7 +459,7 @@ def refuse_apart(path: Path, own: Mapping[str, Any], manifest: Mapping[str, Any]
 
 
 def refuse_versions(journals: Sequence[Journal]) -> None:
-    """Refuse shards that were played or resumed by different versions of the package."""
+    """Refuse shards that were last played by different versions of the package."""
     first = journals[0]
     for journal in journals:
         if journal.versions[-1:] != first.versions[-1:]:

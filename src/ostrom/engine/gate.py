@@ -2,7 +2,7 @@
 
 A run has one gate: in this process, or in an actor that all workers of a cluster ask. How many calls may be in flight
 is adapted by one limiter per model: additive increase, multiplicative decrease.
-Calls under way reserve what they may take at most of what the run may spend, and are counted when they end.
+A call in flight reserves the most that it may use of the budget; its actual use is counted when it ends.
 
 A server may report no tokens, or numbers that cannot be. Such calls are counted by an upper estimate: the highest
 tokens per byte that were reported in this run, or one token per byte before any were.
@@ -88,7 +88,7 @@ class Spending:
         self._per_byte_in = self._per_byte_out = 0.0
         """The highest reported tokens per byte; 0 before the first report."""
         self._beyond = 1.0
-        """The highest ratio of a call's actual to its expected size."""
+        """The highest ratio of a call's actual tokens to its reserved ones, at least 1."""
 
     def reserve(self, model: str, size: CallSize) -> bool:
         """Reserve a call; False if it may fit after calls in flight end. Raises BudgetSpent if it never fits."""
@@ -164,7 +164,7 @@ class Spending:
     ) -> None:
         """Count a reply of ``written`` bytes; use that the server did not report is estimated.
 
-        ``cut``: it has as many tokens as were allowed.
+        ``cut``: the reply was truncated at the largest number of tokens.
         """
         self.tally.count_reply(usage, usd)
         self._estimate(model, size, usage, usd, written, cut)
@@ -351,8 +351,8 @@ class Gate(Protocol):
 
     For every granted slot call ``release`` exactly once and one outcome method exactly once (``succeeded``, ``failed``,
     ``refused``, ``abandoned``), in either order. Call ``failed`` before ``release``: the slot must not be granted
-    again before the limit is lowered. ``size`` is that of the request; ``billed``: it got no reply, but may be on the
-    bill.
+    again before the limit is lowered. ``size`` is the size of the request; ``billed``: the call got no reply, but may
+    be on the bill.
     """
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
@@ -406,7 +406,7 @@ class RunGate:
     """The gate of a run: one limiter per model, one budget for all."""
 
     batch = False
-    """Whether calls are made in batches, at their prices."""
+    """Whether calls are made in batches, at the prices of batches."""
 
     def __init__(
         self, tally: Tally, budget: Budget, stopping: asyncio.Event, prices: Mapping[str, Any] | None = None
@@ -437,7 +437,7 @@ class RunGate:
             state.limiter.request_slot(request)
 
     def try_acquire(self, model: str, size: CallSize = NO_SIZE) -> int | None:
-        """Take a slot if one is free now, else None; raises Stopped or BudgetSpent."""
+        """Take a slot if one is free now and return its era, else None; raises Stopped or BudgetSpent."""
         state = self._models[model]
         return None if state.closed is not None else state.limiter.try_acquire(size)
 
@@ -450,7 +450,7 @@ class RunGate:
         return True
 
     def _settled(self, model: str, size: CallSize, billed: bool) -> None:
-        """Count a call without a reply, and admit calls that waited for its reservation."""
+        """Count a call without a reply if it may be billed, and admit calls that waited for its reservation."""
         if billed:
             self.spending.count_possibly_billed(model, size)
         self._free(model, size)

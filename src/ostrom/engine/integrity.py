@@ -1,15 +1,16 @@
 """Integrity of the journal: a checksum per row, a count of entries, and a tally of acknowledged entries.
 
-Three things can happen to a file: bits change (a seal breaks), a part of it falls back to an earlier time (the
-count no longer fits), or the end of it is gone (fewer entries than the tally says were acknowledged). SQLite's
-own check sees broken structure, but not a changed byte inside a value, a page of yesterday, or a lost log.
+Three things can happen to a file: bits change (a checksum no longer fits), a part of it falls back to an earlier state
+(the count no longer fits), or its end is gone (fewer entries than the tally says were acknowledged). SQLite's own
+check finds broken structure, but not a changed byte inside a value, an outdated page, or a lost log.
 
-Databases in a run folder, opened so that one made by a stranger takes neither memory nor time without bound.
+The databases of a run folder are opened with limits, so that one made by a stranger cannot take unbounded memory or
+time.
 
-SQLite reads any file that it is given: a table may be a view that never ends, a value two billion zeros, a page a part
-of a thousand rows, and a rollback journal may name another file to be deleted. Here a database is a plain file without
-such a journal; its schema is, word by word, one that this package writes; and until its structure has been checked,
-the steps of a query and the bytes of its rows are bounded by the size of the file.
+SQLite reads any file: a table may be a view that never ends, a value may be two billion zeros, a page may belong to a
+thousand rows, and a rollback journal may name another file to be deleted. Here a database must be a plain file without
+a rollback journal; its schema must be, word by word, one that this package writes; and until its structure has been
+checked, the steps of a query and the bytes of its rows are limited by the size of the file.
 """
 
 import re
@@ -26,7 +27,7 @@ from ostrom.ground.errors import RunError
 from ostrom.ground.files import read_plain, require_regular_file
 
 MOST_CELL = 128 << 20
-"""The largest value in bytes; packages of prompts and replies are the largest."""
+"""The largest value that a database may hold, in bytes."""
 EVERY = 100_000
 """Steps of SQLite's virtual machine between two checks of the limits."""
 STEPS, STEPS_PER_BYTE = 20_000_000, 40
@@ -41,7 +42,7 @@ Schema = tuple[tuple[str, str, str], ...]
 def require_plain(path: Path) -> None:
     """Refuse a database that is no regular file, or that has a rollback journal beside it.
 
-    SQLite would play it back into the database, and delete the file that it names.
+    SQLite would play a rollback journal back into the database, and delete the file that the journal names.
     """
     for suffix in ("", "-wal", "-shm", ".tally"):
         require_regular_file(path.with_name(path.name + suffix))
@@ -51,7 +52,7 @@ def require_plain(path: Path) -> None:
 
 
 class Guard:
-    """Limits the total work of one connection's queries, until it is reset."""
+    """Limits the steps and bytes that the queries of one connection take together, until ``reset_limits``."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         files = (path, path.with_name(path.name + "-wal"))
@@ -64,7 +65,7 @@ class Guard:
         connection.row_factory = self._row
 
     def reset_limits(self) -> None:
-        """Reset the limits for the next query."""
+        """Give the next queries the full limits again."""
         self._steps, self._bytes = self._most
 
     def _step(self) -> bool:
@@ -89,13 +90,13 @@ def guard(connection: sqlite3.Connection, path: Path, *, reading: bool = True) -
 
 
 def remove_limits(connection: sqlite3.Connection) -> None:
-    """Bound the size of a value alone: tables of a sound structure take steps and bytes in proportion to their size."""
+    """Remove the limits on steps and bytes, once the structure is checked; the largest size of a value still holds."""
     connection.set_progress_handler(None, EVERY)
     connection.row_factory = None
 
 
 def schema_of(statements: str) -> Schema:
-    """The tables and indexes that SQL statements make.
+    """Return kind, name and SQL of every table and index that SQL statements create.
 
     >>> schema_of("CREATE TABLE a (b TEXT UNIQUE /* words */, -- more words\\n c);")
     (('index', 'sqlite_autoindex_a_1', ''), ('table', 'a', 'CREATE TABLE a (b TEXT UNIQUE /* words */, c)'))
@@ -106,7 +107,7 @@ def schema_of(statements: str) -> Schema:
 
 
 def require_schema(connection: sqlite3.Connection, path: Path, allowed: Iterable[Schema]) -> None:
-    """Refuse a database whose tables, columns or indexes are not ours, or that has views or triggers."""
+    """Refuse a database whose schema is not an allowed one: other tables, columns or indexes, views or triggers."""
     if _schema(connection) not in tuple(allowed):
         raise RunError(f"{path}: the database is not one of ours: its tables are not those of its format")
 
@@ -182,8 +183,8 @@ def with_checksum(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def check(connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None) -> tuple[int, bool]:
     """Check a journal; return its number of entries and whether all checksums were verified.
 
-    Of a journal with more than ``most`` entries, structure, counts and the origin of rows are checked: whoever reads an
-    entry checks its seal then (``require_sealed``).
+    In a journal with more than ``most`` entries, only structure, counts and the origin of rows are checked; the
+    checksum of an entry is then verified when the entry is read.
     """
     # Read the tally before the journal: a playing process may add entries in between.
     acknowledged = _acknowledged(tally)
@@ -325,7 +326,7 @@ class Seals:
         return seal(row[:-1]) == row[-1] and kinds in self._row_types
 
     def place(self, row: tuple[Any, ...]) -> str:
-        """Describe which row it is."""
+        """Return words that name a row, such as ``unit 3, step 2, player 0``."""
         names = self._names[: 3 if self.table in ("answers", "calls") else 1]
         return ", ".join(f"{name} {value!r:.20}" for name, value in zip(names, row, strict=False))
 
@@ -379,9 +380,9 @@ def explain(path: Path, error: Exception) -> str:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Open a read-only connection, while another process may write; invalid UTF-8 is replaced.
+    """Open a read-only connection to a journal that another process may be writing; invalid UTF-8 is replaced.
 
-    What its queries take together is bounded by the size of the journal.
+    The steps and bytes that its queries take together are limited by the size of the journal.
     """
     require_plain(path)
     try:
@@ -417,7 +418,7 @@ def open_read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
 def open_alone(path: Path, error: sqlite3.OperationalError) -> tuple[sqlite3.Connection, Guard]:
     """Open the database file alone where SQLite cannot create a WAL, as on a read-only file system.
 
-    With entries in a WAL the file is not complete: the error that led here stands.
+    With entries in a WAL the file is not complete, so ``error`` is raised again.
     """
     if "interrupted" in str(error) or _has_log(path):
         raise error

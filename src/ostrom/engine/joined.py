@@ -1,7 +1,8 @@
 """The journals of several shards read as one, for a joined run.
 
-Every unit belongs to one shard, so each question goes to one journal, or to all with the answers put in the order of
-units. Nothing is copied. What a journal says of a unit that is not its own is refused, not read.
+Every unit belongs to one shard, so a query about a unit goes to one journal, and a query about all units goes to all
+journals, with the results merged in the order of units. Nothing is copied. A row about a unit of another shard is
+refused.
 """
 
 import resource
@@ -36,7 +37,7 @@ def allow_files(journals: int) -> None:
 
 
 class JoinedJournal(Journal):
-    """The journals of all shards of a run, in the order of the shards, for reading alone."""
+    """The journals of all shards of a run, in the order of the shards; read-only."""
 
     def __init__(self, path: Path, parts: Sequence[Journal]) -> None:
         self.path, self.parts = path, tuple(parts)
@@ -138,7 +139,7 @@ class JoinedJournal(Journal):
             part.begin_snapshot()
 
     def reopened(self) -> Journal:
-        """A second connection for reading to these journals."""
+        """Open these journals a second time, for reading."""
         again = JoinedJournal(self.path, [part.reopened() for part in self.parts])
         again.assign(self._group)
         return again
@@ -162,7 +163,7 @@ class JoinedJournal(Journal):
         return self._part(unit).has_begun(unit)
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
-        """All answers of a unit with the number of complaints before each and what was asked."""
+        """Return all answers of a unit, with the number of complaints before each and the question."""
         return self._part(unit).answers(unit)
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
@@ -208,11 +209,11 @@ class JoinedJournal(Journal):
         yield from merge(*self._own(Journal.unit_records, itemgetter(0)), key=itemgetter(0))
 
     def begun(self) -> set[int]:
-        """Units with answers or calls but no end."""
+        """Return the units with answers or calls that are not done: unfinished, failed or skipped ones."""
         return set(chain(*self._own(Journal.begun, int)))
 
     def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        """Yield the column names, then all tries at calls (of one unit) by match; players are numbered from 0."""
         if unit is not None:
             yield from self._part(unit).call_columns(unit)
             return

@@ -2,7 +2,7 @@
 
 Beside the database lies a tally: the number of entries that have been acknowledged. A journal that comes
 back with fewer entries (a lost write-ahead log, a restored copy), or with other ones, is refused (see
-``integrity``): it is never silently shorter. ``entries`` says what is written, ``writer`` how.
+``integrity``): it is never silently shorter. The entries and the thread that writes them are in ``entries``.
 """
 
 import sqlite3
@@ -70,12 +70,12 @@ MOST_AT_ONCE = 20_000
 class Journal:
     """The database of one run. Open it for reading, or ``start`` it inside an event loop for writing.
 
-    ``identity`` is that of the study that it answers: a new journal keeps it, and one that keeps another is
-    refused. ``Folder.open_journal`` knows it; only a journal on its own, as in a test, has none.
+    ``identity`` is the identity of the study: a new journal stores it, and a journal that stores another one is
+    refused. ``Folder.open_journal`` passes it; only a journal on its own, as in a test, has none.
 
     With ``checked=False`` it is opened at once, whatever its size, and nothing can be written: the caller checks
-    its integrity at another time (``integrity.check``) or shows what is there as it is. ``calls_before`` is the number
-    after which its calls are numbered.
+    its integrity at another time (``integrity.check``) or shows its content unverified. Calls are numbered from
+    ``calls_before`` + 1.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class Journal:
             self._entries = self._stated()
 
     def reopened(self) -> "Journal":
-        """A second connection for reading to this journal."""
+        """Open this journal a second time, for reading."""
         return Journal(self.path)
 
     def __enter__(self) -> Self:
@@ -364,7 +364,7 @@ class Journal:
 
     @property
     def was_closed(self) -> bool:
-        """Whether the last process that wrote to it closed it."""
+        """Whether the last process that wrote to the journal closed it."""
         return bool(next(self._rows("SELECT value FROM meta WHERE key='closed'"), (0,))[0] == 1)
 
     def states(self) -> dict[int, str]:
@@ -416,7 +416,7 @@ class Journal:
         return next(self._rows(query, unit), None) is not None
 
     def begun(self) -> set[int]:
-        """Units with answers or calls but no end."""
+        """Return the units with answers or calls that are not done: unfinished, failed or skipped ones."""
         query = (  # goes from unit to unit, not from answer to answer
             "WITH RECURSIVE b(unit) AS (SELECT min(unit) FROM {0} UNION ALL SELECT (SELECT min(unit) FROM {0} "
             "WHERE unit > b.unit) FROM b WHERE b.unit IS NOT NULL) SELECT unit FROM b WHERE unit IS NOT NULL "
@@ -506,7 +506,7 @@ class Journal:
             yield {"run": run, **named}
 
     def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        """Yield the column names, then all tries at calls (of one unit) by match; players are numbered from 0."""
         yield CALL_NAMES
         which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
         names = ", ".join(CALL_NAMES).replace("match", "unit AS match")

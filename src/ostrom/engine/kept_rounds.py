@@ -1,7 +1,7 @@
 """The stored rounds of a unit: each player's action and payoff, whether asked or not (``settlement``).
 
-That follows from its act where each has one and chose it freely; then only meetings and tables are kept, which mostly
-are one number each.
+Where every player decided freely in every round, actions and payoffs follow from the decisions. Then only meetings and
+tables are stored, mostly as one number each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SETTLED: Columns = {
     "player": INTEGERS, "seat": INTEGERS, "agent": INTEGERS, "what": TEXT, "action": TEXTS, "amount": REALS,
     "cooperative": FLAGS, "payoff": REALS, "paid": REALS,
 }  # fmt: skip
-"""The columns stored of a player in a round, where they do not follow from its act."""
+"""The columns stored of a player in a round, where they do not follow from its decision."""
 MOST_PLAYERS = 100_000
 """The most players of a unit with stored rows, and the most rows of each of its tables."""
 
@@ -161,7 +161,7 @@ def int_array(numbers: Sequence[int]) -> Codes:
 
 
 def _numbers_or_one(numbers: Iterable[int]) -> list[int] | int:
-    """Return the numbers as a list, or the one number that all of them are."""
+    """Return the numbers as a list, or as one number if all are equal."""
     listed = list(numbers)
     return listed[0] if listed and len(set(listed)) == 1 else listed
 

@@ -72,7 +72,10 @@ def compare_count(unit: int, step: int, used: int, count: int) -> None:
 
 
 def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
-    """Refuse an end of a match that differs from the journaled one; the error names the players."""
+    """Refuse scores or facts at the end of a match that differ from the journaled ones.
+
+    For scores the error names the first player whose score differs.
+    """
     if same(journaled, rebuilt):
         return
     where = f"match {unit}"
@@ -135,14 +138,14 @@ class Calls(Protocol):
     """Makes model calls on behalf of a unit."""
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """One call."""
+        """Make one call and return its reply."""
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
         """Return the key under which the call is journaled."""
 
 
 class LiveMatch:
-    """Plays one unit. ``known`` and ``replies`` are the journaled entries of an earlier attempt."""
+    """Plays one unit. ``journaled`` and ``replies`` are the answers and replies of an earlier attempt."""
 
     def __init__(
         self,
@@ -222,7 +225,7 @@ class LiveMatch:
         return agent
 
     def _instant(self, decision: Decision) -> Answer:
-        """Answer at once: a script's answer depends on past and seed alone, so it need not wait for the disk."""
+        """Return a script's answer at once: it depends on past and seed alone, so it need not wait for the disk."""
         try:
             answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
         except StudyError as error:
@@ -371,7 +374,7 @@ def _numbered(name: str) -> list[tuple[str, int]]:
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
-    """All answers. If one fails, await the others before raising, so that paid replies are journaled."""
+    """Return all answers. If one fails, await the others before raising, so that paid replies are journaled."""
     # The first coroutine runs in the current task, which would otherwise only wait.
     others = [asyncio.create_task(work) for work in works[1:]]
     answers: list[Answer] = []
@@ -433,7 +436,7 @@ def _decided(answers: Mapping[Place, Journaled]) -> int:
 class Turns:
     """The dialogue turns of one match; a resumed or forked match begins with the journaled ones.
 
-    A turn is an answer that holds what was asked and what was replied (``agents.turn``).
+    A turn is an answer that holds what was asked and what was replied (``agents.dialogue``).
     """
 
     def __init__(self, earlier: Sequence[tuple[int, Answer]], journaled: Mapping[Place, Journaled]) -> None:

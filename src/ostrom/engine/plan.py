@@ -88,7 +88,7 @@ class Unit:
         return (*self.players, *(seated for past in self.earlier for seated in past.players))
 
     def before(self, step: int, number: int) -> tuple[EarlierPlayers, ...]:
-        """Return the players before a step and the round that begins there, for a fork at this point."""
+        """Return the ``earlier`` players of a fork of this unit that begins at a step and round ``number``."""
         past = (*self.earlier, EarlierPlayers(step, number, self.players))
         return tuple(EarlierPlayers(min(one.step, step), min(one.round, number), one.players) for one in past)
 
@@ -204,7 +204,7 @@ FORMER = {
 class Plan(FormerNames, ABC, former=FORMER):
     """A resolved study, as the engine needs it: the base class of all plans.
 
-    What most plans lack has a default here (no preparations, no trees, no people), so that nobody has to ask
+    What most plans lack has a default here (no preparations, no trees, no people), so that callers need not check
     whether a plan has it.
     """
 
@@ -345,7 +345,7 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     @property
     def games(self) -> Iterable[Game]:
-        """Return the games in play, or those of the first units."""
+        """The games of the first units; plans that list their games override this."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
 
     def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:
@@ -414,7 +414,7 @@ class Tally:
     assumed: int = 0
     """Calls without a plausible report of tokens, and tries without a reply that may have been billed."""
     assumed_tokens: int = 0
-    """The tokens that the budget counts for them: an upper estimate."""
+    """The tokens that the budget counts for the calls of ``assumed``: an upper estimate."""
     assumed_usd: float = 0.0
     trouble: str | None = None
     """The error of the last call, until one succeeds."""

@@ -35,7 +35,7 @@ class Declaration:
     recorded: bool = False
     """Whether the option is stored with a run and used on resume."""
     foreign: bool = False
-    """Whether the option points outside the run folder: a recorded one must then be given again."""
+    """Whether the option points outside the run folder: if recorded, it must still be given again on resume."""
 
 
 def _as(kind: Any, help: str, **more: Any) -> dict[str, Declaration]:
@@ -183,7 +183,7 @@ class PlayOptions:
         return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     def for_workers(self) -> PlayOptions:
-        """Return the options for the workers of a cluster: retries, prices and cache; no local paths, no keys."""
+        """Return the options for the workers of a cluster: retries, the table of prices and the cache."""
         return replace(PlayOptions(retry=self.retry), prices=self.rates, cache=self.cache)
 
 

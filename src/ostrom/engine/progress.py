@@ -17,9 +17,9 @@ from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import console, escape_controls, json_wanted, print_stderr
 
 LONG_WAIT = 5.0
-"""The longest wait, in seconds, that is not mentioned."""
+"""The longest wait, in seconds, that the progress line does not mention."""
 TROUBLE = 120
-"""The most characters of an error in the line."""
+"""The most characters of an error in the progress line."""
 SAMPLED = 100
 """The number of matches sampled to estimate the decisions per match."""
 
@@ -120,7 +120,7 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
 
 
 def decisions_per_match(plan: Plan) -> float | None:
-    """Return the mean of the most decisions of a match, over a sample; None if a mechanism does not say."""
+    """Return the most decisions that a match allows, as a mean over a sample; None if a mechanism does not say."""
     try:
         units = plan.sample(SAMPLED)
         return sum(unit.mechanism.most_decisions(unit.game) for unit in units) / len(units)
@@ -131,8 +131,8 @@ def decisions_per_match(plan: Plan) -> float | None:
 class _Pace:
     """Recent decisions per second, and an estimate of the time left.
 
-    Matches are played side by side, so the first ones end late: their number says nothing about the pace. What a match
-    that goes on takes from the journal takes no time: such decisions are not missing, and no measure of the pace.
+    Matches are played side by side, so the first ones end late: the number of ended matches says nothing about the
+    pace. A resumed match replays its journaled decisions in no time: they count as done, but not towards the pace.
     """
 
     def __init__(self, tally: Tally, most: float | None = None) -> None:

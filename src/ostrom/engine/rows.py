@@ -1,9 +1,9 @@
-"""Tidy rows of a run, one per decision, round and player, match and player, call: kept by the engine or replayed.
+"""The tables of a run: one row per decision, per round and player, per match and player, or per call.
 
 Rows depend on the study and the answers alone, never on clocks or on the order in which replies arrived, so
-the same study with the same answers gives the same bytes. A match that is done has left its rows in the journal
-(``unit_rows``); of any other, and of runs that keep none, they are made by replaying its answers. What a call cost and
-how long it took is in the calls, which are read from the journal as they are.
+the same study with the same answers gives the same bytes. The rows of most finished matches are stored in the journal
+(``unit_rows``); all others are made by replaying the journaled answers. The cost and the duration of a call stand in
+the calls, which are read from the journal unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ RULE_COLUMNS: Mapping[str, type] = {
     "facts": str,
 }  # fmt: skip
 """Columns of decisions in a study that has games by a rule: the stage of a round, the amount and its bounds, the amount
-that theory says, and whether it was taken (an option, where there is no amount); at the last decision of a round, what
-everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
+that theory predicts, and whether the move (an amount or an option) is the predicted one; at the last decision of a
+round, the public facts of the round (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
 """The most players for whom every row has the match facts; beyond this only the first player's row has them."""
 SAMPLED, MOST_REPLAYED = 24, 8000
-"""Units whose rows are held against a replay when a run is opened, and the most decisions of all of them: about a
-third of a second of an idle machine."""
+"""The most units whose rows are compared with a replay when a run is opened, and the most decisions of all of them:
+about a third of a second on an idle machine."""
 DECIDED = (
     "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
     "missed complaints note rationale copied"
@@ -49,7 +49,7 @@ SETTLED_COLUMNS = ("what", "action", "amount", "cooperative", "payoff", "paid", 
 
 
 class UnitTable(NamedTuple):
-    """A unit with its rows, without the columns that people add."""
+    """A unit with its rows, without the columns that only studies with people have."""
 
     unit: Unit
     state: str
@@ -72,7 +72,7 @@ class Rows:
 
     @cached_property
     def people(self) -> PeopleColumns | None:
-        """Return the columns that people add; None for a study without people."""
+        """The columns that only studies with people have; None for a study without people."""
         return self.plan.people_tables(self)
 
     @cached_property
@@ -103,8 +103,10 @@ class Rows:
                 yield self.plan.unit(end.unit), end
 
     def tables(self, match: int | None = None, *, stored: bool = True, rounds: bool = False) -> Iterator[UnitTable]:
-        """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay, with ``rounds``
-        those that tell nothing of rounds."""
+        """Yield the rows of every unit that has begun, or of one.
+
+        With ``stored=False`` all rows are made by replay; with ``rounds``, stored rows without rounds are, too.
+        """
         for unit, end in self._begun(match):
             yield self._table(unit, end, stored=stored, rounds=rounds)
 
@@ -192,7 +194,7 @@ class Rows:
             }
 
     def decisions(self, match: int | None = None) -> Iterator[Row]:
-        """One row per decision (of one match), questions within a decision included."""
+        """Yield one row for each decision and sub-question, of all matches or of one."""
         for table in self.tables(match):
             yield from self.decision_rows(table)
 
@@ -227,7 +229,7 @@ class Rows:
             yield row
 
     def rounds(self, match: int | None = None) -> Iterator[Row]:
-        """Yield one row for each player and settled round: action and payoff, whether asked or not."""
+        """Yield one row for each player and settled round: action and payoff, even if the player was not asked."""
         for table in self.tables(match, rounds=True):
             yield from self.round_rows(table)
 
@@ -245,7 +247,7 @@ class Rows:
 
     @cached_property
     def round_columns(self) -> list[str]:
-        """Return the columns of rounds after the table, in order."""
+        """The columns of rounds after ``at_table``, in order."""
         return list(dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *SETTLED_COLUMNS]))
 
     def weighted_rounds(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
@@ -268,7 +270,7 @@ class Rows:
         return rows, weights
 
     def settled_entries(self, table: UnitTable, rows: RoundRows) -> list[Row]:
-        """Return the columns that differ between the rounds of a match."""
+        """Return the columns of each distinct entry of a match's rounds: player, seat, agent, action and payoff."""
         unit = table.unit
         agents, count = [self._agent(seated) for seated in unit.seated], len(unit.players)
         entries = []
@@ -353,9 +355,9 @@ class Rows:
         return self.journal.answers(unit.index) if packed is None else self._arrays.answers(unit, *packed)
 
     def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
-        """The decisions of a unit step by step, its outcome if it has one, and its answers.
+        """Replay a unit; return its decisions step by step, its outcome if it has one, and its answers.
 
-        What the rules make of the answers is held against the journal; any difference is refused.
+        The scores and facts of the replay are compared with the journal; any difference is refused.
         """
         self._need_parts(unit)
         try:
@@ -373,8 +375,7 @@ class Rows:
         return steps, outcome, answers
 
     def verify(self, match: int) -> None:
-        """Replay a unit that has ended; rows that say anything else than its replay, and rounds that do not come to its
-        scores, are refused."""
+        """Replay a unit; refuse stored rows that differ from the replay, and rounds that do not make its scores."""
         for unit, end in self._begun(match):
             steps, outcome, answers = self.replayed(unit)
             why = breach(unit.mechanism, unit.game, outcome) if outcome and unit.kind == "match" else None
@@ -396,7 +397,7 @@ class Rows:
     def check_sample(self) -> tuple[int, int]:
         """Compare the rows of random units with a replay; return how many were compared, and how many drawn.
 
-        They are fewer where their matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
+        Fewer are compared than drawn where matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
         """
         units = self.journal.sample(SAMPLED)
         left, checked = MOST_REPLAYED, 0
@@ -489,7 +490,7 @@ def _short(value: Any) -> str:
 
 
 def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitRecord]:
-    """Yield ended units and those only begun, in order."""
+    """Yield the records of ended units, and an ``open`` record for those that have only begun, in order."""
     rest = iter(begun)
     waiting = next(rest, None)
     for end in ended:
@@ -506,7 +507,7 @@ def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitR
 def rows_of(
     unit: Unit, steps: Sequence[Sequence[Decision]], outcome: Outcome | None, answers: Mapping[Place, Journaled]
 ) -> UnitRows:
-    """Build the rows of a unit from its replay; in an unfinished match, rounds count that some seat has seen."""
+    """Build the rows of a unit from its replay; an unfinished match has the outcomes of the rounds in its last view."""
     record, rest = RowRecorder(unit), dict(answers)
     parts = grouped(((step, player), part) for step, player, part in answers if part)
     for step, decisions in enumerate(steps, unit.first):

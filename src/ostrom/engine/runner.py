@@ -91,7 +91,7 @@ class Runner:
         self._aborted_models: dict[str, str] = {}
         """Models that cannot be used, with the reason."""
         self._unplayed: Counter[str] = Counter()
-        """The number of matches not played because of each of them."""
+        """The number of matches that could not be played, by unusable model."""
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
@@ -124,7 +124,7 @@ class Runner:
         await self.executor.open()
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close the executor and what it opened."""
         await self.executor.close()
 
     async def run(self) -> Result:

@@ -1,7 +1,7 @@
 """Shards: one study played in several folders, each with its own journal, on as many machines as there are shards.
 
 A shard plays every n-th unit under the number that the unit has in the undivided study, and its calls have numbers
-that no other shard gives. The rows of all shards together are therefore those of the undivided run, as they stand.
+that no other shard gives. The rows of all shards together are therefore exactly those of the undivided run.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ MOST_SHARDS = 4096
 CALLS_APART = 10**9
 """The size of each shard's range of call numbers."""
 CALL_BOUNDS = "SELECT (SELECT coalesce(min(id), 1) - 1 FROM calls), (SELECT coalesce(max(id), 0) FROM calls)"
-"""SQL for the number after which the calls of a journal begin, and the last one: each query looks at one end, where
-one for both would read all calls."""
+"""SQL for the number before the first call of a journal, and that of the last call, as two subqueries: a single query
+for both would read all calls."""
 CALL_SUMS = (
     "SELECT unit, count(*), sum(error IS NOT NULL AND finish IS NULL), coalesce(sum(tokens_in), 0), "
     "coalesce(sum(tokens_out), 0), total(usd), sum(error IS NULL AND usd IS NULL) FROM calls "
     "WHERE id > ? AND id <= ? GROUP BY unit"
 )
 CALLS_AT_ONCE = 10_000
-"""Calls that are summed at a time."""
+"""The most calls that one query sums."""
 
 
 @dataclass
@@ -38,20 +38,20 @@ class CallCursor:
     through: int = 0
     """The last call that was read."""
     seal: int | None = None
-    """The seal of that call: while the journal holds it, everything before it is as it was."""
+    """The checksum of that call: while the journal holds it, all calls before it are unchanged."""
     before: int = 0
     """The number after which the calls of the journal begin."""
     last: int = 0
 
     def look(self, journal: sqlite3.Connection) -> bool:
-        """Look how many calls there are; False where the journal is another one than the one that was read."""
+        """Update the range of call numbers; return False if this is not the journal that was read before."""
         self.before, self.last = journal.execute(CALL_BOUNDS).fetchone()
         unchanged = self.seal is None or self.seal == self._seal(journal)
         self.through = max(self.through, self.before)
         return unchanged
 
     def sums(self, journal: sqlite3.Connection, until: float) -> Iterator[list[tuple[Any, ...]]]:
-        """What the next calls add up to, unit by unit, some thousand calls at a time until a moment has come."""
+        """Yield sums over the next calls by unit, some thousand calls at a time, until the monotonic time ``until``."""
         while self.through < self.last:
             upto = min(self.through + CALLS_AT_ONCE, self.last)
             rows = journal.execute(CALL_SUMS, (self.through, upto)).fetchall()
@@ -67,7 +67,7 @@ class CallCursor:
 
 
 def entries_in(journal: sqlite3.Connection) -> int:
-    """How many entries a journal says that it holds; 0 where it says nothing."""
+    """Return the number of entries that a journal states; 0 if it states none."""
     row = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
     return row[0] if row is not None and type(row[0]) is int else 0
 

@@ -1,6 +1,6 @@
 """A shared run: the tables of a run without texts, and a manifest that says so. It has no journal.
 
-What asks a journal for more than that there is none is refused in one line: texts, calls and replays are not shared.
+Texts, calls and replays are not shared: code that asks the journal for them gets an error of one line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class SharedJournal:
 
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
-    """Return the row counts of a shared run's tables after checking their files; None for another run."""
+    """Return the row counts of a shared run's tables after checking their files; None if the run is not shared."""
     part = manifest.get("shared")
     if part is None:
         return None

@@ -1,9 +1,9 @@
 """The rows of one unit: recorded during play, stored in the journal, and read without a replay.
 
-A match says few things again and again. So its decisions are kept as codes into three small tables: what was asked of
-whom, what was answered, and what came of it. What the plan knows (the cell, the agents, the state) is not kept, nor
-are answers that would take much space: they are read from the journal's answers. Playing and replaying take down the
-same things, so what is kept is what a replay makes, to the byte.
+Few distinct values repeat in the decisions of a match. So decisions are stored as codes into three small tables:
+questions (with their player), answers, and outcomes. What the plan knows (the cell, the agents, the state) is not
+stored, nor are answers that would take much space: those are read from the journal's answers. Play and replay record
+the same things, so stored rows equal those of a replay, byte for byte.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ PLAYERS: Columns = {
     "rounds_played": INTEGERS, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": INTEGERS,
     "policies": INTEGERS, "missed_decisions": INTEGERS,
 }  # fmt: skip
-"""The columns stored of each player for the matches table; scores and facts are in the end of the unit."""
+"""The columns stored of each player for the matches table; scores and facts are stored with the end of the unit."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(OUTCOMES)
 SCRIPTED = 64
-"""The number of answers recognised by identity; a model gives a new object every time."""
+"""The most answers that are recognised by object identity: scripts return the same objects, models new ones."""
 LONGESTTEXT = 200
 """The longest text of an answer that is stored with the rows, in characters."""
 ANSWER_BYTES, ANSWER_BYTES_EACH = 2048, 8
@@ -96,7 +96,7 @@ class UnitRows:
     came_codes: Codes
     players: list[tuple[Any, ...]]
     rounds_kept: KeptRounds | None = None
-    """The stored rounds; None for earlier versions and for unfinished matches."""
+    """The stored rounds; None in runs of earlier versions and for unfinished matches."""
 
     def round_rows(self) -> RoundRows:
         """Return each player's action and payoff by round, from the stored rounds and the acts."""
@@ -127,7 +127,7 @@ class UnitRows:
         return RoundRows(meetings, numbers, tables, entries, codes)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether all rows are equal, with answers if both have them."""
+        """Return whether all rows are equal; answers and rounds are compared only if both sides have them."""
         if not isinstance(other, UnitRows):
             return NotImplemented
         numbers = ["steps", "rounds", "asked_codes", "came_codes"]
@@ -232,14 +232,17 @@ def _narrow(codes: Codes) -> tuple[int, bytes]:
 
 
 def _packed(raw: bytes) -> bytes:
-    """Compress bytes; a small window is ten times as fast to set up."""
+    """Compress bytes; for few bytes with a small window, which is ten times as fast to set up."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 9, 1) if len(raw) < 2048 else zlib.compressobj(1)
     return packer.compress(raw) + packer.flush()
 
 
 def keeps_rows(unit: Unit, decisions: int) -> bool:
-    """Whether the rows of a unit are kept: people may take back what they did, and few moves of scripts are replayed
-    as quickly as their rows are read. Where somebody else wrote the rules they are kept: these may be gone one day.
+    """Return whether the rows of a unit are stored when it ends.
+
+    They are not stored where people play, who may withdraw, nor for few decisions of scripts, which are replayed as
+    quickly as rows are read. Rows of a game or mechanism of another package are always stored: the package may be gone
+    one day.
     """
     seated = [player.config for player in unit.players]
     if any(config.person for config in seated):
@@ -311,7 +314,7 @@ class RowRecorder:
         return self._answer_codes.setdefault((columns, text), len(self._answer_codes))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
-        """Return the rows with the outcomes of the decisions; rows of players only when the unit has ended."""
+        """Return the rows with the outcomes of the decisions; rounds are stored only if the unit has ended."""
         played = {
             (r.facts.get("bout", 0) if r.facts else 0, r.number, player): r
             for r in rounds

@@ -96,7 +96,7 @@ class WaveCall(PendingCall):
 
 
 class BatchCaller(Caller):
-    """Makes calls through batches, at their prices."""
+    """Makes calls through batches, at the prices of batches."""
 
     source = "batch"
 
@@ -105,7 +105,7 @@ class BatchCaller(Caller):
         self._scheduler = scheduler
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
-        """Make one call; after it is journaled, its batch need not return it again."""
+        """Make one call; once its reply is journaled, its batch is not kept open for it any longer."""
         key = self.key(unit, step, player, part, model, request)
         try:
             return await super().call(unit, step, player, part, model, request)
@@ -117,7 +117,7 @@ class BatchCaller(Caller):
         return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
 
     def _sent(self, pending: PendingCall) -> bool:
-        """Return whether the batch billed the call; calls still in a batch are collected later."""
+        """Return whether the batch holds a reply, which is billed; calls still in a batch are collected later."""
         return isinstance(pending, WaveCall) and pending.replied
 
     def _price(self, model: str, usage: Usage) -> float | None:

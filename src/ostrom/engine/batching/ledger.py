@@ -1,7 +1,7 @@
 """The batches of a run in the journal: planned, created and ended.
 
 ``planned`` is durable before anything is sent, ``uploaded`` before the batch is made, ``created`` before it is awaited.
-A batch that was planned and has no identifier may exist all the same; it is looked for before anything else is made.
+A planned batch without an identifier may exist at the service all the same: it is looked up before another is made.
 """
 
 import secrets
@@ -38,7 +38,7 @@ class JournaledBatch:
     why: str | None = None
     """The first reason that the service gave for not accepting it."""
     refuted: set[str] = field(default_factory=set)
-    """Batches of the service that resembled this one and were not it."""
+    """Identifiers of batches that were taken for this one and turned out to be others."""
     silent: frozenset[bytes] = frozenset()
     """Requests without a readable result line: they may have been run and billed."""
     void: bool = False

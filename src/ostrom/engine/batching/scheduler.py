@@ -56,7 +56,7 @@ class _Open:
 
 
 class BatchScheduler:
-    """All calls of a run that is played in batches."""
+    """Collects the calls of all matches of a run, sends them in batches and hands out the replies."""
 
     def __init__(self, services: Mapping[str, BatchService], ledger: Ledger, tally: Tally, spending: Spending) -> None:
         self.services, self.ledger, self.tally, self.spending = services, ledger, tally, spending
@@ -77,7 +77,7 @@ class BatchScheduler:
         self._making = asyncio.Lock()
         self._stopping = False
         self._spent: BudgetSpent | None = None
-        """The reason why the budget does not cover the first queued call, if so."""
+        """The error if the budget does not cover the first queued call; None if it does."""
         self._sealer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

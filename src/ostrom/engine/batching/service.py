@@ -170,7 +170,7 @@ class BatchService:
     # -- waiting -------------------------------------------------------------------------------------
 
     async def wait(self, batch: JournaledBatch) -> BatchStatus:
-        """Poll until the batch has ended. Raises Lost where the service has none of that name."""
+        """Poll until the batch has ended. Raises Lost if the service does not know the batch."""
         assert batch.id is not None
         polls = failures = absent = 0
         while True:
@@ -203,7 +203,7 @@ class BatchService:
         """Return the result of each request of an ended batch, by key.
 
         A request without a readable line may have been paid for: the results are read again until they are complete or
-        the batch can bring no more. ``on_part`` is given those that are there while others are still waited for.
+        no more can come. ``on_part`` receives the results that are there while others are still awaited.
         """
         keys = {batch.request_id(key): key for key in batch.keys}
         lines: dict[bytes, ResultLine] = {}
@@ -245,7 +245,7 @@ class BatchService:
     def _is_over(self, batch: JournaledBatch, ended: BatchStatus, replies: int) -> bool:
         """Return whether missing results will not come: the batch was cancelled or its time is over.
 
-        Or every reply is there that the service counts, and the counts are those of all requests; counts may lag, too.
+        Or all replies that the service counts are there, and it counts all requests as ended; counts may lag, too.
         """
         counted = ended.ended_requests == len(batch.keys) and replies >= (ended.replied or 0)
         return ended.how in BROKEN_OFF or counted or time.monotonic() - batch.begun >= self.polling.lifetime

@@ -1,7 +1,7 @@
 """Actors of a Ray cluster: workers that play units with their own models, and the gate of the run.
 
-``GateActor`` is the actor from which every worker requests a slot for each call; ``ClusterGate`` is what a worker has
-of it, one message for all that happens at once.
+``GateActor`` is the actor from which every worker requests a slot for each call; ``ClusterGate`` is its counterpart on
+a worker, which sends one message for all that happens at once.
 """
 
 import asyncio
@@ -274,7 +274,7 @@ class Worker:
         self._folder: TemporaryDirectory[str] | None = None
 
     async def begin(self) -> dict[str, Opened] | Failure:
-        """Check that this machine has the same prompts as the driver, and open the models."""
+        """Check that this machine has the version and the prompts of the driver, and open the models."""
         try:
             self._library = self._make_library()
             self._check()
@@ -315,11 +315,11 @@ class Worker:
         return UnitReport(replace(ended, error=None), failure, stray)
 
     async def exchange(self, written: int) -> Batch:
-        """The next entries for the journal; the driver has written so many batches."""
+        """Return the next entries for the journal; ``written`` is the number of batches that the driver has stored."""
         return await self._outbox.exchange(written)
 
     async def stop(self) -> None:
-        """Start no more units; calls in flight are awaited."""
+        """Start no more calls; calls in flight are awaited."""
         self._stopping.set()
 
     async def close(self) -> None:
@@ -365,8 +365,8 @@ class Worker:
 class Outbox:
     """Takes entries like a journal; the driver fetches them in batches and acknowledges stored ones.
 
-    Whatever piles up while the driver writes one batch leaves with the next, so that a slow disk or a long
-    way costs one exchange for all matches of the worker together.
+    Entries that are queued while the driver writes one batch leave with the next, so that a slow disk or network
+    costs one exchange for all matches of the worker together.
     """
 
     def __init__(self) -> None:

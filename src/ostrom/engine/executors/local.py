@@ -148,20 +148,20 @@ class UnitReport:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries for the journal, in order, that became durable together."""
+    """Entries for the journal, in order, that become durable together."""
 
     number: int
     entries: list[AnswerEntry | CallRecord]
 
 
 def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
-    """The user's own prompt files by prompt set, those for all agents under no name."""
+    """Return the user's own prompt files by prompt set; those for all agents are under the empty name."""
     files = {} if library.folder is None else {"": library.own_files}
     return files | {name: chosen.own_files for name, chosen in library.sets.items()}
 
 
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
-    """Count journaled entries, so that the totals of a run agree with its journal after workers are lost."""
+    """Count a journaled entry in a tally, so that a run's totals agree with its journal after workers are lost."""
     if not isinstance(entry, CallRecord):
         _, _, _, part, answer, complaints, _ = entry
         tally.decisions += not part
@@ -416,7 +416,7 @@ class LocalExecutor:
 
 
 def connections_left() -> int:
-    """Return how many connections may be open, after raising the soft limit as far as allowed."""
+    """Return how many connections may be open, after raising the soft limit of open files where allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return WANTED_FILES
@@ -437,7 +437,7 @@ MATCHES = 20_000
 
 
 def batch_endpoint(model: Model) -> BatchEndpoint:
-    """The batch endpoint of a model; refused where its provider has none."""
+    """Return the batch endpoint of a model; raise an error if its provider has none."""
     if not isinstance(model, HasBatches) or not may_batch(model.name):
         raise UsageError(f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     return model.batches()
@@ -463,7 +463,7 @@ class BatchExecutor(LocalExecutor):
             await check(endpoint, self.options.retry)
 
     async def start(self, session: Session) -> None:
-        """Resume the batches of earlier sessions."""
+        """Build the scheduler of batches, and resume the batches of earlier sessions."""
         session.journal.keep_batches()
         ledger = Ledger(session.journal)
         options = self.options
@@ -517,7 +517,7 @@ class BatchExecutor(LocalExecutor):
             self._scheduler.stop()
 
     async def close(self) -> None:
-        """Stop waiting for batches."""
+        """Stop waiting for batches, and close the endpoints and the cache."""
         if self._scheduler is not None:
             await self._scheduler.close()
         for endpoint in self._endpoints.values():

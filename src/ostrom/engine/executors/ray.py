@@ -59,7 +59,7 @@ def import_ray() -> Any:
 def join(address: str | None, workers: int | None) -> bool:
     """Connect to the cluster at an address, or start a local one with this many workers.
 
-    Returns whether it was not connected before.
+    Returns whether this call made the connection.
     """
     ray = import_ray()
     if address is not None and "://" in address:
@@ -209,7 +209,7 @@ class RayExecutor:
             )
 
     async def start(self, session: Session) -> None:
-        """Build the gate of the run and start the workers."""
+        """Start the gate actor of the run and connect the workers to it."""
         assert self._opened is not None
         self._session = session
         opened, options = self._opened, self.options
@@ -402,7 +402,7 @@ class RayExecutor:
     # -- playing -------------------------------------------------------------------------------------
 
     async def play(self, assignment: Assignment) -> UnitEnd:
-        """Play one unit on a worker, and on another one if that dies."""
+        """Play one unit on a worker; if the worker dies, on another one."""
         assert self._session is not None
         journal, index = self._session.journal, assignment.unit.index
         journaled, replies = assignment.known(journal)
@@ -472,7 +472,7 @@ class RayExecutor:
 
 
 def _fresh(replies: Replies, old: Replies) -> Replies:
-    """Return the replies of this session; old ones that were requested again are left out."""
+    """Return the replies that differ from the old ones, which are to be requested again."""
     return {key: reply for key, reply in replies.items() if old.get(key) != reply}
 
 
