@@ -8,7 +8,7 @@
 ``http://host:port/v1#model``   any OpenAI-compatible server
 ``embedded/smollm2-135m``       a small model inside this process; also ``embedded//path/model.gguf``
 ``inspect/provider/model``      anything Inspect AI can reach
-``outside/name``                nobody here: ``ostrom.environment`` hands its questions out
+``outside/name``                a policy outside: ``ostrom.environment`` passes its questions on
 ==============================  =====================================================================
 """
 
@@ -66,7 +66,7 @@ def open_model(name: str, **settings: Any) -> Model:
 def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Model], str]:
     """Refuse an unknown name, settings that its client lacks, and keys that may not be sent.
 
-    Whether there is a key is not asked.
+    Whether a key is set is not checked.
 
     >>> check_name("openai/gpt-4o-mini", {"timeout": 30})[1]
     'gpt-4o-mini'
@@ -117,8 +117,8 @@ def _variants(name: str) -> tuple[str, ...]:
 def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
     """Refuse a name and settings that cannot be opened; return the model's abilities, if known.
 
-    Whether there is a key and an answer only a call tells. A provider's module may offer ``check(argument)``
-    and ``abilities(name, settings)`` for what it knows without opening the model.
+    Whether the key is valid and the server answers is known only after a call. A provider's module may offer
+    ``check(argument)`` and ``abilities(name, settings)`` for what it knows without opening the model.
     """
     factory, argument = check_name(name, settings)
     home = _home(factory)
@@ -136,7 +136,7 @@ def _home(factory: Callable[..., Model]) -> ModuleType | None:
 def params_of(name: str) -> tuple[str, ...] | None:
     """Return the sampling parameters of a model's client; None if unknown.
 
-    A provider's module says so in a constant ``PARAMS`` beside its ``PROVIDER``.
+    A provider's module lists them in a constant ``PARAMS`` beside its ``PROVIDER``.
 
     >>> params_of("anthropic/claude-sonnet-4-5")
     ('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'extra')

@@ -42,7 +42,7 @@ class Constraint:
 
 @value
 class Request:
-    """Everything a reply depends on. A trailing assistant message starts the reply (prefill)."""
+    """A request to a model. A trailing assistant message starts the reply (prefill)."""
 
     messages: tuple[Message, ...]
     params: Mapping[str, Any] = field(default_factory=dict)

@@ -170,7 +170,7 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     async def page(self, after: str | None = None, count: int = PER_PAGE) -> tuple[list[BatchStatus], str | None]:
         """Return batches of the account, and where the next page begins.
 
-        One that cannot be read is left out: a batch of somebody else's making may be of another shape.
+        A batch that cannot be read is left out: other programs may make batches of another shape.
         """
         since = "" if after is None else f"&{self.after}={quote(after, safe='')}"
         data, last = await self.list_page(f"{self.root}?limit={count}{since}")
@@ -218,7 +218,7 @@ def largest_results(requests: int | None) -> int:
 
 
 def count(value: object) -> int | None:
-    """A count in a document of a service, if it can be one."""
+    """Return a count that a service reports; None if the value is no plausible count."""
     return value if type(value) is int and 0 <= value <= 10**9 else None
 
 

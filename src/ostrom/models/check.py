@@ -75,7 +75,7 @@ TOOL = ToolSpec(
 
 
 async def calls_tools(model: Model) -> str:
-    """Offer a tool to a model, and describe what it does."""
+    """Offer a tool to a model; return in words whether the model called it."""
     if not model.abilities.tools:
         return "not known to call them"
     try:

@@ -59,7 +59,7 @@ _HANDSHAKE = {
 
 
 def client_context() -> ssl.SSLContext:
-    """The system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    """Return a TLS context with the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
     return ssl.create_default_context()
 
 
@@ -415,7 +415,7 @@ class Connection(Abortable):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
+        """Store the transport of the opened connection."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002

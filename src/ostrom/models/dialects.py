@@ -2,9 +2,9 @@
 
 The settings of all clients are checked here too, by name, before a client is opened.
 
-A form that is None cannot be asked for at all. ``claims`` are the abilities a server of this kind has
-without being told; the others work on some models or versions only, so a study switches them on by name
-(``abilities: [schema]``) and `ostrom models check` tells whether they are true.
+A field that is None stands for an ability that the dialect cannot express. ``claims`` are the abilities that every
+server of this kind has; the others work on some models or versions only, so a study switches them on by name
+(``abilities: [schema]``) and `ostrom models check` tests them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +38,7 @@ class Dialect:
     claims: frozenset[str] = frozenset()
 
     def forms(self) -> dict[str, bool]:
-        """Return which abilities this dialect supports."""
+        """Return, for each ability, whether this dialect can express it."""
         return {
             "choices": self.choices is not None,
             "schema": self.schema,

@@ -1,12 +1,12 @@
 """Permissions for API keys: which environment variable may be sent to which server.
 
-A study file, a run folder or a mapping comes from strangers, and what it names is what they chose. So a key goes
+A study file, a run folder or a mapping may come from strangers, who choose the servers it names. So a key goes only
 
 * to the service that it belongs to (the table in ``ostrom.models.services``, Anthropic, and the address that the
   service's own variable, as OPENAI_BASE_URL, gives it);
 * in the case of OSTROM_API_KEY also to this machine;
-* and wherever the person said: ``--allow-key VARIABLE=HOST``, ``allow_keys`` in their configuration file, a model named
-  by its URL on the command line (for OSTROM_API_KEY), or ``allow_key`` in Python.
+* and to the servers that the user allows: ``--allow-key VARIABLE=HOST``, ``allow_keys`` in the user's configuration
+  file, a model named by its URL on the command line (for OSTROM_API_KEY), or ``allow_key`` in Python.
 """
 
 import os
@@ -99,8 +99,8 @@ def require(variable: str, address: str, *, who: str) -> None:
 def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, named: str | None, who: str) -> str | None:
     """Return the key for calls to an address, if any; raises if it may not be sent.
 
-    That is the key in the variable ``named``; else the service's own if the address is one of its homes; else
-    OSTROM_API_KEY.
+    The key is that in the variable ``named``; else the service's own key if the address is one of its homes; else
+    that in OSTROM_API_KEY.
     """
     if named:
         require(_variable(named, f"{who}: key_variable"), address, who=who)
@@ -161,7 +161,7 @@ def _homes(variable: str) -> Iterator[Origin]:
 
 
 def environments() -> Mapping[str, Path]:
-    """The environments of servers that the person's configuration file names, with the folder of each."""
+    """Return the folders of the environments for servers that the user's configuration file names, by name."""
     return {
         str(name): Path(str(folder)).expanduser()
         for name, folder in _configuration("environments", "names to folders").items()

@@ -39,11 +39,11 @@ class PendingCall:
         self.dropped = False
         """Whether the caller was cancelled and no longer waits."""
         self.begun = self._clock = 0.0
-        """When it was sent; 0 before."""
+        """The time at which the call was sent; 0 before."""
         self.era = 0
-        """The era of the limiter in which it was sent."""
+        """The era of the limiter in which the call was sent."""
         self.rank = 0
-        """Its priority among waiting calls: the number of its match."""
+        """The priority among waiting calls: the number of the call's match; the lowest goes first."""
         self.size = NO_SIZE
         """The size that the budget reserves."""
         self.took: float | None = None

@@ -22,7 +22,7 @@ _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per million tokens. Without own rates, cached and kept tokens cost what others cost."""
+    """US dollars per million tokens. Without rates of their own, cached and kept tokens have the rate of input."""
 
     input: float
     output: float

@@ -3,8 +3,7 @@
 The rule: a run of at least 16 consecutive characters of a key (of a key with fewer than 20: all but four, and never
 fewer than 8) is replaced by ``[key]``, in any case of letters, also with white space in between, percent-encoded or
 as JSON or HTML escapes; likewise 48 characters of it in base64 or hexadecimal. Keys with fewer than 8 characters
-protect nothing, and taking such a text out of replies could change data: they are taken out of error messages only,
-and whole.
+protect nothing, and masking them in replies could change data: they are masked in error messages only, and only whole.
 """
 
 import base64
@@ -139,7 +138,7 @@ def redactor(secrets: tuple[str, ...]) -> Redactor:
 def _forms(secret: str) -> Iterable[tuple[str, int]]:
     """Yield the encoded forms of a key in lower case, and the length that identifies it.
 
-    Short ones are left alone. An encoding needs more characters for the same part of a key.
+    Keys that are too short yield nothing. An encoding needs more characters for the same part of a key.
     """
     if len(secret) < _SHORTEST:
         return

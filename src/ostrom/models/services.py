@@ -3,8 +3,8 @@
 The well-known servers that speak the OpenAI wire have one line each: address, key variables, dialect.
 
 ``NAME/model`` opens a model there. The address can be moved with the variable in ``url_variable`` or the
-setting ``base_url``; the key goes only to the address written here or in that variable. A bare word that is the name
-of a model is answered with how to write it.
+setting ``base_url``; the key goes only to the address written here or in that variable. For the name of a model without
+its provider, ``full_name`` returns the full name.
 """
 
 import os
@@ -107,7 +107,7 @@ class Service:
     url_variable: str | None = None
     needs_key: bool = True
     batches: bool = True
-    """Whether its batches work as OpenAI's."""
+    """Whether the service's batches may work like OpenAI's."""
 
 
 SERVICES: dict[str, Service] = {

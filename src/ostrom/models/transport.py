@@ -27,7 +27,7 @@ class Decode(Protocol):
     """Reads the body of a successful reply. Raises a ModelError."""
 
     def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
-        """The reply in the body."""
+        """Return the reply in the body."""
 
 
 class PendingPost(PendingCall):
@@ -191,7 +191,7 @@ class Transport:
     ) -> Response:
         """Make one request to a route; the response has status 2xx. Raises a ModelError.
 
-        ``more_time``: seconds beside the timeout, for what is large.
+        ``more_time``: seconds added to the timeout, for large exchanges.
         """
         pending = PendingExchange(self, route, body, largest, self.timeout + more_time)
         pending.start()
@@ -312,7 +312,7 @@ class HttpModel(ABC):
         """The body of a call. Raises a ModelError."""
 
     def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
-        """Make one call ready."""
+        """Encode one call, to be sent later."""
         return PendingPost(self._transport, self._encode(request), self._decode, request, release)
 
     async def complete(self, request: Request) -> Reply:

@@ -102,8 +102,8 @@ class BatchService:
     async def make(self, batch: JournaledBatch, requests: Sequence[BatchRequest]) -> None:
         """Create a planned batch at the service, exactly once.
 
-        Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked for in the
-        listing before another try, until no listing can be so late.
+        Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked up in the
+        listing before another try, for as long as listings may lag.
         """
         endpoint, ledger = self.endpoint, self.ledger
         await ledger.flush()

@@ -4,13 +4,13 @@ Measured facts behind the settings: the same seed gives the same text only with 
 cache; the worker threads of OpenMP spin unless told not to; the runtime always opens an HTTP endpoint,
 which stays on loopback and gets a random key; leaving the process while a call runs crashes it.
 
-A slot reads a beginning anew that another slot has just read: slots share what they have read through a cache, and a
-slot's part goes there when some call starts while it is idle. So of calls that begin alike one goes first; when it has
-ended, an empty call puts what it has read into the cache, and the others go on from there.
+Slots share the prompt prefixes that they have read through a cache, but a slot's prefix enters the cache only when some
+call starts while the slot is idle. So of several calls with a common prefix one goes first; when it has ended, an empty
+call moves its prefix into the cache, and the others continue from there.
 
 All clients of the same weights share one loaded runtime, also those that differ by their adapter. Adapters are loaded
 with the weights, so they are gathered from the clients that exist when the first of them is called. Every request says
-the scale of every adapter: llama.cpp takes a request without that field for scale 1.
+the scale of every adapter: llama.cpp applies scale 1 to a request without that field.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from ostrom.ground.errors import ModelError
 BATCH = 256
 CACHE_MIB = 512
 SHARED = 400
-"""The shared prefix in characters for which a call waits until another call has read it."""
+"""The shortest common prefix, in characters, for which a call waits until another call has read it."""
 ALIKE = 0.5
-"""The share of a prompt that a slot must have read to be taken for it; else the oldest one is, and what it has read
-goes into the cache. With the runtime's 0.1 a call takes the slot of another conversation while one is free.
+"""The share of a prompt that a slot must have read to be chosen for that prompt; otherwise the slot unused for longest
+is chosen, and its prefix goes into the cache. With the runtime's default, 0.1, a call would take the slot of another
+conversation although one is free.
 """
 ALL_LAYERS = 999
-"""More layers than any model has: llama.cpp takes it for all."""
+"""More layers than any model has, which llama.cpp reads as all layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Runtime:
     def share_idle_slots(self) -> int | None:
         """Move the prefixes of idle slots into the cache that all slots share.
 
-        Gives the slot that this took, if any: it is idle, and what it had read is in the cache now.
+        Returns the slot that did this, if any: it is idle, and its prefix is in the cache now.
         """
         with suppress(ModelError), self._call():
             reply = self._server.handle_completions({"prompt": ".", "n_predict": 0, "cache_prompt": False})
@@ -199,9 +200,9 @@ class Beginnings:
 
     @contextmanager
     def turn(self, prompt: str, stop: threading.Event, share: Callable[[], int | None]) -> Iterator[int | None]:
-        """Wait for a running call with a common prefix; ``share`` moves this call's prefix to those waiting.
+        """Wait for a running call with a common prefix; ``share`` then moves this call's prefix into the cache.
 
-        Gives the slot to take, if any: that of the call which was waited for stays with its conversation.
+        Yields the slot to use, if one is reserved: the slot of the call that went first stays with its conversation.
         """
         with self._changed:
             self._waiting.append(prompt)
@@ -225,7 +226,7 @@ class Beginnings:
                 self._changed.notify_all()
 
     def _begins(self, prompt: str, other: str) -> bool:
-        """Return whether a prompt shares far more with another one than with any read before."""
+        """Return whether a prompt shares far more with another prompt than with any that was read before."""
         longest = max((_common(prompt, ended) for ended in self._ended), default=0)
         return _common(prompt, other) >= longest + SHARED
 

@@ -69,7 +69,7 @@ class AnthropicBatches(BatchEndpoint):
         return self._status(await self.json("POST", self.root, body))
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
-        """Return whether a batch matches by size, and is not older than the newest one before."""
+        """Return whether a batch has the wanted size, and is not older than the batches that were there before."""
         since = wanted.since
         recent = since is None or batch.created is None or batch.created >= since
         return recent and batch.total in (None, wanted.requests)
@@ -147,7 +147,7 @@ _EARLY = re.compile(r"claude-(?:[123](?:-|\.|$)|instant|(?:opus|sonnet|haiku)-4(
 _STRUCTURED = re.compile(r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])")
 _LONG_CACHED = re.compile(r"claude-(?:opus-4-[5-9]|haiku-4-[5-9]|(?:opus|haiku)-[5-9])")
 CHARACTERS_PER_TOKEN = 4
-"""A high estimate, so that no prompt is marked that is too short to be cached."""
+"""A high estimate, so that a prompt too short to be cached is never marked for the cache."""
 
 
 def abilities_of(model: str) -> Abilities:
@@ -401,7 +401,7 @@ class AnthropicModel(HttpModel):
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:  # noqa: ARG001
-    """What a model of that name can be asked for."""
+    """Return the abilities of a model, by its name."""
     return abilities_of(name.partition("/")[2])
 
 

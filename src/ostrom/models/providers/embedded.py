@@ -124,7 +124,7 @@ class EmbeddedModel:
             self._running.discard(stop)
 
     async def close(self) -> None:
-        """Stop what runs and free the memory, unless other clients play with the same weights."""
+        """Stop the running calls, and free the memory unless other clients use the same weights."""
         self._closed = True
         for stop in list(self._running):
             stop.set()
@@ -229,7 +229,7 @@ def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
 def schema_grammar(schema: Mapping[str, Any]) -> str:
     """Return a grammar for the JSON texts of a schema, made by the runtime.
 
-    White space is fixed: a small model that may write as much of it as it likes spends its tokens on it.
+    White space is fixed: a small model that is free to write white space spends its tokens on it.
     """
     from xllamacpp import json_schema_to_grammar
 

@@ -87,7 +87,7 @@ class InspectModel:
         return redactor(environment_secrets()).clean_reply(self._reply(output, request))
 
     async def close(self) -> None:
-        """Release what Inspect holds."""
+        """Close Inspect's client."""
         model, self._model = self._model, None
         if model is not None:
             await model.api.aclose()

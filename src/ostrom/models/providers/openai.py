@@ -2,7 +2,8 @@
 
 The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_URL names.
 
-One model behind several servers: every match stays with one of them, so that its prompts are in that one's cache.
+A model may be behind several servers: every match stays with one of them, so that its prompts are in that server's
+cache.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

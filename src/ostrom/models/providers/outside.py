@@ -1,7 +1,7 @@
 """A policy that is answered by the caller, such as one in training: ``outside/NAME``.
 
-It takes a seat of a study like any model and is never called: ``ostrom.environment`` hands its questions out. It is
-asked for nothing but text: no constraint, no log-probabilities, no tools.
+Such a policy takes a seat of a study like any model, but Ostrom never calls it: ``ostrom.environment`` passes its
+questions to the caller. It is asked for plain text only: no constraint, no log-probabilities, no tools.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class OutsideModel:
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:  # noqa: ARG001
-    """Return the abilities of such a policy: text."""
+    """Return the abilities of an outside policy: plain text only."""
     return OutsideModel.abilities
 
 

@@ -1,7 +1,7 @@
 """A Python function as a model: ``python/NAME``, registered in this process.
 
 The function gets the messages as ``{"role": ..., "content": ...}`` and returns a text or a ``Reply``; it may be
-asynchronous. It is asked for nothing but text: no constraint, no log-probabilities.
+asynchronous. It is asked for plain text only: no constraint, no log-probabilities.
 
 >>> import asyncio
 >>> from ostrom.models import open_model
@@ -59,7 +59,7 @@ class PythonModel:
         """Do nothing: there is nothing to release."""
 
     def describe(self) -> Mapping[str, Any]:
-        """Its name; the code of a function is not recorded."""
+        """Return the name of the model; the code of the function is not recorded."""
         return {"name": self.name, "wire": "python"}
 
 

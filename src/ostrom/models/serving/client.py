@@ -110,7 +110,7 @@ class ServerProcess:
             raise
 
     def outcome(self) -> str | None:
-        """How the server ended, if it did."""
+        """Return in words how the server process ended; None while it runs."""
         code = self.process.poll()
         return None if code is None else f"signal {-code}" if code < 0 else f"status {code}"
 
@@ -140,7 +140,7 @@ class LocalServer:
 
     @property
     def key(self) -> str:
-        """Return the key that calls need."""
+        """The key that calls to the running server need."""
         assert self._process is not None
         return self._process.key
 
@@ -266,7 +266,7 @@ async def _healthy(port: int, seconds: float) -> bool:
 
 
 def free_port(*, rests: bool = True) -> int:
-    """Return a free loopback port; if it ``rests`` the system gives it to nobody else for a minute.
+    """Return a free loopback port; with ``rests`` the system gives the port to no other program for a minute.
 
     A port with a closed connection rests: a server that names it may listen there, but it is not drawn again.
     llama-server does not reuse addresses and cannot listen at a port that rests.

@@ -1,7 +1,7 @@
 """Which servers can be started, and the argument list of each.
 
-A study names a model and settings of this list; nothing else of it gets into a command. Every server listens on
-loopback alone, and samples from the whole distribution of its model where a call does not say otherwise.
+Only the model and the settings listed here get from a study into a command. Every server listens on loopback alone,
+and samples from the whole distribution of its model unless a call says otherwise.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A server program: its name, installation, settings and dialect."""
+    """A server program: its name, how to install it, its settings, its key variable, and whether it has adapters."""
 
     program: str
     install: str
@@ -189,7 +189,7 @@ def check_values(kind: str, settings: Mapping[str, Any]) -> None:
 def find_program(kind: str, environment: str | None) -> str:
     """Return the server program: in the named environment, beside this Python, or on the search path.
 
-    A study names an environment; the folder that stands for it is in the person's own configuration file.
+    A study names an environment; the user's own configuration file maps the name to a folder.
     """
     entry = KINDS[kind]
     folders: Sequence[Path] = [Path(sys.executable).parent]
@@ -228,14 +228,14 @@ def _folder(environment: str) -> Path:
 def view_of(folder: Path) -> Path:
     """Return the folder that `transformers serve` loads: the model's files with plain sampling defaults.
 
-    The server takes ``do_sample`` and ``top_k`` from the model's folder and knows no field of a call for them: a model
-    that does not sample by default would answer greedily at any temperature.
+    The server takes ``do_sample`` and ``top_k`` from the model's folder, and no call can set them: a model that does
+    not sample by default would answer greedily at any temperature.
     """
     return cache_folder("servers") / f"{folder.name}-{short_hash(str(folder))}"
 
 
 def make_view(folder: Path) -> Path:
-    """Create that folder."""
+    """Create and return the folder that `transformers serve` loads (``view_of``)."""
     view = view_of(folder)
     view.mkdir(parents=True, exist_ok=True)
     for old in view.iterdir():
@@ -254,7 +254,7 @@ def make_view(folder: Path) -> Path:
 
 
 def short_hash(text: str) -> str:
-    """A short name for a text.
+    """Return a short hash of a text, in hexadecimal digits.
 
     >>> len(short_hash("a"))
     12
