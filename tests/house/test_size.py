@@ -56,7 +56,7 @@ WHOLE = Size(files=600, statements=61_617)
 MEDIAN_LINES = (90, 162)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_340, "engine": 9_730, "analysis": 9_320, "features": 22_540}
+ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_320, "features": 22_540}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
