@@ -1,6 +1,7 @@
 """A budget holds whatever a server reports: what it bills is counted on its side and compared."""
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -185,6 +186,11 @@ def test_a_budget_too_small_for_one_call_makes_none(small: Small, runs: Path) ->
         assert f"a reply of at most {MOST} tokens" in str(result.why)
 
 
+def sizeless(text: str) -> str:
+    """A message without its numbers."""
+    return re.sub(r"[\d.,]*\d", "N", text)
+
+
 def test_money_holds_without_usage_where_prices_are_known(small: Small, runs: Path) -> None:
     bill = Bill(None)
     with BatchServer(bill) as server:
@@ -194,7 +200,8 @@ def test_money_holds_without_usage_where_prices_are_known(small: Small, runs: Pa
         assert "the budget of 0.9 USD is used up" in str(result.why)
         assert bill.calls > 2 and bill.tokens * 1e-4 <= 0.9
         again = play(study, runs=runs, options=options(prices=prices))
-        assert again.why == result.why and bill.tokens * 1e-4 <= 0.9
+        # Which of several calls is the first that the budget refuses, and so its size, depends on their order.
+        assert sizeless(str(again.why)) == sizeless(str(result.why)) and bill.tokens * 1e-4 <= 0.9
 
 
 def test_replies_of_a_cache_are_not_counted_when_a_run_goes_on(small: Small, runs: Path, tmp_path: Path) -> None:
