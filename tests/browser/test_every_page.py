@@ -50,7 +50,9 @@ def written(folder: Path) -> dict[str, Path]:
     power = folder / "power.html"
     ostrom.power("memory", measure="cooperation", contrast="style=direct-reasoned", preset="smoke", seeds="3,9",
                  simulations=100, model=["openai/gpt-4o-mini"], chart=power)  # fmt: skip
-    run = ostrom.play("personas", preset="smoke", set=["types={r: random}"], runs=folder, progress=False)
+    kept = Path(__file__).parents[1] / "data/1.0/papers/runs/personas"  # what models played has figures to compare
+    shutil.copytree(kept, folder / "personas")
+    run = ostrom.open_run(folder / "personas")
     made = ostrom.replicate("personas", runs=str(run.path), out=folder / "replicated")
     return {"power": power, "replicate": Path(made.page), "paper": run.report(as_paper=True)}
 
