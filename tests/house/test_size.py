@@ -40,7 +40,7 @@ MOST: dict[str, Size] = {
     "api": Size(6, 581),
     "cli": Size(14, 1_321),
     "web": Size(5, 344),
-    "features": Size(134, 11_884),
+    "features": Size(134, 11_885),
     "people": Size(25, 3_244),
     "view": Size(19, 2_855),
     "probe": Size(16, 1_483),
@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=600, statements=61_617)
+WHOLE = Size(files=600, statements=61_618)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 162)

@@ -26,6 +26,8 @@ Expected = Literal["below", "above", "equal", "not above", "not below"]
 NORMAL, ONE_SIDED = 1.96, 1.645
 MOST_TIMES = 10
 ROUNDING = 1e-9
+MAY_LACK = 0.25
+"""The share of a printed effect that may be missing; beyond it, half of the effect is nearer than the whole."""
 ONE_MATCH = "By its value and the margin: every cell has one distinct match."
 MANY = "More than 10 x what was played would decide: ostrom power --from RUN."
 SMALLER = "The direction is that of the paper; whether the effect is smaller by more than the margin is open."
@@ -129,7 +131,7 @@ def claim_verdict(
     mean, weakest = (fmean(effects), max(effects)) if effects else (0.0, 0.0)
     # A certain effect that is too small to matter counts as none, unless the paper has it as well.
     if high < -slack and (low <= slack - smallest or -smallest < mean < 0):
-        least = mean + (smallest if len(effects) < 2 else max(smallest, -mean / 4)) + slack
+        least = mean + (smallest if len(effects) < 2 else max(smallest, -mean * MAY_LACK)) + slack
         if mean >= 0 or low <= mean + slack or value <= least:
             return PaperVerdict("agrees")
         weak = weakest + smallest + slack
@@ -178,7 +180,7 @@ def count_verdict(answers: Iterable[str], number: int, of: int) -> tuple[PaperVe
         low, high = _share_ends(count, n)
         if not low - ROUNDING <= share <= high + ROUNDING:
             return "differs"
-        return "agrees" if count / n > 0.75 * share else "undecided"
+        return "agrees" if count / n > (1 - MAY_LACK) * share else "undecided"
 
     def undecided(why: str, kind: Literal["too few", "cannot"]) -> PaperVerdict:
         return PaperVerdict("undecided", why, kind=kind)

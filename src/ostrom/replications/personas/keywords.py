@@ -176,7 +176,7 @@ def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def reasoning_index(match: str = MATCH) -> Measure:
-    """The balance of payoff-optimal and identity-driven words.
+    """Payoff-optimal against identity-driven words.
 
     ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
     """
