@@ -33,9 +33,7 @@ class Determinism:
             unit = self.unit_of(match)
         except UsageError:  # tables without a study
             return False
-        if unit.key not in self._cache:
-            self._cache[unit.key] = plays_without_chance(unit)
-        return self._cache[unit.key]
+        return self._once(unit.key, lambda: plays_without_chance(unit))
 
     def own_moves(self, match: int, player: int) -> bool:
         """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
@@ -43,9 +41,11 @@ class Determinism:
             unit = self.unit_of(match)
         except UsageError:
             return False
-        key = f"{player} {unit.key}"
+        return self._once(f"{player} {unit.key}", lambda: _moves_alone(unit, player - 1))
+
+    def _once(self, key: str, decide: Callable[[], bool]) -> bool:
         if key not in self._cache:
-            self._cache[key] = _moves_alone(unit, player - 1)
+            self._cache[key] = decide()
         return self._cache[key]
 
 
@@ -70,9 +70,8 @@ def plays_without_chance(unit: Unit) -> bool:
 
     Matches that need designs made before them count as random, as do those that cannot be played here.
     """
-    if unit.needs or any(player.config.strategy is None for player in unit.players):
-        return False
-    return not draws_anything(unit)
+    scripted = not unit.needs and all(player.config.strategy is not None for player in unit.players)
+    return scripted and not draws_anything(unit)
 
 
 def draws_anything(unit: Unit) -> bool:
@@ -81,9 +80,8 @@ def draws_anything(unit: Unit) -> bool:
     What cannot be played here counts as drawing.
     """
     models = [player.config for player in unit.players if player.config.strategy is None]
-    if any("shuffled" in (config.framing.order, config.framing.rows) for config in models):
-        return True
-    return _played(unit, STAND_IN) is None
+    shuffled = any("shuffled" in (config.framing.order, config.framing.rows) for config in models)
+    return shuffled or _played(unit, STAND_IN) is None
 
 
 def _moves_alone(unit: Unit, player: int) -> bool:

@@ -243,8 +243,13 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     parts = [(1.0, first.inference), (-1.0, second.inference)]
     if any(one is None for _, one in parts):
         raise UsageError("the difference of these estimates has no interval: their spread is not kept")
-    difference = intervals.combined([(a, one) for a, one in parts if one is not None])
-    return estimated(key, difference, first.n + second.n, first.unit, compares=True)
+    return estimated(
+        key,
+        intervals.combined([(a, one) for a, one in parts if one is not None]),
+        first.n + second.n,
+        first.unit,
+        compares=True,
+    )
 
 
 def estimate(
@@ -277,8 +282,13 @@ def estimate(
         )
         values = tuple(unit.value for unit in per_match(rows).values())
         columns = values if len(values) < FEW and one.method != "exact" else ()
-        over = measured.averaged(rows, by, balance)
-        one = replace(one, sd=deviation(values), values=columns, rows=len(rows), averaged_over=over)
+        one = replace(
+            one,
+            sd=deviation(values),
+            values=columns,
+            rows=len(rows),
+            averaged_over=measured.averaged(rows, by, balance),
+        )
         estimates.append(with_failed(one, measured, unit_figure, [one.key]))
     return estimates
 
@@ -400,10 +410,13 @@ def trend(
     estimates = []
     for key, rows in measured.groups(by).items():
         usable = [row for row in rows if row[over] is not None]
-        levels = {_number(over, row[over]) for row in usable}
-        if len(levels) > 1:
-            named = {**dict(zip(by, key, strict=True)), "over": over}
-            one = estimated(named, *_slope(measured, usable, over, log, by), level=level, compares=True)
+        if len({_number(over, row[over]) for row in usable}) > 1:
+            one = estimated(
+                {**dict(zip(by, key, strict=True)), "over": over},
+                *_slope(measured, usable, over, log, by),
+                level=level,
+                compares=True,
+            )
             estimates.append(replace(one, averaged_over=measured.averaged(usable, [*by, over])))
     return with_holm(estimates)
 
@@ -439,8 +452,9 @@ def partly_exact_mean(
     unit: str = "match",
 ) -> Inference:
     """Return the weighted mean of values, some of which have no sampling error."""
-    labels = range(len(values)) if clusters is None else clusters
-    side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
+    side = UnitSide(
+        values, range(len(values)) if clusters is None else clusters, strata or [None] * len(values), weights, exact
+    )
     return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None).inference()
 
 
@@ -474,8 +488,11 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
 
 def _generations(units: Sequence[UnitValue]) -> str:
     """Return a note on generations that count as one match, because each starts from the previous one."""
-    many = any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
-    return "the generations of a population count as one match" if many else ""
+    return (
+        "the generations of a population count as one match"
+        if any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
+        else ""
+    )
 
 
 def against_all(levels: str | tuple[Any, Any]) -> bool:
@@ -555,8 +572,13 @@ def combined(
         sides = {level: [row for row in rows if row[factor] == level] for level in weights}
         if all(sides.values()):
             unit_figure = figure(measured, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
-            named = dict(zip(by, key, strict=True))
-            one = estimated(named, unit_figure.inference(), unit_figure.n, unit_figure.unit, compares=True)
-            over = measured.averaged([row for side in sides.values() for row in side], [*by, factor])
-            estimates.append(replace(one, averaged_over=over))
+            one = estimated(
+                dict(zip(by, key, strict=True)), unit_figure.inference(), unit_figure.n, unit_figure.unit, compares=True
+            )
+            estimates.append(
+                replace(
+                    one,
+                    averaged_over=measured.averaged([row for side in sides.values() for row in side], [*by, factor]),
+                )
+            )
     return estimates

@@ -148,8 +148,9 @@ class Sample:
             rows = [row for row in self.rows if row.levels == levels]
             mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
             spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
-            named = dict(zip(self.factors, levels, strict=True))
-            summaries.append({**named, self.units: len(rows), "mean": mean, "sd": spread})
+            summaries.append(
+                {**dict(zip(self.factors, levels, strict=True)), self.units: len(rows), "mean": mean, "sd": spread}
+            )
         return summaries
 
     def warnings(self, method: str) -> tuple[str, ...]:
@@ -260,8 +261,9 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
 
     def welch(first: Any, second: Any) -> dict[str, Any]:
         one, two = _values(values.rows_at(first)), _values(values.rows_at(second))
-        test = welch_t(one, two, unit=values.unit, level=level)
-        return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
+        return _t_row(
+            welch_t(one, two, unit=values.unit, level=level), cohens_d(one, two, unit=values.unit, level=level)
+        )
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
         one, two = values.side(first), values.side(second)
@@ -274,9 +276,12 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
                 f"{values.factors[0]}: {len(sides[0])} pairs of {first} and {second} (at least 2 are needed): pairs "
                 "share a match, or a seed in cells that differ in the factor alone"
             )
-        test = paired_t(*sides, unit=values.unit, level=level)
-        d = cohens_d_paired(*sides, unit=values.unit, level=level)
-        return {**_t_row(test, d), "note": contrast.note}
+        return {
+            **_t_row(
+                paired_t(*sides, unit=values.unit, level=level), cohens_d_paired(*sides, unit=values.unit, level=level)
+            ),
+            "note": contrast.note,
+        }
 
     if method == "welch":
         return Comparisons(
@@ -474,8 +479,13 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         }
         for line in fit.coefficients
     ]  # fmt: skip
-    facts = [{"rows": fit.n, "clusters": fit.n_clusters, **fit.details}]
-    return Comparisons(title, design, tuple(assumed), {"coefficients": lines, "fit": facts}, warnings)
+    return Comparisons(
+        title,
+        design,
+        tuple(assumed),
+        {"coefficients": lines, "fit": [{"rows": fit.n, "clusters": fit.n_clusters, **fit.details}]},
+        warnings,
+    )
 
 
 def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:

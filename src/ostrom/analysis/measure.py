@@ -156,8 +156,9 @@ class MeasureDeclaration:
         entry = dict(self.entry)
         for key in entry:
             if key not in FIELDS:
-                text = unknown_key(str(key), FIELDS, f"measure {self.name}")
-                raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
+                raise StudyError(
+                    unknown_key(str(key), FIELDS, f"measure {self.name}"), file=self.file, key=self.name, allowed=FIELDS
+                )
         try:
             return self._build_measure(entry)
         except (TypeError, UsageError) as error:
@@ -218,8 +219,11 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
         raise StudyError("must be a mapping from names to SQL", file=file, key=FRAGMENTS, actual=fragments)
     for name, entry in entries.items():
         if name != FRAGMENTS:
-            both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
-            forms = _forms(entry) if both else {"": entry}
+            forms = (
+                _forms(entry)
+                if isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
+                else {"": entry}
+            )
             yield from (MeasureDeclaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
 
 

@@ -86,8 +86,8 @@ def names_agents(where: Any, *columns: str) -> bool:
 
 def agents_in_question(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
     """Return the agents of a query: one that compares agents or splits by strategy covers all of them."""
-    naming = [*compared, *(name for name in by if name == "strategy")]
-    return ALL if agents is None and names_agents(None, *naming) else agents
+    naming = names_agents(None, *compared, *({"strategy"} & {*by}))
+    return ALL if agents is None and naming else agents
 
 
 def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any = None, *, gates: bool = False) -> str:

@@ -159,8 +159,7 @@ class RegisteredRun:
                 _spaceless(registered.contrast) == _spaceless(question.contrast)
                 and registered.measure == question.measure
             )
-            fixed_size = self.registration.sample.interval == "fixed"
-            if same and fixed_size and abs(level - question.level) < ROUNDING:
+            if same and self.registration.sample.interval == "fixed" and abs(level - question.level) < ROUNDING:
                 with suppress(OstromError):
                     if registered.query.condition(data) == question.where:
                         return "confirmatory"
@@ -200,9 +199,15 @@ def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     if kinds := [kind for kind in DESIGN if any(one.kind == kind for one in deviations)]:
         reasons.append(f"something else was played than was registered ({join_words(kinds)})")
     complete = not _open_matches(data)
-    results = tuple(_results(data, registration, complete))
-    others = tuple(_others(data, registration))
-    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results, others)
+    return RegisteredRun(
+        data.name,
+        registration,
+        complete,
+        tuple(reasons),
+        deviations,
+        tuple(_results(data, registration, complete)),
+        tuple(_others(data, registration)),
+    )
 
 
 def _others(data: RunData, registration: Registration) -> Iterator[str]:
@@ -229,16 +234,20 @@ def _begun(data: RunData) -> float:
 
 
 def _states(data: RunData) -> dict[str, int]:
-    rows = data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state ORDER BY state")
-    return {row["state"]: int(row["n"]) for row in rows}
+    return {
+        row["state"]: int(row["n"])
+        for row in data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state ORDER BY state")
+    }
 
 
 def _open_matches(data: RunData) -> bool:
     """Return whether matches are still to be played; a failed match has ended."""
     if data.manifest.get("shard") or (data.study.get("stop") and goes_on(data.folder)):
         return True
-    states = _states(data)
-    return sum(n for state, n in states.items() if state in ("done", "skipped", "failed", "withdrawn")) < data.planned
+    return (
+        sum(n for state, n in _states(data).items() if state in ("done", "skipped", "failed", "withdrawn"))
+        < data.planned
+    )
 
 
 def find_deviations(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
@@ -265,8 +274,7 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
     if seeds > most or (seeds < most and registration.sample.stop is None):
         extra = "; the registered tests take the registered seeds alone" if seeds > most else ""
         yield RunDeviation("seeds", f"{most} registered, {seeds} in the run{extra}")
-    prompts = data.manifest.get("prompts") or {}
-    yield from _several("prompts", changed_prompts(registration.prompts, prompts))
+    yield from _several("prompts", changed_prompts(registration.prompts, data.manifest.get("prompts") or {}))
 
 
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
@@ -291,8 +299,11 @@ def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDe
 
 def _left_out(data: RunData) -> Iterator[RunDeviation]:
     states = _states(data)
-    unbegun = data.planned - sum(states.values())
-    gone = {state: n for state, n in {**states, "not begun": unbegun}.items() if state != "done" and n}
+    gone = {
+        state: n
+        for state, n in {**states, "not begun": data.planned - sum(states.values())}.items()
+        if state != "done" and n
+    }
     if gone:
         parts = ", ".join(f"{n} {state}" for state, n in gone.items())
         yield RunDeviation("matches", f"{sum(gone.values())} of {data.planned} are left out ({parts})")

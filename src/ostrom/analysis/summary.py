@@ -66,8 +66,7 @@ def repeated_matches(rows: Rows) -> dict[int, int]:
     """Map the matches that repeat another because nothing could differ to the first like them."""
     plan, fixed = rows.plan, dict[str, bool]()
     moves: dict[int, list[Any]] = {}
-    done = {row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}
-    for match in sorted(done):
+    for match in sorted({row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}):
         unit = plan.unit(match)
         if unit.key not in fixed:
             fixed[unit.key] = repeats_itself(unit)

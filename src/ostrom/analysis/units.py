@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds
@@ -124,8 +124,11 @@ class Observations:
             return tuple(by)
         if "agent" not in self.averaged(self.rows, [*by, *compared]):
             names = {row["agent"] for row in self.rows if not row.whole}
-            company = any(len(kinds_of(run)) > 1 for run in self.runs)
-            return split if self.studied and len(names) == 1 and company else tuple(by)
+            return (
+                split
+                if self.studied and len(names) == 1 and any(len(kinds_of(run)) > 1 for run in self.runs)
+                else tuple(by)
+            )
         # If no agent has two levels of the compared column, agents are what is compared.
         return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
@@ -151,8 +154,9 @@ class Observations:
     def cell(self, row: Observation, without: Iterable[str]) -> tuple[Any, ...]:
         """Return the conditions that the design fixes for a value, without some columns."""
         left = set(without)
-        names = dict.fromkeys((*self.factors, *SETTING))
-        return tuple(row[name] for name in names if name in self.columns and name not in left)
+        return tuple(
+            row[name] for name in dict.fromkeys((*self.factors, *SETTING)) if name in self.columns and name not in left
+        )
 
 
 @dataclass(slots=True)
@@ -199,16 +203,7 @@ def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
     return tuple(unit.rows[0][name] for name in INDEPENDENT[measure.unit])
 
 
-class Bounded(Protocol):
-    """An object whose value has bounds."""
-
-    @property
-    def bounds(self) -> Bounds:
-        """The least and the largest value."""
-        ...
-
-
-def bounds_of(rows: Iterable[Bounded]) -> Bounds:
+def bounds_of(rows: Iterable[Any]) -> Bounds:
     """Return the widest bounds of some values; None if one has none."""
     lows, highs = zip(*(row.bounds for row in rows), strict=True)
     return None if None in lows else min(lows), None if None in highs else max(highs)
@@ -342,10 +337,8 @@ def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -
     """Return the columns of a value: those of its player, or of all players for a value of the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:
-        for player in players:
-            if player["player"] == row["player"]:
-                return {**player, **own}
-        return None
+        player = next((one for one in players if one["player"] == row["player"]), None)
+        return None if player is None else {**player, **own}
     seated = [player for player in players if player["seat"] is not None] or list(players)
     shared = {name: _shared([player[name] for player in seated]) for name in seated[0]}
     return {**shared, "opponents": " + ".join(str(p["agent"]) for p in seated), **own}
@@ -405,14 +398,10 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     equal = [EQUAL.fullmatch(text) for text in written]
     if not all(equal):
         return " AND ".join(f"({text})" for text in written)
-    wanted: dict[str, str] = {}
-    for match in equal:
-        assert match is not None
-        column, wanted_levels = match.groups()
-        if column in wanted:
-            raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        wanted[column] = wanted_levels
-    return select(data, measure, wanted, commas=True)
+    columns = [match[1] for match in equal if match is not None]
+    if twice := [column for column in columns if columns.count(column) > 1]:
+        raise UsageError(f"where: {twice[0]} is given twice; separate its levels by commas")
+    return select(data, measure, {match[1]: match[2] for match in equal if match is not None}, commas=True)
 
 
 def select(

@@ -308,8 +308,9 @@ class RunData:
             "DOUBLE": pl.Float64, "FLOAT": pl.Float64, "VARCHAR": pl.String,
             "BOOLEAN": pl.Boolean,
         }  # fmt: skip
-        schema = [(name, kinds.get(kind)) for name, kind in described]
-        return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+        return pl.DataFrame(
+            rows, schema=[(name, kinds.get(kind)) for name, kind in described], orient="row", infer_schema_length=None
+        )
 
     def records(self, sql: str, *params: Any) -> list[dict[str, Any]]:
         """Return the result of an SQL query as plain rows."""
@@ -410,7 +411,7 @@ def run_data(
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     levels = {
-        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
+        factor.name: [None if level.label is None else types[factor.name](level.label) for level in factor.levels]
         for factor in rows.plan.factors
     }
     if (heights := shared_heights(folder, manifest)) is not None:
@@ -450,10 +451,6 @@ def so_far(runs: Sequence[RunData]) -> str:
     """Describe the progress of unfinished runs; empty if all are finished."""
     names = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
     return "; ".join(f"{names[run.folder]}: {run.so_far}" if names else run.so_far for run in runs if run.so_far)
-
-
-def _as_type(label: Any, kind: type) -> Any:
-    return None if label is None else kind(label)
 
 
 class RowCounts(Mapping[str, int]):

@@ -63,9 +63,9 @@ class Part:
         """The variance of the condition's share of the figure, and its degrees of freedom, with ``times`` as many
         units."""
         n = self.n
-        variance = float(self.influence @ self.influence) * n / (n - self.centred) / times
-        df = float(n - self.centred) if self.df is None else self.df
-        return variance, df + (times - 1) * n
+        return float(self.influence @ self.influence) * n / (n - self.centred) / times, (
+            float(n - self.centred) if self.df is None else self.df
+        ) + (times - 1) * n
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,13 @@ class Inference:
         """Return the value with its classical interval."""
         ends = self.reach(checked_level(level))
         if ends is None:
-            method = self.problem if self.problem.startswith("exact") else "none"
-            return Limits(self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note))))
+            return Limits(
+                self.value,
+                None,
+                None,
+                self.problem if self.problem.startswith("exact") else "none",
+                "; ".join(filter(None, (self._why_none(), self.note))),
+            )
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
             name for name, end, limit in zip(("lower", "upper"), ends, inside, strict=True)

@@ -92,23 +92,16 @@ def most_rounds(data: RunData) -> Callable[[int], float | None]:
 
 def totals(data: RunData) -> dict[int, dict[int, float]]:
     """The sum of payoffs over all rounds, by match and player."""
-    paid: dict[int, dict[int, float]] = {}
-    for row in data.records(PAID):
-        paid.setdefault(row["match"], {})[row["player"]] = row["total"]
-    return paid
-
-
-def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """Yield each player's total payoff in a match."""
-    for match, paid in totals(data).items():
-        for player, total in paid.items():
-            yield {"match": match, "player": player, "value": total}
+    paid = grouped((row["match"], (row["player"], row["total"])) for row in data.records(PAID))
+    return {match: dict(of) for match, of in paid.items()}
 
 
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the total payoff of all players, as a share of the largest possible total."""
-    counted = "SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match"
-    rounds = {row["match"]: row["rounds"] for row in data.records(counted)}
+    rounds = {
+        row["match"]: row["rounds"]
+        for row in data.records("SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match")
+    }
     for match, paid in totals(data).items():
         unit = data.unit(match)
         best = None if unit.mechanism.society else unit.game.best_total
@@ -158,13 +151,11 @@ def inequality(data: RunData) -> Iterable[Mapping[str, Any]]:
             "SELECT match, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
         )
     )
-    rows = []
     for match, earned in scores.items():
         game = data.game(match)
         lowest = float(game.payoffs.min()) if game.has_table else 0.0
         least = min(lowest, *earned)
-        rows.append({"match": match, "value": gini(score - least for score in earned)})
-    return rows
+        yield {"match": match, "value": gini(score - least for score in earned)}
 
 
 NUMBERS = (
@@ -186,8 +177,11 @@ PUNISHMENTS_SQL = (
 
 def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int], float]:
     """Return a number that the game states after each round, by match and round; refused if no game states it."""
-    rows = data.records(NUMBERS, f'"{name}"')
-    numbers = {(row["match"], row["round"]): row["value"] for row in rows if row["value"] is not None}
+    numbers = {
+        (row["match"], row["round"]): row["value"]
+        for row in data.records(NUMBERS, f'"{name}"')
+        if row["value"] is not None
+    }
     if not numbers and data.records("SELECT 1 FROM decisions WHERE payoff IS NOT NULL LIMIT 1"):
         raise UsageError(
             f"measure {measure}: no game of {data.name} states {name!r} at the end of a round; "
@@ -198,15 +192,16 @@ def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int],
 
 def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean price of an auction over the rounds of a match."""
-    prices = grouped((match, price) for (match, _), price in round_facts(data, "price", "revenue").items())
-    for match, paid in prices.items():
+    for match, paid in grouped(
+        (match, price) for (match, _), price in round_facts(data, "price", "revenue").items()
+    ).items():
         yield {"match": match, "value": fsum(paid) / len(paid)}
 
 
 def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the size of a common stock before the harvest of each round."""
-    for (match, number), stock in round_facts(data, "stock", "stock_by_round").items():
-        yield {"match": match, "round": number, "value": stock}
+    sizes = round_facts(data, "stock", "stock_by_round")
+    return ({"match": match, "round": number, "value": stock} for (match, number), stock in sizes.items())
 
 
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
@@ -263,14 +258,12 @@ def _key(game: Game) -> str:
 
 def survival(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield whether a match that its game can end reaches its last round."""
-    for match, (over, _) in early_ends(data, "survival").items():
-        yield {"match": match, "value": int(not over)}
+    return ({"match": match, "value": int(not over)} for match, (over, _) in early_ends(data, "survival").items())
 
 
 def survival_time(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the number of rounds until the game ends the match, or until the last one."""
-    for match, (_, rounds) in early_ends(data, "survival_time").items():
-        yield {"match": match, "value": rounds}
+    return ({"match": match, "value": rounds} for match, (_, rounds) in early_ends(data, "survival_time").items())
 
 
 PREDICTED = (
@@ -293,8 +286,7 @@ def best_replies(data: RunData) -> Iterator[dict[str, Any]]:
         if [target - 1 for target in row["targets"]] != others:
             continue
         rest = tuple(game.index(s, name) for s, name in zip(others, row["expected"], strict=True))
-        best = best_responses(game, seat, rest)
-        reply = game.index(seat, row["action"]) in best
+        reply = game.index(seat, row["action"]) in best_responses(game, seat, rest)
         replies.setdefault((row["match"], row["player"]), []).append(reply)
     for (match, player), of in replies.items():
         yield {"match": match, "player": player, "value": sum(of) / len(of)}
@@ -309,10 +301,9 @@ def response(data: RunData) -> Iterable[Mapping[str, Any]]:
         "JOIN matches m ON m.match = a.match AND m.player = a.player WHERE a.round > a.rounds - ceil(a.rounds / 4.0) "
         "GROUP BY a.match, m.agent ORDER BY a.match, m.agent"
     )
-    planted: dict[int, str | None] = {}
-    for row in rows:
-        match = row["match"]
-        if match not in planted:
-            plant = getattr(data.unit(match).mechanism, "plant", None)
-            planted[match] = None if plant is None else plant.type
-    return [row for row in rows if row["agent"] != planted[row["match"]]]
+
+    @cache
+    def planted(match: int) -> Any:
+        return getattr(getattr(data.unit(match).mechanism, "plant", None), "type", None)
+
+    return [row for row in rows if row["agent"] != planted(row["match"])]

@@ -217,6 +217,7 @@ def percentiles_around(draws: Floats, estimate: float, level: float, what: str) 
         raise Undefined(f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it")
     moved = finite - finite.mean() + estimate
     # Sums in another order differ in the last digits; the value is still the same.
-    width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))
-    moved = np.where(np.abs(moved - estimate) <= width, estimate, moved)
+    moved = np.where(
+        np.abs(moved - estimate) <= ROUNDING * max(float(np.abs(moved).max()), abs(estimate)), estimate, moved
+    )
     return (estimate, estimate) if np.all(moved == estimate) else percentiles(moved, level)

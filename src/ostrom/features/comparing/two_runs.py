@@ -211,8 +211,12 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
         return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
     single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
     studied = tuple(name for name in both if name in about)
-    why = "; ".join(["changed" if changed else "studied, and none changed", *single])
-    return ComparedAgents(changed or studied, why, scripts, earlier)
+    return ComparedAgents(
+        changed or studied,
+        "; ".join(["changed" if changed else "studied, and none changed", *single]),
+        scripts,
+        earlier,
+    )
 
 
 def _only_models(runs: Sequence[RunData]) -> dict[str, str]:
@@ -357,5 +361,4 @@ def _with_price(
         return verdict
     needed = max(math.ceil(multiple * min(seeds)), min(seeds) + 1)
     parts = [of.times(max(0, needed - own)) for of, own in zip(prices, seeds, strict=True) if of is not None]
-    cost = parts[0].plus(parts[1]) if len(parts) == 2 else None
-    return replace(verdict, seeds=needed, price=cost)
+    return replace(verdict, seeds=needed, price=parts[0].plus(parts[1]) if len(parts) == 2 else None)

@@ -114,8 +114,12 @@ def gate(
             print_stderr(price.words)
         if dry_run:
             facts = plan_headline(resolved.plan, options)
-            document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
-            return Output(document, [facts], source=prices, rows_key="prices")
+            return Output(
+                {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]},
+                [facts],
+                source=prices,
+                rows_key="prices",
+            )
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
         refuse_unused(resolved)

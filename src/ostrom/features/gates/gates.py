@@ -133,9 +133,8 @@ class GateFile(Declared):
     @classmethod
     def _own_names(cls, value: tuple[GateRule, ...]) -> tuple[GateRule, ...]:
         names = [gate.name for gate in value]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two gates have the name {name!r}")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two gates have the name {twice[0]!r}")
         return value
 
 
@@ -481,8 +480,7 @@ def _lacking(
     if len(fixed) > 1:
         met = {tuple(row[name] for name in fixed) for row in rows.rows}
         levels = [{key[place] for key in met} for place in range(len(fixed))]
-        played = dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed))
-        for cell in played:
+        for cell in dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed)):
             if cell not in met and all(level in of for level, of in zip(cell, levels, strict=True)):
                 yield dict(zip(fixed, cell, strict=True)), "no finished match has a value at these levels"
 

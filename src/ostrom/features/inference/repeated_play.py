@@ -102,8 +102,9 @@ def prescribed_moves(
     moves = {}
     for name, strategy in candidates.items():
         strategy.forget()
-        views = coded if strategy.needs_cooperation else plain
-        moves[name] = tuple(float(strategy.odds(view)[cooperative]) for view in views)
+        moves[name] = tuple(
+            float(strategy.odds(view)[cooperative]) for view in (coded if strategy.needs_cooperation else plain)
+        )
     return moves
 
 
@@ -166,8 +167,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
         # Actions of different games are different, so results about actions are never pooled over games.
         return repeated_matches(data, (*by, "game"))
     notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
-    coded = {m.game.name: m.game for m in matches if m.coded}
-    for name, game in coded.items():
+    for name, game in {m.game.name: m.game for m in matches if m.coded}.items():
         first = " and ".join(dict.fromkeys(names[0] for names in game.actions))
         second = " and ".join(dict.fromkeys(names[1] for names in game.actions))
         notes.append(

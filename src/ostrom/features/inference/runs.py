@@ -124,12 +124,12 @@ def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> Resp
         )
         same_length(f"match {item.match!r}: own moves", own.size, "other moves", other.size)
         letters = np.where(own == 1, "C", "D"), np.where(other == 1, "C", "D")
-        all_states = ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
-        states += all_states[item.copied :]
+        states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))][item.copied :]
         moves += own.tolist()[item.copied :]
         matches += [item.match] * (own.size - item.copied)
-    lines = tuple(_response(state, moves, states, matches, level) for state in STATES)
-    return ResponseTable(lines, len(set(matches)), "match")
+    return ResponseTable(
+        tuple(_response(state, moves, states, matches, level) for state in STATES), len(set(matches)), "match"
+    )
 
 
 def _response(
@@ -291,8 +291,12 @@ def infer_strategies(
                 strategies, m.game, seat.seat, m.rounds, mechanism=m.mechanism, facts=m.told, original=m.original
             )
         who = seat.agent if unit == "player" else seat.seat
-        own = {name: moves[m.copied :] for name, moves in cache[key].items()}
-        return PlayedMatch(m.match, who, m.moves(seat.seat)[m.copied :], own)
+        return PlayedMatch(
+            m.match,
+            who,
+            m.moves(seat.seat)[m.copied :],
+            {name: moves[m.copied :] for name, moves in cache[key].items()},
+        )
 
     for members in cells.values():
         within = members[0].match.within
@@ -348,8 +352,9 @@ def _estimate(
 
 
 def _responses(seats: list[_Seat]) -> ResponseTable:
-    pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied) for s in seats]
-    return response_table(pairs)
+    return response_table(
+        [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied) for s in seats]
+    )
 
 
 def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:

@@ -72,8 +72,7 @@ class Statement:
     @property
     def divergence(self) -> int:
         """Return the first round whose action was stated as the less likely one; without one, the last round plus 1."""
-        broken = (number for number, p in enumerate(self.taken, 1) if p < 0.5)
-        return next(broken, len(self.rounds) + 1)
+        return next((number for number, p in enumerate(self.taken, 1) if p < 0.5), len(self.rounds) + 1)
 
     @property
     def earned(self) -> float:
@@ -109,8 +108,7 @@ class Statement:
         rounds = [Round(n, self._profile(*pair), (0.0, 0.0)) for n, pair in enumerate(self.rounds, 1)]
         prescribed = prescribed_moves(build_candidates(DEFAULT_CANDIDATES), game, self.seat, rounds)
         stated = [c if good == 0 else 1 - c for c in self.chances]
-        done = [float(own == good) for own, _ in self.rounds]
-        return bool(_nearest(prescribed, stated) & _nearest(prescribed, done))
+        return bool(_nearest(prescribed, stated) & _nearest(prescribed, [float(own == good) for own, _ in self.rounds]))
 
     def _profile(self, own: int, other: int) -> tuple[int, ...]:
         return (own, other) if self.seat == 0 else (other, own)
@@ -159,8 +157,12 @@ def statements(data: RunData) -> Iterator[Statement]:
         value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None
         own = by_match.get(row["match"], [])
         if row["match"] in met:
-            acts = {(act["round"], act["player"]): act["action"] for act in own}
-            played = _met(met[row["match"]], acts, int(row["player"]), int(row["seat"]))
+            played = _met(
+                met[row["match"]],
+                {(act["round"], act["player"]): act["action"] for act in own},
+                int(row["player"]),
+                int(row["seat"]),
+            )
         else:
             seats = grouped((act["round"], (act["seat"], act["action"])) for act in own)
             played = {number: dict(of) for number, of in seats.items()}

@@ -138,8 +138,14 @@ def _before(
         first = terms.primary[0]
         full_rule = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
         changes = [*changes, f"stop={orjson.dumps(full_rule).decode()}"]
-    playing_models = [PLACEHOLDER] if terms.eligible is not None else models
-    resolved = resolve(study, preset=preset, changes=changes, models=playing_models, seeds=seeds, options=options)
+    resolved = resolve(
+        study,
+        preset=preset,
+        changes=changes,
+        models=[PLACEHOLDER] if terms.eligible is not None else models,
+        seeds=seeds,
+        options=options,
+    )
     if resolved.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
     stated = StudyStatement(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
