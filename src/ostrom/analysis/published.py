@@ -78,10 +78,8 @@ def published_beside(
         raise UnknownName("reference", pick.reference, references)
     paper = references.build(pick.reference)
     cells_of_levels = [column for of in pick.levels.values() for column in of]
-    over = [pick.over] if pick.over else []
-    for column in (*pick.where, *pick.minus, *pick.by.values(), *cells_of_levels, *over):
-        if column not in paper.columns:
-            raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
+    named_columns = (*pick.where, *pick.minus, *pick.by.values(), *cells_of_levels, *filter(None, [pick.over]))
+    UnknownName.refuse(f"column of reference {pick.reference}", named_columns, paper.columns)
     printed = [one for one in paper.published() if not one.word and (doubted or not one.doubts)]
     if pick.spread:
         printed = [replace(one, value=one.spread) for one in printed if one.spread is not None]

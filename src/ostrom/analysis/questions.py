@@ -318,9 +318,8 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     """Return the differences of neighbours in an order: the stated one, or that of the means."""
     factor, stated = question.ordered
     means = {as_text(one.key[factor]): one for one in estimate(values, question.measure_object, [factor])}
-    for level in stated:
-        if level not in means:
-            raise NoSuchLevel(f"order: {factor} has no level {level!r} (levels: {', '.join(means)})")
+    if unknown := [level for level in stated if level not in means]:
+        raise NoSuchLevel(f"order: {factor} has no level {unknown[0]!r} (levels: {', '.join(means)})")
     levels = stated or sorted(means, key=lambda level: -means[level].value)
     neighbours = [
         one
@@ -331,8 +330,8 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     ]
     if not neighbours:
         return None
-    least = min(neighbours, key=lambda one: one.value)
-    least = replace(least, key={**key, **least.key})
+    smallest = min(neighbours, key=lambda one: one.value)
+    least = replace(smallest, key={**key, **smallest.key})
     return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
 
 
@@ -394,18 +393,13 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
         wanted = high if question.above is not None else not high if question.below is not None else True
         verdict = _worded_verdict(question, YES if wanted else NO, adjusted, guaranteed=sure)
         if question.above is None and question.below is None:
-            verdict = replace(verdict, meaning=", ".join(filter(None, (_way(question, high), verdict.meaning))))
+            up, down = ("rises", "falls") if question.over else ("higher", "lower")
+            verdict = replace(verdict, meaning=", ".join(filter(None, (up if high else down, verdict.meaning))))
         return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
     if question.if_even:
         small = _surely(one.estimate, t - d, t + d, level)
     word = OPEN if not small else EVEN if question.if_even else NO
     return _worded_verdict(question, word, adjusted, guaranteed=small and bounds is not None)
-
-
-def _way(question: StudyQuestion, high: bool) -> str:
-    if question.over:
-        return "rises" if high else "falls"
-    return "higher" if high else "lower"
 
 
 def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:

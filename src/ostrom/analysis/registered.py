@@ -311,13 +311,13 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
         "SELECT coalesce(sum(policies), 0) AS policy, coalesce(sum(missed_decisions), 0) AS missed FROM matches "
         "WHERE state = 'done'"
     )
-    if row["policy"]:
-        yield RunDeviation("policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own")
-    if row["missed"]:
-        yield RunDeviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
     (cached,) = data.records("SELECT count(*) AS n FROM calls WHERE source = 'cache'")
-    if cached["n"]:
-        yield RunDeviation("cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run")
+    counts = (
+        ("policy", row["policy"], "answer", "by policy in place of a model's own"),
+        ("missed", row["missed"], "decision", "not taken in time"),
+        ("cache", cached["n"], "reply", "from a cache, so from another run"),
+    )
+    yield from (RunDeviation(kind, f"{how_many(int(n), unit)} {why}") for kind, n, unit, why in counts if n)
 
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:

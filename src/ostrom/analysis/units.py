@@ -134,9 +134,7 @@ class Observations:
 
     def need(self, names: Iterable[str]) -> None:
         """Refuse columns that the values lack; without any value, a measure's own columns are unknown."""
-        for name in names if self.rows else ():
-            if name not in self.columns:
-                raise UnknownName("column", name, self.columns)
+        UnknownName.refuse("column", names if self.rows else (), self.columns)
 
     def groups(self, by: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
         """The values of every combination of columns that occurs, in the order of the study."""

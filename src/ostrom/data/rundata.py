@@ -290,10 +290,7 @@ class RunData:
 
     def need(self, table: str, names: Iterable[str]) -> None:
         """Refuse a missing column."""
-        columns = self.columns(table)
-        for name in names:
-            if name not in columns:
-                raise UnknownName(f"column of {table}", name, columns)
+        UnknownName.refuse(f"column of {table}", names, self.columns(table))
 
     def query(self, sql: str, *params: Any) -> Any:
         """Return the result of an SQL query as a polars DataFrame; ``?`` is a parameter.

@@ -190,9 +190,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     scripts = frozenset(name for name in both if name not in changed and not kinds[name])
     if query.agents and ALL not in query.agents:
         names = [_new_name(_new_name(name, models[new.name]), models[old.name]) for name in query.agents]
-        for name in names:
-            if name not in both:
-                raise UnknownName("agent of both runs", name, both)
+        UnknownName.refuse("agent of both runs", names, both)
         return ComparedAgents(tuple(dict.fromkeys(names)), "asked for", scripts)
     if query.agents or names_agents(query.where):
         return ComparedAgents((), "all agents" if query.agents else "agents as asked for", scripts)
@@ -237,10 +235,11 @@ def _configurations(run: RunData, model: str, prompts: bool) -> dict[str, list[A
         "GROUP BY ALL ORDER BY first, agent, agent_id"
     )
     entries = run.manifest.get("models") or {}
-    by_agent: dict[str, list[Any]] = {}
-    for row in rows:
-        marks = [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None]
-        by_agent.setdefault(_new_name(row["agent"], model), []).append(marks)
+    by_agent = grouped(
+        (_new_name(row["agent"], model),
+         [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None])
+        for row in rows
+    )  # fmt: skip
     return {name: sorted(of, key=repr) for name, of in by_agent.items()}
 
 
@@ -294,8 +293,7 @@ def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], 
         for one in differences if "agent" in one.key
     )  # fmt: skip
     for key, estimates in conditions.items():
-        for names in tied_sets(estimates):
-            yield dict(key), names
+        yield from ((dict(key), names) for names in tied_sets(estimates))
 
 
 def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:

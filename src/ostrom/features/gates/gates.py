@@ -325,8 +325,8 @@ def _judged(
     reason = f"{many} of {planned} matches are not finished" if many else ""
     least = _units(_multiple(gate, estimate, level), estimate.n)
     if many > gate.missing * planned or growing:
-        ends = (estimate.low, estimate.high)
-        now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
+        low, high = estimate.low, estimate.high
+        now = "undecided" if low is None or high is None else gate.verdict(low, high)
         return GateResult(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
     if estimate.low is None or estimate.high is None:
         return GateResult(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)

@@ -205,8 +205,10 @@ MEASURES: Mapping[str, Callable[[Statement], float]] = {
 
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
     """Yield the quantity ``of`` for every statement, as a row."""
-    for s in statements(data):
-        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
+    return (
+        {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
+        for s in statements(data)
+    )
 
 
 class Situation(NamedTuple):

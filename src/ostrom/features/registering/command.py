@@ -80,9 +80,8 @@ def register(
         raise UsageError(f"--primary is needed: the contrast that the study is about, {CONTRAST}")
     if (study is None) == (played is None):
         raise UsageError("name a study, or with --played a run that was played")
-    for path in (out, out.with_suffix(".html"), out.with_suffix(".md")):
-        if path.exists():
-            raise UsageError(f"{path}: is there already; a registration is never written over (choose another --out)")
+    if there := [path for path in (out, out.with_suffix(".html"), out.with_suffix(".md")) if path.exists()]:
+        raise UsageError(f"{there[0]}: is there already; a registration is never written over (choose another --out)")
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent}")
     if out.suffix not in (".yaml", ".yml"):
@@ -169,9 +168,11 @@ def _write(registration: Registration, out: Path) -> Output:
     from ostrom.ground.files import write_atomically
 
     content = registration.model_dump(mode="json")
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
-    html, markdown = pages.html(registration), pages.markdown(registration)
-    files = {out: text, out.with_suffix(".html"): html, out.with_suffix(".md"): markdown}
+    files = {
+        out: yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120),
+        out.with_suffix(".html"): pages.html(registration),
+        out.with_suffix(".md"): pages.markdown(registration),
+    }
     for path, data in files.items():
         try:
             write_atomically(path, data.encode("utf-8", errors="replace"))
@@ -245,13 +246,12 @@ def study_here(registration: Registration, folder: Path, options: PlayOptions) -
     if registration.kind != "confirmatory":
         return []
     beside = folder / stated.study
-    models = [PLACEHOLDER] if registration.eligible is not None else list(stated.models)
     try:
         plan = resolve(
             beside if beside.is_file() else stated.study,
             preset=stated.preset,
             changes=stated.set,
-            models=models,
+            models=[PLACEHOLDER] if registration.eligible is not None else list(stated.models),
             seeds=stated.seeds,
             options=options,
         ).plan
