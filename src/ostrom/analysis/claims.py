@@ -314,9 +314,9 @@ def declared_reference(name: str, package: str) -> type[Reference]:
 
     place = f"{name}/{FILE}"
     claims = validate(ClaimsFile, read_yaml(files(package).joinpath(FILE).read_text(encoding="utf-8"), place), place)
-    base: type[DeclaredReference] = DeclaredReference
-    if claims.python is not None:
-        base = _imported(claims.python, package, "python", place)
+    base: type[DeclaredReference] = (
+        DeclaredReference if claims.python is None else _imported(claims.python, package, "python", place)
+    )
     named = {f"figures.{number}.python": one.python for number, one in enumerate(claims.figures) if one.python}
     functions = {one: _imported(one, package, key, place) for key, one in named.items() if ":" in one}
     for key, one in named.items():

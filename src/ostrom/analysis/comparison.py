@@ -50,11 +50,8 @@ class Line:
     @property
     def agrees(self) -> bool | None:
         """Return whether the own interval contains the published value or overlaps the range; None without one."""
-        if self.own.low is None or self.own.high is None:
-            return None
-        low = self.value if self.value is not None else self.low
-        high = self.value if self.value is not None else self.high
-        if low is None or high is None:
+        low, high = (self.low, self.high) if self.value is None else (self.value, self.value)
+        if low is None or high is None or self.own.low is None or self.own.high is None:
             return None
         return overlap((self.own.low, self.own.high), (low, high))
 

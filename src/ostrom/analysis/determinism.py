@@ -29,24 +29,21 @@ class Determinism:
         self._cache: dict[str, bool] = {}
 
     def __call__(self, match: int) -> bool:
+        return self._once(match, "", plays_without_chance)
+
+    def own_moves(self, match: int, player: int) -> bool:
+        """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
+        return self._once(match, f"{player} ", lambda unit: _moves_alone(unit, player - 1))
+
+    def _once(self, match: int, question: str, decide: Callable[[Unit], bool]) -> bool:
+        """Return the decision about a match, made once for all matches that differ in their seed alone."""
         try:
             unit = self.unit_of(match)
         except UsageError:  # tables without a study
             return False
-        return self._once(unit.key, lambda: plays_without_chance(unit))
-
-    def own_moves(self, match: int, player: int) -> bool:
-        """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
-        try:
-            unit = self.unit_of(match)
-        except UsageError:
-            return False
-        return self._once(f"{player} {unit.key}", lambda: _moves_alone(unit, player - 1))
-
-    def _once(self, key: str, decide: Callable[[], bool]) -> bool:
-        if key not in self._cache:
-            self._cache[key] = decide()
-        return self._cache[key]
+        if question + unit.key not in self._cache:
+            self._cache[question + unit.key] = decide(unit)
+        return self._cache[question + unit.key]
 
 
 class ChanceUsed(Exception):

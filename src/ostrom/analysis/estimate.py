@@ -139,9 +139,9 @@ class Query(Declared):
 
     def for_model(self, model: str) -> Self:
         """Return the query with ``{model}`` replaced by a model's name."""
-        where = self.where
-        if isinstance(where, Mapping):
-            where = {column: _named(level, model) for column, level in where.items()}
+        where = (
+            self.where if isinstance(self.where, str) else {c: _named(level, model) for c, level in self.where.items()}
+        )
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**fields, "where": where, "contrast": _named(self.contrast, model)})
 
@@ -240,12 +240,11 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     """Return the difference of two estimates with different units, such as effects in two games."""
     key = {name: f"{value} - {second.key[name]}" if value != second.key[name] else value
            for name, value in first.key.items() if name in second.key}  # fmt: skip
-    parts = [(1.0, first.inference), (-1.0, second.inference)]
-    if any(one is None for _, one in parts):
+    if first.inference is None or second.inference is None:
         raise UsageError("the difference of these estimates has no interval: their spread is not kept")
     return estimated(
         key,
-        intervals.combined([(a, one) for a, one in parts if one is not None]),
+        intervals.combined([(1.0, first.inference), (-1.0, second.inference)]),
         first.n + second.n,
         first.unit,
         compares=True,
@@ -350,18 +349,15 @@ def contrast(
     measured = observations(data, measures.named(measure), where, agents)
     measured.need([factor, *balance])
     estimates: list[Estimate] = []
-    if not measured.rows:
-        return estimates
-    pairs = level_pairs(measured, factor, levels)
+    pairs = level_pairs(measured, factor, levels) if measured.rows else []
     for key, rows in measured.groups(by).items():
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 one_comparison = comparison(measured, sides[0], sides[1], factor, by, _apart(balance, sides))
                 group = dict(zip(by, key, strict=True))
-                named = {**group, factor: f"{first} - {second}"}
                 one = estimated(
-                    named,
+                    {**group, factor: f"{first} - {second}"},
                     one_comparison.inference(),
                     one_comparison.n,
                     one_comparison.unit,

@@ -91,11 +91,12 @@ class Sample:
         table = []
         for levels in self._combinations():
             here = [o for o in self.observed if tuple(o[name] for name in self.factors) == levels]
-            parts: dict[tuple[Any, ...], list[UnitValue]] = {}
-            for cluster, rows in _split(here, self.clusters).items():
-                for of_match in per_match(rows).values():
-                    key = (*cluster, independent(self.found.measure, of_match))
-                    parts.setdefault(key, []).append(of_match)
+            clusters = grouped((tuple(row[name] for name in self.clusters), row) for row in here)
+            parts = grouped(
+                ((*cluster, independent(self.found.measure, of_match)), of_match)
+                for cluster, rows in clusters.items()
+                for of_match in per_match(rows).values()
+            )
             for key, of in parts.items():
                 weight = math.fsum(u.weight for u in of)
                 mean = math.fsum(u.weight * u.value for u in of) / weight
@@ -110,10 +111,8 @@ class Sample:
     @cached_property
     def repeated(self) -> int:
         """Return how many units have values at more than one combination of levels."""
-        seen: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
-        for row in self.rows:
-            seen.setdefault(row.unit, set()).add(row.levels)
-        return sum(len(levels) > 1 for levels in seen.values())
+        levels = grouped((row.unit, row.levels) for row in self.rows)
+        return sum(len(set(of)) > 1 for of in levels.values())
 
     def rows_at(self, level: Any) -> list[SampleRow]:
         """The rows at a level of the first factor."""
@@ -187,10 +186,6 @@ def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence
             listed = ", ".join(map(str, sample.levels[name])) or "none"
             raise UsageError(f"factor {name}: a test needs at least 2 levels with values (found {listed})")
     return sample
-
-
-def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
-    return grouped((tuple(row[name] for name in columns), row) for row in rows)
 
 
 LOGISTIC_SD = math.pi / math.sqrt(3)

@@ -96,11 +96,14 @@ class Measure:
     """For a weighted measure: the largest possible weight of a value of each match."""
 
     def __post_init__(self) -> None:
-        for what, value, allowed in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
+        better = self.better or "higher"
+        for what, value, allowed in (
+            ("scale", self.scale, SCALES),
+            ("unit", self.unit, tuple(INDEPENDENT)),
+            ("better", better, ("higher", "lower")),
+        ):
             if value not in allowed:
                 raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(allowed)})")
-        if self.better not in ("", "higher", "lower"):
-            raise UsageError(f"measure {self.name}: better {self.better!r} (allowed: higher, lower)")
         if self.bounds is None:
             object.__setattr__(self, "bounds", DEFAULT_BOUNDS[self.scale])
 

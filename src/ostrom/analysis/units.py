@@ -167,9 +167,8 @@ class UnitValue:
     def weight(self) -> float:
         """Return the weight of the unit: that of the measure, else its number of seats."""
         weights = [row.weight for row in self.rows]
-        if None in weights:
-            return float(len({row.columns.get("player") for row in self.rows}))
-        return math.fsum(w for w in weights if w is not None)
+        seats = len({row.columns.get("player") for row in self.rows})
+        return float(seats) if None in weights else math.fsum(w for w in weights if w is not None)
 
     @property
     def value(self) -> float:
@@ -237,22 +236,16 @@ def observations(
         collected += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
         everybody = chosen is None or any(row.whole for row in rows)
         failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
-    for at, row in enumerate(collected):  # a column that only another run has is empty
-        if len(row.columns) < len(columns):
-            collected[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
+    every_column = dict.fromkeys(columns)  # a column that only another run has is empty
+    values = tuple(
+        row if len(row.columns) == len(columns) else replace(row, columns={**every_column, **row.columns})
+        for row in collected
+    )
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
     studied = agents is None and not names_agents(where)
     return Observations(
-        measure,
-        tuple(collected),
-        tuple(factors),
-        listed,
-        frozenset(columns),
-        shared,
-        tuple(runs),
-        tuple(failed),
-        studied,
+        measure, values, tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
     )
 
 
@@ -294,14 +287,14 @@ def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
 
 
 def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
-    if where:
-        rows = [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
-    else:
-        rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
-    # People excluded by a declared rule (people.exclude) enter no result.
-    rows = [row for row in rows if not row.get("excluded")]
+    rows = (
+        [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
+        if where
+        else run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
+    )
     played: dict[int, list[dict[str, Any]]] = {}
-    for player in rows:
+    # People excluded by a declared rule (people.exclude) enter no result.
+    for player in (row for row in rows if not row.get("excluded")):
         if mark is not None:
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
@@ -311,11 +304,8 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
             continue
-        columns = join_players(row, players)
-        if columns is None:
-            continue
-        weight = row.get("weight")
-        if weight is not None and weight <= 0:
+        columns, weight = join_players(row, players), row.get("weight")
+        if columns is None or (weight is not None and weight <= 0):
             continue
         match = row["match"]
         yield Observation(

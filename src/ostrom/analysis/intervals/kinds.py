@@ -89,8 +89,7 @@ def mean_of(
     order = np.lexsort((mass, data))  # sorted, so that the order in which matches ended changes no digit
     data, mass = data[order], mass[order]
     labels = None if labels is None else [labels[i] for i in order]
-    codes = np.zeros(data.size, np.int64)
-    names: tuple[Hashable, ...] = (None,)
+    codes, names = np.zeros(data.size, np.int64), tuple[Hashable, ...]((None,))
     if strata is not None:
         codes, names = label_codes([list(strata)[i] for i in order], data.size, "strata")
     share = mass / math.fsum(mass)

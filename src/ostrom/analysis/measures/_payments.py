@@ -116,9 +116,11 @@ def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
         "SELECT match, player, count(*) FILTER (kind = 'tool') AS calls FROM decisions "
         "WHERE state = 'done' AND unit = 'match' GROUP BY match, player ORDER BY match, player"
     )
-    for row in rows:
-        if data.unit(row["match"]).players[row["player"] - 1].config.tools:
-            yield {"match": row["match"], "player": row["player"], "value": float(row["calls"])}
+    return (
+        {"match": row["match"], "player": row["player"], "value": float(row["calls"])}
+        for row in rows
+        if data.unit(row["match"]).players[row["player"] - 1].config.tools
+    )
 
 
 def gini(amounts: Iterable[float]) -> float | None:
@@ -208,20 +210,21 @@ def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the players' joint harvest from a common stock by round, limited by the stock."""
     stocked = round_facts(data, "stock", "harvest_by_round")
     by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(PUNISHMENTS_SQL))
-    for (match, number), amounts in sorted(by_round.items()):
-        if (match, number) in stocked:
-            yield {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
+    return (
+        {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
+        for (match, number), amounts in sorted(by_round.items())
+        if (match, number) in stocked
+    )
 
 
 def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield how often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")
-    counted: dict[tuple[int, int], list[bool]] = {}
-    for row in data.records(PUNISHMENTS_SQL):
-        lasting = sustainable.get((row["match"], row["round"]))
-        if lasting is not None:
-            part = lasting / data.game(row["match"]).seats
-            counted.setdefault((row["match"], row["player"]), []).append(row["taken"] > part + ROUNDING)
+    rows = [row for row in data.records(PUNISHMENTS_SQL) if (row["match"], row["round"]) in sustainable]
+    parts = [sustainable[row["match"], row["round"]] / data.game(row["match"]).seats for row in rows]
+    counted = grouped(
+        ((row["match"], row["player"]), row["taken"] > part + ROUNDING) for row, part in zip(rows, parts, strict=True)
+    )
     for (match, player), over in counted.items():
         yield {"match": match, "player": player, "value": sum(over) / len(over)}
 
@@ -232,7 +235,6 @@ def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     Only of matches that are played for rounds and could have ended so: a match of the same game did, or matches
     that are tried out do (``can_end``). Refused where the run has no such match, as all would count as survived.
     """
-    ends: dict[int, tuple[bool, int]] = {}
     rows = data.records(
         f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over FROM matches "
         "GROUP BY match ORDER BY match"
@@ -240,10 +242,11 @@ def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     units = {row["match"]: data.unit(row["match"]) for row in rows}
     rows = [row for row in rows if not units[row["match"]].mechanism.one_shot]
     ended = {_key(units[row["match"]].game) for row in rows if row["over"]}
-    for row in rows:
-        game = units[row["match"]].game
-        if _key(game) in ended or can_end(game):
-            ends[row["match"]] = (row["over"], row["rounds"])
+    ends: dict[int, tuple[bool, int]] = {
+        row["match"]: (row["over"], row["rounds"])
+        for row in rows
+        if _key(units[row["match"]].game) in ended or can_end(units[row["match"]].game)
+    }
     if units and not ends:
         raise UsageError(
             f"measure {measure}: no match of {data.name} can end early; that takes a game by a rule that returns "

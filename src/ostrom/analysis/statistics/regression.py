@@ -153,37 +153,24 @@ def coefficient_table(
 
     An error of None is one that does not exist; any other that is not a positive number is refused.
     """
-    lines = []
-    for term, estimate, se, freedom in zip(terms, estimates, errors, df, strict=True):
+
+    def line(term: str, estimate: float, se: float | None, freedom: float | None) -> Estimate:
         if se is None and math.isfinite(estimate):
-            lines.append(
-                Estimate({"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom)
-            )
-            continue
+            return Estimate({"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom)
         if se is None or not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
             raise Undefined(f"the standard error of {term} is undefined: the data do not determine it")
-        ratio = estimate / se
-        if freedom is None:
-            p, quantile = 2 * NormalDist().cdf(-abs(ratio)), NormalDist().inv_cdf(0.5 + level / 2)
-        else:
-            p, quantile = t_p_value(ratio, freedom), t_quantile(0.5 + level / 2, freedom)
-        lines.append(
-            Estimate(
-                {"term": term},
-                float(estimate),
-                float(estimate - quantile * se),
-                float(estimate + quantile * se),
-                n,
-                unit,
-                "z" if freedom is None else "t",
-                level=level,
-                se=float(se),
-                statistic=float(ratio),
-                df=freedom,
-                p=float(p),
-            )
+        ratio, normal = estimate / se, NormalDist()
+        p, quantile = (
+            (2 * normal.cdf(-abs(ratio)), normal.inv_cdf(0.5 + level / 2))
+            if freedom is None
+            else (t_p_value(ratio, freedom), t_quantile(0.5 + level / 2, freedom))
         )
-    return tuple(lines)
+        return Estimate(
+            {"term": term}, float(estimate), float(estimate - quantile * se), float(estimate + quantile * se), n, unit,
+            "z" if freedom is None else "t", level=level, se=float(se), statistic=float(ratio), df=freedom, p=float(p),
+        )  # fmt: skip
+
+    return tuple(map(line, terms, estimates, errors, df))
 
 
 NO_VARIANCE = 1e-10

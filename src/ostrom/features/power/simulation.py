@@ -223,10 +223,9 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     sides = sides_of(observed, query)
     contrast, columns = comparison(observed, *sides, query.pair[0], ()), condition_columns(observed, query, *sides)
     low, high = contrast.bounds
-    values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
-    for number, (_, side) in enumerate(contrast.sides):
-        for unit in side.units:
-            values[number].setdefault(condition_of(unit.rows[0], columns), []).append(unit.value)
+    values = [
+        grouped((condition_of(unit.rows[0], columns), unit.value) for unit in side.units) for _, side in contrast.sides
+    ]
     squares, freedom, room = 0.0, 0, 0.0
     for seen in (of for one, sure in zip(values, contrast.certain, strict=True) if not sure for of in one.values()):
         mean = math.fsum(seen) / len(seen)
