@@ -157,11 +157,9 @@ class MeasureDeclaration:
         if not isinstance(self.entry, Mapping):
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
         entry = dict(self.entry)
-        for key in entry:
-            if key not in FIELDS:
-                raise StudyError(
-                    unknown_key(str(key), FIELDS, f"measure {self.name}"), file=self.file, key=self.name, allowed=FIELDS
-                )
+        if unknown := [str(key) for key in entry if key not in FIELDS]:
+            text = unknown_key(unknown[0], FIELDS, f"measure {self.name}")
+            raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
         try:
             return self._build_measure(entry)
         except (TypeError, UsageError) as error:

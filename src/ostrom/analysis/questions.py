@@ -258,9 +258,8 @@ def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> 
 
     Two matches never decide.
     """
-    if question.measure_object.unit not in ("match", "decision"):
-        return False
-    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
+    of_matches = question.measure_object.unit in ("match", "decision")
+    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if of_matches and not row.exact)
     return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
 
 

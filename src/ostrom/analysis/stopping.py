@@ -168,8 +168,10 @@ def stopping(study: Mapping[str, Any], folder: Path) -> str:
         return ""
     rule = StopRule.model_validate(study["stop"])
     looks = read_looks(folder)
-    sentence = f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, "
-    sentence += f"looked every {rule.every}."
+    sentence = (
+        f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every "
+        f"{rule.every}."
+    )
     if not looks:
         return f"{sentence} No look was taken yet."
     last = looks[-1]

@@ -104,10 +104,8 @@ class Counts(NamedTuple):
             return []
         once = f"(copied AND match = (SELECT min(match) FROM {rows} WHERE copied))"
         parts = [text for flag, text in ((False, "NOT copied"), (True, once)) if flag in self.copied]
-        conditions = [f"({' OR '.join(parts) or 'false'})"]
-        if self.what and table == "rounds":
-            conditions.append(f"what IN ({', '.join(map(literal, sorted(self.what)))})")
-        return conditions
+        kinds = [f"what IN ({', '.join(map(literal, sorted(self.what)))})"] if self.what and table == "rounds" else []
+        return [f"({' OR '.join(parts) or 'false'})", *kinds]
 
 
 FRESHNESS = "tables.json"

@@ -240,11 +240,12 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
         heads, list(heads[0]), np.repeat(np.arange(len(units)), [len(one.codes) for one, _ in every]), types
     )
     meetings, numbers, tables = (np.concatenate([one[place] for one, _ in every]) for place in range(3))
-    columns["meeting"] = polars.Series("meeting", meetings + 1)
-    columns["round"] = polars.Series("round", numbers)
-    columns["at_table"] = polars.DataFrame({"at_table": tables + 1}).select(polars.col("at_table").replace(0, None))[
-        "at_table"
-    ]
+    at_table = polars.DataFrame({"at_table": tables + 1}).select(polars.col("at_table").replace(0, None))
+    columns |= {
+        "meeting": polars.Series("meeting", meetings + 1),
+        "round": polars.Series("round", numbers),
+        "at_table": at_table["at_table"],
+    }
     starts = np.cumsum([0, *(len(some) for some in entries[:-1])])
     codes = np.concatenate([one.codes + start for (one, _), start in zip(every, starts, strict=True)])
     names = [name for name in rows.round_columns if name != "weight"]
@@ -261,8 +262,10 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     columns = _take_columns(
         heads, list(heads[0]), np.repeat(np.arange(len(units)), [len(table.rows.steps) for table in units]), types
     )
-    columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
-    columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
+    columns |= {
+        "step": polars.Series("step", np.concatenate([table.rows.steps for table in units])),
+        "round": polars.Series("round", np.concatenate([table.rows.rounds for table in units])),
+    }
     parts = [rows.decoded(table) for table in units]
     answers: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):

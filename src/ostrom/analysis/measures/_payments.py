@@ -194,10 +194,8 @@ def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int],
 
 def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean price of an auction over the rounds of a match."""
-    for match, paid in grouped(
-        (match, price) for (match, _), price in round_facts(data, "price", "revenue").items()
-    ).items():
-        yield {"match": match, "value": fsum(paid) / len(paid)}
+    prices = grouped((match, price) for (match, _), price in round_facts(data, "price", "revenue").items())
+    return ({"match": match, "value": fsum(paid) / len(paid)} for match, paid in prices.items())
 
 
 def stock(data: RunData) -> Iterable[Mapping[str, Any]]:

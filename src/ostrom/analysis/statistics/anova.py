@@ -100,13 +100,13 @@ def anova(
     if model.residual <= NO_RESIDUAL * max(total, float((y**2).sum())):
         raise Undefined("analysis of variance is undefined: values do not vary within the combinations")
     lines = [_line(model, name, _explained(model, name, sums_of_squares), total) for name in model.blocks]
-    lines.append(VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None))
+    residual = VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None)
     compared = tuple(
         line for name in coded for line in _comparisons(model, name, unit, level) if len(coded[name][1]) > 1
     )
     sizes = np.unique(np.stack([codes for codes, _ in coded.values()]), axis=1, return_counts=True)[1]
     return AnalysisOfVariance(
-        tuple(lines), compared, sums_of_squares if len(coded) == 2 else "one factor", int(y.size), unit,
+        (*lines, residual), compared, sums_of_squares if len(coded) == 2 else "one factor", int(y.size), unit,
         not empty and len(set(sizes.tolist())) == 1, empty,
     )  # fmt: skip
 

@@ -98,9 +98,8 @@ def permutation_grouped(
         codes, levels = label_codes(clusters, data.size, "clusters")
         count = len(levels)
     moved = _per_cluster(label, codes, count, "treated")
-    block = np.zeros(count)
-    if blocks is not None:
-        block = _per_cluster(label_codes(blocks, data.size, "blocks")[0].astype(float), codes, count, "blocks")
+    blocked = [0] * data.size if blocks is None else blocks
+    block = _per_cluster(label_codes(blocked, data.size, "blocks")[0].astype(float), codes, count, "blocks")
     members = [np.flatnonzero(block == value) for value in np.unique(block)]
     sums: Floats = np.bincount(codes, weights=data, minlength=count).astype(np.float64)
     sizes: Ints = np.bincount(codes, minlength=count).astype(np.int64)

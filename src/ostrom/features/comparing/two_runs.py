@@ -63,13 +63,12 @@ class RunVerdict:
         if self.answer != "undecided":
             sure = self.answer != "equivalent" and not self.approximate
             return f"{self.answer}, guaranteed" if sure else self.answer
-        label = self.answer
         if self.same_script:
-            return f"{label}: the same script in both runs"
+            return "undecided: the same script in both runs"
         if self.seeds is None:
-            return f"{label}: not with this design"
+            return "undecided: not with this design"
         paid = "" if self.price is None else f" ({self.price.words} more)"
-        return f"{label}: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
+        return f"undecided: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""

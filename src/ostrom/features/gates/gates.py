@@ -277,12 +277,12 @@ def judge(
     questions = [(gate, *answers[gate.name]) for gate in gates.gates]
     many = max(1, sum(len(estimates) for _, estimates, _ in questions))
     level = gates.level_of(many)
-    control = f"each interval holds at {gates.level:.4g} for every distribution of the values"
-    if gates.simultaneous:
-        control = (
-            f"all {many} intervals hold at once at {gates.level:.4g} for every distribution of the values "
-            f"(Bonferroni: {level:.6g} each)"
-        )
+    control = (
+        f"all {many} intervals hold at once at {gates.level:.4g} for every distribution of the values "
+        f"(Bonferroni: {level:.6g} each)"
+        if gates.simultaneous
+        else f"each interval holds at {gates.level:.4g} for every distribution of the values"
+    )
     if any(gate.approximate for gate in gates.gates):
         control += "; those of approximate gates do so for ordinary values only"
     verdicts: list[GateResult] = []
@@ -431,12 +431,15 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
     least, needed = _units(multiple, estimate.n), _units(multiple, seeds)
     if least is None or needed is None:
         exact = estimate.inference is not None and estimate.inference.exact
-        why = "has no sampling error" if exact else "can never pass"
-        why = "is approximate: nothing is guaranteed" if gate.approximate else why
+        why = "is approximate: nothing is guaranteed" if gate.approximate else (
+            "has no sampling error" if exact else "can never pass"
+        )  # fmt: skip
         return Price(name, None, None, estimate.n, f"{name}: {why}")
-    words = f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')})"
     short = ", so it cannot pass" if estimate.n < least else ""
-    words += f"; planned are {count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
+    words = (
+        f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')}); planned are "
+        f"{count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
+    )
     return Price(name, least, needed, estimate.n, words)
 
 

@@ -202,7 +202,7 @@ def maximise(
                 if left and stay.all():
                     continue
                 weights[active], faithful[active] = climbing.weights, climbing.faithful
-                height[active] = climbing.log_likelihood()
+                height[active] = climbing.reached
                 active = active[stay]
                 if not active.size:
                     break
@@ -280,17 +280,14 @@ class EmFit:
         jumped = self._likelihood()
         lower = ~(jumped >= likelihood)
         self.weights[lower], self.faithful[lower] = w2[lower], f2[lower]
-        self._reached = np.where(lower, likelihood, jumped)
+        self.reached: Floats = np.where(lower, likelihood, jumped)
+        """The log-likelihoods of the last cycle before its final step."""
         return np.where(lower, plain, moved)
 
     def _likelihood(self) -> Floats:
         """Return the log-likelihoods before the last step."""
         height: Floats = np.sum(self._load * (self._top + np.log(self._total))[:, :, 0], axis=1)
         return height
-
-    def log_likelihood(self) -> Floats:
-        """Return the log-likelihoods of the last cycle before its final step."""
-        return self._reached
 
 
 def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> MixtureFit:

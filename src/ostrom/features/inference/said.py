@@ -7,6 +7,7 @@ the rounds as they were played, so that a slip moves it like any other move.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import orjson
@@ -48,11 +49,9 @@ class Statement:
     @property
     def chances(self) -> list[float]:
         """Return the stated chance of the first action in each round, given the rounds before."""
-        found, state = [], self.policy.initial
-        for own, other in self.rounds:
-            found.append(self.policy.cooperate[state])
-            state = self.policy.transitions[state][2 * own + other]
-        return found
+        moves = (2 * own + other for own, other in self.rounds[:-1])
+        states = accumulate(moves, lambda at, move: self.policy.transitions[at][move], initial=self.policy.initial)
+        return [self.policy.cooperate[state] for state in states]
 
     @property
     def taken(self) -> list[float]:
@@ -167,14 +166,12 @@ def statements(data: RunData) -> Iterator[Statement]:
             seats = grouped((act["round"], (act["seat"], act["action"])) for act in own)
             played = {number: dict(of) for number, of in seats.items()}
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
-        if value is None or game.seats != 2 or not played:
-            continue
         pairs = [
             (game.index(seat, of[seat + 1]), game.index(1 - seat, of[2 - seat]))
-            for _, of in sorted(played.items())
+            for _, of in sorted(played.items() if game.seats == 2 else ())
             if len(of) == 2
         ]
-        if not pairs:
+        if value is None or not pairs:
             continue
         number = int(row["round"] or 1)
         when = "before" if number == 1 else "after" if number > max(played) else "during"

@@ -169,8 +169,7 @@ class Simulation:
         sizes = [len(of) for of in self.design.places]
         samples: list[list[Floats]] = [[], []]
         for _ in range(seeds):
-            shared = rng.random((times, sizes[0]))
-            own = rng.random((times, sizes[1]))
+            shared, own = (rng.random((times, size)) for size in sizes)
             if self.design.paired and sizes[0] == sizes[1]:
                 own = np.where(
                     rng.random((times, sizes[1])) < abs(self.assumed.correlation),
