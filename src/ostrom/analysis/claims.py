@@ -144,8 +144,7 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         """Yield the figures of a run; none if it lacks a required column."""
         assert self.measure is not None
         part = measures.named(self.measure)
-        columns = {*data.columns("matches"), *part.columns}
-        if not {*self.by, *self.where, *self.compared_columns} <= columns:
+        if not {*self.by, *self.where, *self.compared_columns} <= {*data.columns("matches"), *part.columns}:
             return
         query = PaperQuery(
             measure=self.measure, where=self.where, contrast=self.contrast, balance=self.balance, by=self.by,
@@ -157,8 +156,13 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
             return
         for one in estimates:
             cell = tuple(self._cell_label(one, part) for part in self.cell)
-            spread = None if self.contrast or self.count else one.sd
-            run_figure = own_figure(cell, one, self.scale, complement=self.complement, spread=spread)
+            run_figure = own_figure(
+                cell,
+                one,
+                self.scale,
+                complement=self.complement,
+                spread=None if self.contrast or self.count else one.sd,
+            )
             if self.count and one.rows is not None:
                 run_figure = replace(run_figure, matches=one.rows, count=f"{round(one.value * one.rows)}/{one.rows}")
             yield run_figure
@@ -261,8 +265,12 @@ class DeclaredReference(Reference):
                 continue
             for column in needed:
                 if column not in row:
-                    where = f"{self.name}/reference.csv"
-                    raise StudyError("lacks a column that claims.yaml needs", file=where, key=column, allowed=row)
+                    raise StudyError(
+                        "lacks a column that claims.yaml needs",
+                        file=f"{self.name}/reference.csv",
+                        key=column,
+                        allowed=row,
+                    )
             if (value := number(row[columns.value])) is None:
                 continue
             counts = [row[column] for column in columns.count or () if row[column]]
@@ -283,8 +291,7 @@ class DeclaredReference(Reference):
         figures: list[RunFigure] = []
         for declared in self.claims.figures:
             if declared.python is not None:
-                function = self.functions.get(declared.python) or getattr(self, declared.python)
-                figures += function(data, games)
+                figures += (self.functions.get(declared.python) or getattr(self, declared.python))(data, games)
             elif (claim := self._claim(declared, present)) is not None:
                 figures += claim.run_figures(data)
         return figures
@@ -307,9 +314,9 @@ def declared_reference(name: str, package: str) -> type[Reference]:
 
     place = f"{name}/{FILE}"
     claims = validate(ClaimsFile, read_yaml(files(package).joinpath(FILE).read_text(encoding="utf-8"), place), place)
-    base: type[DeclaredReference] = DeclaredReference
-    if claims.python is not None:
-        base = _imported(claims.python, package, "python", place)
+    base: type[DeclaredReference] = (
+        DeclaredReference if claims.python is None else _imported(claims.python, package, "python", place)
+    )
     named = {f"figures.{number}.python": one.python for number, one in enumerate(claims.figures) if one.python}
     functions = {one: _imported(one, package, key, place) for key, one in named.items() if ":" in one}
     for key, one in named.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
@@ -41,17 +42,16 @@ class Line:
             return without_rounding(self.own.value - self.value, max(abs(self.own.value), abs(self.value)))
         if self.low is None or self.high is None:
             return None
-        outside = max(self.own.value - self.high, 0.0) + min(self.own.value - self.low, 0.0)
-        return without_rounding(outside, max(abs(self.low), abs(self.high)))
+        return without_rounding(
+            max(self.own.value - self.high, 0.0) + min(self.own.value - self.low, 0.0),
+            max(abs(self.low), abs(self.high)),
+        )
 
     @property
     def agrees(self) -> bool | None:
         """Return whether the own interval contains the published value or overlaps the range; None without one."""
-        if self.own.low is None or self.own.high is None:
-            return None
-        low = self.value if self.value is not None else self.low
-        high = self.value if self.value is not None else self.high
-        if low is None or high is None:
+        low, high = (self.low, self.high) if self.value is None else (self.value, self.value)
+        if low is None or high is None or self.own.low is None or self.own.high is None:
             return None
         return overlap((self.own.low, self.own.high), (low, high))
 
@@ -118,12 +118,8 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
     of_arms = reference.of_arms(data)
     printed, own = list(reference.published()), list(reference.run_figures(of_arms, games))
     published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
-    lines: list[Line] = []
-    unmatched = 0
-    for figure in own:
-        beside = _beside(figure, published.get(figure.cell, []), mapping)
-        lines += beside
-        unmatched += not beside
+    beside = [_beside(figure, published.get(figure.cell, []), mapping) for figure in own]
+    lines = tuple(line for of in beside for line in of)
     remarks = [
         *reference.left_out(data), *_protocol(reference, data), *_by_policy(of_arms),
         *reference.remarks(of_arms, games),
@@ -132,7 +128,7 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
         remarks.append("The run has no finished match with a figure that the paper reports.")
     elif not lines:
         remarks.append("No cell of the run is among the published ones.")
-    return Comparison(reference, tuple(lines), tuple(remarks), unmatched)
+    return Comparison(reference, lines, tuple(remarks), beside.count([]))
 
 
 def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:
@@ -160,8 +156,7 @@ def _joined(first: Published, second: Published) -> Published:
 
 def _beside(own: RunFigure, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
     if own.agent is None:
-        picked = [p for p in figures if p.model is None]
-        return [_single(own, p) for p in picked]
+        return [_single(own, p) for p in figures if p.model is None]
     if own.agent in mapping:
         return [_single(own, p) for p in figures if p.model == mapping[own.agent]]
     single = [p for p in figures if p.model is not None]
@@ -193,14 +188,16 @@ def _doubts(p: Published) -> tuple[str, ...]:
 
 def _protocol(reference: Reference, data: RunData) -> list[str]:
     """Return the settings in which the study differs from the paper's protocol."""
-    sentences = []
-    for path, paper in reference.protocol.items():
-        here: Any = data.study
-        for step in path.split("."):
-            here = here.get(step) if isinstance(here, Mapping) else None
-        if here is not None and here != paper:
-            sentences.append(f"The study has {path} = {here}, the paper {'none' if paper is None else paper}.")
-    return sentences
+    here = {path: reduce(_below, path.split("."), data.study) for path in reference.protocol}
+    return [
+        f"The study has {path} = {here[path]}, the paper {'none' if paper is None else paper}."
+        for path, paper in reference.protocol.items()
+        if here[path] is not None and here[path] != paper
+    ]
+
+
+def _below(data: Any, key: str) -> Any:
+    return data.get(key) if isinstance(data, Mapping) else None
 
 
 def _by_policy(data: RunData) -> list[str]:

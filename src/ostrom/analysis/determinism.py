@@ -29,24 +29,21 @@ class Determinism:
         self._cache: dict[str, bool] = {}
 
     def __call__(self, match: int) -> bool:
+        return self._once(match, "", plays_without_chance)
+
+    def own_moves(self, match: int, player: int) -> bool:
+        """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
+        return self._once(match, f"{player} ", lambda unit: _moves_alone(unit, player - 1))
+
+    def _once(self, match: int, question: str, decide: Callable[[Unit], bool]) -> bool:
+        """Return the decision about a match, made once for all matches that differ in their seed alone."""
         try:
             unit = self.unit_of(match)
         except UsageError:  # tables without a study
             return False
-        if unit.key not in self._cache:
-            self._cache[unit.key] = plays_without_chance(unit)
-        return self._cache[unit.key]
-
-    def own_moves(self, match: int, player: int) -> bool:
-        """Return whether a player's moves (from 1) are the same whatever the others do, models included."""
-        try:
-            unit = self.unit_of(match)
-        except UsageError:
-            return False
-        key = f"{player} {unit.key}"
-        if key not in self._cache:
-            self._cache[key] = _moves_alone(unit, player - 1)
-        return self._cache[key]
+        if question + unit.key not in self._cache:
+            self._cache[question + unit.key] = decide(unit)
+        return self._cache[question + unit.key]
 
 
 class ChanceUsed(Exception):
@@ -70,9 +67,8 @@ def plays_without_chance(unit: Unit) -> bool:
 
     Matches that need designs made before them count as random, as do those that cannot be played here.
     """
-    if unit.needs or any(player.config.strategy is None for player in unit.players):
-        return False
-    return not draws_anything(unit)
+    scripted = not unit.needs and all(player.config.strategy is not None for player in unit.players)
+    return scripted and not draws_anything(unit)
 
 
 def draws_anything(unit: Unit) -> bool:
@@ -81,9 +77,8 @@ def draws_anything(unit: Unit) -> bool:
     What cannot be played here counts as drawing.
     """
     models = [player.config for player in unit.players if player.config.strategy is None]
-    if any("shuffled" in (config.framing.order, config.framing.rows) for config in models):
-        return True
-    return _played(unit, STAND_IN) is None
+    shuffled = any("shuffled" in (config.framing.order, config.framing.rows) for config in models)
+    return shuffled or _played(unit, STAND_IN) is None
 
 
 def _moves_alone(unit: Unit, player: int) -> bool:

@@ -139,9 +139,9 @@ class Query(Declared):
 
     def for_model(self, model: str) -> Self:
         """Return the query with ``{model}`` replaced by a model's name."""
-        where = self.where
-        if isinstance(where, Mapping):
-            where = {column: _named(level, model) for column, level in where.items()}
+        where = (
+            self.where if isinstance(self.where, str) else {c: _named(level, model) for c, level in self.where.items()}
+        )
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**fields, "where": where, "contrast": _named(self.contrast, model)})
 
@@ -240,11 +240,15 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     """Return the difference of two estimates with different units, such as effects in two games."""
     key = {name: f"{value} - {second.key[name]}" if value != second.key[name] else value
            for name, value in first.key.items() if name in second.key}  # fmt: skip
-    parts = [(1.0, first.inference), (-1.0, second.inference)]
-    if any(one is None for _, one in parts):
+    if first.inference is None or second.inference is None:
         raise UsageError("the difference of these estimates has no interval: their spread is not kept")
-    difference = intervals.combined([(a, one) for a, one in parts if one is not None])
-    return estimated(key, difference, first.n + second.n, first.unit, compares=True)
+    return estimated(
+        key,
+        intervals.combined([(1.0, first.inference), (-1.0, second.inference)]),
+        first.n + second.n,
+        first.unit,
+        compares=True,
+    )
 
 
 def estimate(
@@ -277,8 +281,13 @@ def estimate(
         )
         values = tuple(unit.value for unit in per_match(rows).values())
         columns = values if len(values) < FEW and one.method != "exact" else ()
-        over = measured.averaged(rows, by, balance)
-        one = replace(one, sd=deviation(values), values=columns, rows=len(rows), averaged_over=over)
+        one = replace(
+            one,
+            sd=deviation(values),
+            values=columns,
+            rows=len(rows),
+            averaged_over=measured.averaged(rows, by, balance),
+        )
         estimates.append(with_failed(one, measured, unit_figure, [one.key]))
     return estimates
 
@@ -340,18 +349,15 @@ def contrast(
     measured = observations(data, measures.named(measure), where, agents)
     measured.need([factor, *balance])
     estimates: list[Estimate] = []
-    if not measured.rows:
-        return estimates
-    pairs = level_pairs(measured, factor, levels)
+    pairs = level_pairs(measured, factor, levels) if measured.rows else []
     for key, rows in measured.groups(by).items():
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
                 one_comparison = comparison(measured, sides[0], sides[1], factor, by, _apart(balance, sides))
                 group = dict(zip(by, key, strict=True))
-                named = {**group, factor: f"{first} - {second}"}
                 one = estimated(
-                    named,
+                    {**group, factor: f"{first} - {second}"},
                     one_comparison.inference(),
                     one_comparison.n,
                     one_comparison.unit,
@@ -400,10 +406,13 @@ def trend(
     estimates = []
     for key, rows in measured.groups(by).items():
         usable = [row for row in rows if row[over] is not None]
-        levels = {_number(over, row[over]) for row in usable}
-        if len(levels) > 1:
-            named = {**dict(zip(by, key, strict=True)), "over": over}
-            one = estimated(named, *_slope(measured, usable, over, log, by), level=level, compares=True)
+        if len({_number(over, row[over]) for row in usable}) > 1:
+            one = estimated(
+                {**dict(zip(by, key, strict=True)), "over": over},
+                *_slope(measured, usable, over, log, by),
+                level=level,
+                compares=True,
+            )
             estimates.append(replace(one, averaged_over=measured.averaged(usable, [*by, over])))
     return with_holm(estimates)
 
@@ -439,8 +448,9 @@ def partly_exact_mean(
     unit: str = "match",
 ) -> Inference:
     """Return the weighted mean of values, some of which have no sampling error."""
-    labels = range(len(values)) if clusters is None else clusters
-    side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
+    side = UnitSide(
+        values, range(len(values)) if clusters is None else clusters, strata or [None] * len(values), weights, exact
+    )
     return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None).inference()
 
 
@@ -474,8 +484,11 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
 
 def _generations(units: Sequence[UnitValue]) -> str:
     """Return a note on generations that count as one match, because each starts from the previous one."""
-    many = any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
-    return "the generations of a population count as one match" if many else ""
+    return (
+        "the generations of a population count as one match"
+        if any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
+        else ""
+    )
 
 
 def against_all(levels: str | tuple[Any, Any]) -> bool:
@@ -555,8 +568,13 @@ def combined(
         sides = {level: [row for row in rows if row[factor] == level] for level in weights}
         if all(sides.values()):
             unit_figure = figure(measured, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
-            named = dict(zip(by, key, strict=True))
-            one = estimated(named, unit_figure.inference(), unit_figure.n, unit_figure.unit, compares=True)
-            over = measured.averaged([row for side in sides.values() for row in side], [*by, factor])
-            estimates.append(replace(one, averaged_over=over))
+            one = estimated(
+                dict(zip(by, key, strict=True)), unit_figure.inference(), unit_figure.n, unit_figure.unit, compares=True
+            )
+            estimates.append(
+                replace(
+                    one,
+                    averaged_over=measured.averaged([row for side in sides.values() for row in side], [*by, factor]),
+                )
+            )
     return estimates

@@ -176,8 +176,7 @@ def _by_estimates(values: Sample, level: float) -> Comparisons:
 
     def pair(first: Any, second: Any) -> dict[str, Any]:
         (one,) = contrast(values.found, values.found.measure, factor, (first, second), level=level)
-        spread = None if one.inference is None else one.inference.spread()
-        se, df = spread or (None, None)
+        se, df = (None if one.inference is None else one.inference.spread()) or (None, None)
         return {
             "difference": one.value, "low": one.low, "high": one.high, "t": one.value / se if se else None, "df": df,
             "p": one.p_value, "n": one.n, "method": one.method, "bound_low": one.bound_low,

@@ -91,11 +91,12 @@ class Sample:
         table = []
         for levels in self._combinations():
             here = [o for o in self.observed if tuple(o[name] for name in self.factors) == levels]
-            parts: dict[tuple[Any, ...], list[UnitValue]] = {}
-            for cluster, rows in _split(here, self.clusters).items():
-                for of_match in per_match(rows).values():
-                    key = (*cluster, independent(self.found.measure, of_match))
-                    parts.setdefault(key, []).append(of_match)
+            clusters = grouped((tuple(row[name] for name in self.clusters), row) for row in here)
+            parts = grouped(
+                ((*cluster, independent(self.found.measure, of_match)), of_match)
+                for cluster, rows in clusters.items()
+                for of_match in per_match(rows).values()
+            )
             for key, of in parts.items():
                 weight = math.fsum(u.weight for u in of)
                 mean = math.fsum(u.weight * u.value for u in of) / weight
@@ -110,10 +111,8 @@ class Sample:
     @cached_property
     def repeated(self) -> int:
         """Return how many units have values at more than one combination of levels."""
-        seen: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
-        for row in self.rows:
-            seen.setdefault(row.unit, set()).add(row.levels)
-        return sum(len(levels) > 1 for levels in seen.values())
+        levels = grouped((row.unit, row.levels) for row in self.rows)
+        return sum(len(set(of)) > 1 for of in levels.values())
 
     def rows_at(self, level: Any) -> list[SampleRow]:
         """The rows at a level of the first factor."""
@@ -148,8 +147,9 @@ class Sample:
             rows = [row for row in self.rows if row.levels == levels]
             mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
             spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
-            named = dict(zip(self.factors, levels, strict=True))
-            summaries.append({**named, self.units: len(rows), "mean": mean, "sd": spread})
+            summaries.append(
+                {**dict(zip(self.factors, levels, strict=True)), self.units: len(rows), "mean": mean, "sd": spread}
+            )
         return summaries
 
     def warnings(self, method: str) -> tuple[str, ...]:
@@ -186,10 +186,6 @@ def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence
             listed = ", ".join(map(str, sample.levels[name])) or "none"
             raise UsageError(f"factor {name}: a test needs at least 2 levels with values (found {listed})")
     return sample
-
-
-def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
-    return grouped((tuple(row[name] for name in columns), row) for row in rows)
 
 
 LOGISTIC_SD = math.pi / math.sqrt(3)
@@ -260,8 +256,9 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
 
     def welch(first: Any, second: Any) -> dict[str, Any]:
         one, two = _values(values.rows_at(first)), _values(values.rows_at(second))
-        test = welch_t(one, two, unit=values.unit, level=level)
-        return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
+        return _t_row(
+            welch_t(one, two, unit=values.unit, level=level), cohens_d(one, two, unit=values.unit, level=level)
+        )
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
         one, two = values.side(first), values.side(second)
@@ -274,9 +271,12 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
                 f"{values.factors[0]}: {len(sides[0])} pairs of {first} and {second} (at least 2 are needed): pairs "
                 "share a match, or a seed in cells that differ in the factor alone"
             )
-        test = paired_t(*sides, unit=values.unit, level=level)
-        d = cohens_d_paired(*sides, unit=values.unit, level=level)
-        return {**_t_row(test, d), "note": contrast.note}
+        return {
+            **_t_row(
+                paired_t(*sides, unit=values.unit, level=level), cohens_d_paired(*sides, unit=values.unit, level=level)
+            ),
+            "note": contrast.note,
+        }
 
     if method == "welch":
         return Comparisons(
@@ -474,8 +474,13 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         }
         for line in fit.coefficients
     ]  # fmt: skip
-    facts = [{"rows": fit.n, "clusters": fit.n_clusters, **fit.details}]
-    return Comparisons(title, design, tuple(assumed), {"coefficients": lines, "fit": facts}, warnings)
+    return Comparisons(
+        title,
+        design,
+        tuple(assumed),
+        {"coefficients": lines, "fit": [{"rows": fit.n, "clusters": fit.n_clusters, **fit.details}]},
+        warnings,
+    )
 
 
 def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:

@@ -65,8 +65,7 @@ def between_agents(estimates: Sequence[Estimate]) -> AgentDifference | None:
     if len(figures) == 2:
         difference = combined([(1.0, figures[0]), (-1.0, figures[1])])
         return AgentDifference(agents, difference.p_value(), difference.method)
-    p, method = _of_several(figures)
-    return AgentDifference(agents, p, method)
+    return AgentDifference(agents, *_of_several(figures))
 
 
 def _of_several(figures: Sequence[Inference]) -> tuple[float | None, str]:
@@ -103,8 +102,9 @@ def _welch(values: Sequence[float], spreads: Sequence[tuple[float, float]]) -> t
     centre = math.fsum(w * value for w, value in zip(weights, values, strict=True)) / total
     between = math.fsum(w * (value - centre) ** 2 for w, value in zip(weights, values, strict=True)) / (k - 1)
     lack = math.fsum((1 - w / total) ** 2 / df for w, (_, df) in zip(weights, spreads, strict=True))
-    f = between / (1 + 2 * (k - 2) / (k * k - 1) * lack)
-    return float(fdtrc(k - 1, (k * k - 1) / (3 * lack), f)), "Welch's analysis of variance"
+    return float(
+        fdtrc(k - 1, (k * k - 1) / (3 * lack), between / (1 + 2 * (k - 2) / (k * k - 1) * lack))
+    ), "Welch's analysis of variance"
 
 
 def _hotelling(values: Sequence[float], influences: Any) -> tuple[float | None, str]:

@@ -96,11 +96,14 @@ class Measure:
     """For a weighted measure: the largest possible weight of a value of each match."""
 
     def __post_init__(self) -> None:
-        for what, value, allowed in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
+        better = self.better or "higher"
+        for what, value, allowed in (
+            ("scale", self.scale, SCALES),
+            ("unit", self.unit, tuple(INDEPENDENT)),
+            ("better", better, ("higher", "lower")),
+        ):
             if value not in allowed:
                 raise UsageError(f"measure {self.name}: {what} {value!r} (allowed: {', '.join(allowed)})")
-        if self.better not in ("", "higher", "lower"):
-            raise UsageError(f"measure {self.name}: better {self.better!r} (allowed: higher, lower)")
         if self.bounds is None:
             object.__setattr__(self, "bounds", DEFAULT_BOUNDS[self.scale])
 
@@ -154,10 +157,9 @@ class MeasureDeclaration:
         if not isinstance(self.entry, Mapping):
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
         entry = dict(self.entry)
-        for key in entry:
-            if key not in FIELDS:
-                text = unknown_key(str(key), FIELDS, f"measure {self.name}")
-                raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
+        if unknown := [str(key) for key in entry if key not in FIELDS]:
+            text = unknown_key(unknown[0], FIELDS, f"measure {self.name}")
+            raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
         try:
             return self._build_measure(entry)
         except (TypeError, UsageError) as error:
@@ -218,8 +220,11 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
         raise StudyError("must be a mapping from names to SQL", file=file, key=FRAGMENTS, actual=fragments)
     for name, entry in entries.items():
         if name != FRAGMENTS:
-            both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
-            forms = _forms(entry) if both else {"": entry}
+            forms = (
+                _forms(entry)
+                if isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
+                else {"": entry}
+            )
             yield from (MeasureDeclaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
 
 

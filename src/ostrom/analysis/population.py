@@ -7,7 +7,7 @@ What a study varies and a result neither fixes nor shows is averaged over, and i
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ostrom.data.manifests import is_before_2
 from ostrom.data.rundata import RunData
@@ -20,12 +20,6 @@ ALL = "all"
 NAMING = ("agent", "agent_id", "model", "strategy")
 """Columns that identify a player: a condition on one of them selects agents."""
 EARLIER = "studied agents (before 2.0: all)"
-
-
-class Columns(Protocol):
-    """An object with columns: a value of a measure, or a cell of a plan."""
-
-    def __getitem__(self, column: str, /) -> Any: ...
 
 
 def kinds_of(run: RunData) -> Mapping[str, bool]:
@@ -53,9 +47,7 @@ def chosen_agents(run: RunData, agents: Agents = None, where: Any = None) -> fro
     A condition on a column that says who a player is chooses by itself.
     """
     if agents is None:
-        if run.manifest.get("registered") or names_agents(where):
-            return None
-        return frozenset(studied_agents(run))
+        return None if run.manifest.get("registered") or names_agents(where) else frozenset(studied_agents(run))
     return None if ALL in (names := names_in(agents)) else frozenset(names)
 
 
@@ -68,9 +60,7 @@ def names_in(agents: str | Sequence[str]) -> tuple[str, ...]:
 def check_agents(runs: Iterable[RunData], agents: Agents) -> None:
     """Refuse an agent that no run has."""
     names = dict.fromkeys(name for run in runs for name in kinds_of(run))
-    for name in () if agents is None else names_in(agents):
-        if name != ALL and name not in names:
-            raise UnknownName("agent", name, names)
+    UnknownName.refuse("agent", (name for name in names_in(agents or ()) if name != ALL), names)
 
 
 def names_agents(where: Any, *columns: str) -> bool:
@@ -86,8 +76,8 @@ def names_agents(where: Any, *columns: str) -> bool:
 
 def agents_in_question(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:
     """Return the agents of a query: one that compares agents or splits by strategy covers all of them."""
-    naming = [*compared, *(name for name in by if name == "strategy")]
-    return ALL if agents is None and names_agents(None, *naming) else agents
+    naming = names_agents(None, *compared, *({"strategy"} & {*by}))
+    return ALL if agents is None and naming else agents
 
 
 def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any = None, *, gates: bool = False) -> str:
@@ -103,7 +93,7 @@ def population_words(runs: Sequence[RunData], agents: Agents = None, where: Any 
 
 
 def averaged_over(
-    cells: Iterable[Columns], factors: Iterable[str], columns: Collection[str], named: Collection[str] = ()
+    cells: Iterable[Any], factors: Iterable[str], columns: Collection[str], named: Collection[str] = ()
 ) -> dict[str, int]:
     """Return the factors that figures average over, with the number of levels in one figure.
 

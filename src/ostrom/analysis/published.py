@@ -44,8 +44,7 @@ class PublishedCells(Declared):
         """Return the difference of two levels of an order; None if one of them is not printed."""
         if not {first, second} <= {*self.levels}:
             return None
-        where = {**self.where, **self.levels[first]}
-        return self.model_copy(update={"where": where, "minus": self.levels[second]})
+        return self.model_copy(update={"where": {**self.where, **self.levels[first]}, "minus": self.levels[second]})
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,8 @@ def published_beside(
         raise UnknownName("reference", pick.reference, references)
     paper = references.build(pick.reference)
     cells_of_levels = [column for of in pick.levels.values() for column in of]
-    over = [pick.over] if pick.over else []
-    for column in (*pick.where, *pick.minus, *pick.by.values(), *cells_of_levels, *over):
-        if column not in paper.columns:
-            raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
+    named_columns = (*pick.where, *pick.minus, *pick.by.values(), *cells_of_levels, *filter(None, [pick.over]))
+    UnknownName.refuse(f"column of reference {pick.reference}", named_columns, paper.columns)
     printed = [one for one in paper.published() if not one.word and (doubted or not one.doubts)]
     if pick.spread:
         printed = [replace(one, value=one.spread) for one in printed if one.spread is not None]
@@ -125,11 +122,11 @@ def _value(
         return None
     if pick.over:
         place = columns.index(pick.over)
-        lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-        for one in first:
-            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels):
-                other = (*one.cell[:place], *one.cell[place + 1 :])
-                lines.setdefault(other, []).append((float(one.cell[place]), one.value))
+        lines = grouped(
+            ((*one.cell[:place], *one.cell[place + 1 :]), (float(one.cell[place]), one.value))
+            for one in first
+            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels)
+        )
         return _slope(list(lines.values()), pick.log)
     value = math.fsum(one.value for one in first) / len(first)
     if not pick.minus:
@@ -143,10 +140,8 @@ def _value(
 
 def _by_rest(pick: PublishedCells, columns: Sequence[str], cells: Sequence[Published]) -> dict[tuple[str, ...], float]:
     """Return the mean of cells, grouped by the columns that ``minus`` does not name."""
-    by_rest: dict[tuple[str, ...], list[float]] = {}
-    for one in cells:
-        rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
-        by_rest.setdefault(rest, []).append(one.value)
+    kept_places = [place for place, name in enumerate(columns) if name not in pick.minus]
+    by_rest = grouped((tuple(one.cell[place] for place in kept_places), one.value) for one in cells)
     return {rest: math.fsum(of) / len(of) for rest, of in by_rest.items()}
 
 
@@ -158,8 +153,9 @@ def _picked(
         one
         for one in cells
         if all(
-            _plain(text) in _plain_all(wanted[name]) if name in wanted else True
+            _plain(text) in _plain_all(wanted[name])
             for name, text in zip(columns, one.cell, strict=True)
+            if name in wanted
         )
     ]
 

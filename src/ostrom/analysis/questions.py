@@ -218,22 +218,26 @@ def _values(question: StudyQuestion, data: RunData) -> Observations:
 def _figures(question: StudyQuestion, values: Observations, agent: str) -> list[QuestionFigure]:
     if question.range or question.order:
         kind = _range if question.range else _order
-        collected = []
-        for key, rows in values.groups(question.by).items():
-            figure = kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
-            collected += [] if figure is None else [figure]
-        return [_labelled(question, values, agent, figure) for figure in collected]
-    estimates = question.estimates(values, question.by)
-    return [_labelled(question, values, agent, QuestionFigure(question, "", one)) for one in estimates]
+        every = (
+            kind(question, replace(values, rows=tuple(rows)), dict(zip(question.by, key, strict=True)))
+            for key, rows in values.groups(question.by).items()
+        )
+        return [_labelled(question, values, agent, figure) for figure in every if figure is not None]
+    return [
+        _labelled(question, values, agent, QuestionFigure(question, "", one))
+        for one in question.estimates(values, question.by)
+    ]
 
 
 def _labelled(question: StudyQuestion, values: Observations, agent: str, figure: QuestionFigure) -> QuestionFigure:
     """Return a figure with its agent, and what it averages over."""
     apart = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0]}
     rows = _behind(question, values, figure.estimate)
-    over = values.averaged(rows, [name for name in apart if name])
-    key = {**({"agent": agent} if agent else {}), **figure.estimate.key}
-    one = replace(figure.estimate, key=key, averaged_over=over)
+    one = replace(
+        figure.estimate,
+        key={**({"agent": agent} if agent else {}), **figure.estimate.key},
+        averaged_over=values.averaged(rows, [name for name in apart if name]),
+    )
     parts = figure.parts
     if _repeat_themselves(question, rows):
         one, parts = _exact(one), tuple(map(_exact, parts))
@@ -254,9 +258,8 @@ def _repeat_themselves(question: StudyQuestion, rows: Sequence[Observation]) -> 
 
     Two matches never decide.
     """
-    if question.measure_object.unit not in ("match", "decision"):
-        return False
-    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if not row.exact)
+    of_matches = question.measure_object.unit in ("match", "decision")
+    played = grouped((row.twin, (row["run"], row["match"])) for row in rows if of_matches and not row.exact)
     return None not in played and bool(played) and all(len(set(of)) > 2 for of in played.values())
 
 
@@ -277,8 +280,16 @@ def _range(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     pairs = []
     for one, two in combinations(cells, 2):
         contrast = comparison(values, cells[one], cells[two], factors[0], (*factors, *question.by))
-        named = {**key, "range": f"{_joined(one)} - {_joined(two)}"}
-        pairs.append(estimated(named, contrast.inference(), contrast.n, contrast.unit, contrast.note, compares=True))
+        pairs.append(
+            estimated(
+                {**key, "range": f"{_joined(one)} - {_joined(two)}"},
+                contrast.inference(),
+                contrast.n,
+                contrast.unit,
+                contrast.note,
+                compares=True,
+            )
+        )
     pairs = [pair if pair.value >= 0 else _turned(pair) for pair in pairs]
     largest = max(pairs, key=lambda pair: pair.value)
     return QuestionFigure(question, "", largest, tuple(pairs))
@@ -288,8 +299,14 @@ def _turned(pair: Estimate) -> Estimate:
     """Return a difference with its sides exchanged."""
     assert pair.inference is not None
     first, _, second = str(pair.key["range"]).partition(" - ")
-    key = {**pair.key, "range": f"{second} - {first}"}
-    return estimated(key, pair.inference.times(-1), pair.n, pair.unit, pair.note, compares=True)
+    return estimated(
+        {**pair.key, "range": f"{second} - {first}"},
+        pair.inference.times(-1),
+        pair.n,
+        pair.unit,
+        pair.note,
+        compares=True,
+    )
 
 
 def _joined(levels: Sequence[Any]) -> str:
@@ -300,9 +317,8 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     """Return the differences of neighbours in an order: the stated one, or that of the means."""
     factor, stated = question.ordered
     means = {as_text(one.key[factor]): one for one in estimate(values, question.measure_object, [factor])}
-    for level in stated:
-        if level not in means:
-            raise NoSuchLevel(f"order: {factor} has no level {level!r} (levels: {', '.join(means)})")
+    if unknown := [level for level in stated if level not in means]:
+        raise NoSuchLevel(f"order: {factor} has no level {unknown[0]!r} (levels: {', '.join(means)})")
     levels = stated or sorted(means, key=lambda level: -means[level].value)
     neighbours = [
         one
@@ -313,8 +329,8 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     ]
     if not neighbours:
         return None
-    least = min(neighbours, key=lambda one: one.value)
-    least = replace(least, key={**key, **least.key})
+    smallest = min(neighbours, key=lambda one: one.value)
+    least = replace(smallest, key={**key, **smallest.key})
     return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
 
 
@@ -358,8 +374,7 @@ def _p_value(one: QuestionFigure) -> float:
 def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> QuestionVerdict:
     question, value = one.question, one.estimate.value
     level, t, d = 1 - alpha / many, question.reference, question.margin
-    decides = one.estimate.inference is None or one.estimate.inference.decides
-    decided = adjusted <= alpha and decides
+    decided = adjusted <= alpha and (one.estimate.inference is None or one.estimate.inference.decides)
     if question.order or question.range or question.near is not None:
         parts = one.parts or (one.estimate,)
         met = decided and value > 0 if question.order else all(_surely(part, t - d, t + d, level) for part in parts)
@@ -377,8 +392,8 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
         wanted = high if question.above is not None else not high if question.below is not None else True
         verdict = _worded_verdict(question, YES if wanted else NO, adjusted, guaranteed=sure)
         if question.above is None and question.below is None:
-            meaning = ", ".join(filter(None, (_way(question, high), verdict.meaning)))
-            verdict = replace(verdict, meaning=meaning)
+            up, down = ("rises", "falls") if question.over else ("higher", "lower")
+            verdict = replace(verdict, meaning=", ".join(filter(None, (up if high else down, verdict.meaning))))
         return replace(verdict, word=f"{verdict.word}, {SMALL}") if small and wanted else verdict
     if question.if_even:
         small = _surely(one.estimate, t - d, t + d, level)
@@ -386,15 +401,13 @@ def _verdict(one: QuestionFigure, adjusted: float, alpha: float, many: int) -> Q
     return _worded_verdict(question, word, adjusted, guaranteed=small and bounds is not None)
 
 
-def _way(question: StudyQuestion, high: bool) -> str:
-    if question.over:
-        return "rises" if high else "falls"
-    return "higher" if high else "lower"
-
-
 def _worded_verdict(question: StudyQuestion, word: str, adjusted: float, *, guaranteed: bool) -> QuestionVerdict:
-    meaning = {YES: question.if_yes, NO: question.if_no, EVEN: question.if_even}.get(word, "")
-    return QuestionVerdict(word, meaning, adjusted, guaranteed and word != OPEN)
+    return QuestionVerdict(
+        word,
+        {YES: question.if_yes, NO: question.if_no, EVEN: question.if_even}.get(word, ""),
+        adjusted,
+        guaranteed and word != OPEN,
+    )
 
 
 def _surely(one: Estimate, low: float, high: float, level: float) -> bool:

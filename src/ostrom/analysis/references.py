@@ -120,8 +120,9 @@ class Reference(FormerNames, ABC, former={"own": "run_figures"}):
         if not set(self.arms_differ_by) <= set(columns):
             return data.filtered("false")
         arms = " OR ".join(f"({_condition({**self.held, **arm}, columns)})" for arm in self.arms)
-        rows = data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1")
-        return data.filtered(arms) if rows else data
+        return (
+            data.filtered(arms) if data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1") else data
+        )
 
     def left_out(self, data: RunData) -> list[str]:
         """Return notes on how many matches belong to other arms, and in what they differ."""
@@ -171,13 +172,12 @@ def _has(level: Any, wanted: Any) -> bool:
 
 def _condition(levels: Mapping[str, Any], columns: Sequence[str]) -> str:
     """Return the SQL condition that columns have levels; columns that a run lacks are left out."""
-    parts = []
-    for name, wanted in levels.items():
-        if name in columns:
-            allowed = wanted if isinstance(wanted, list) else [wanted]
-            listed = ", ".join(literal(str(one)) for one in allowed)
-            test = "IS NULL" if wanted is None else f"IN ({listed})"
-            parts.append(f"CAST({quoted(name)} AS VARCHAR) {test}")
+
+    def test(wanted: Any) -> str:
+        listed = ", ".join(literal(str(one)) for one in (wanted if isinstance(wanted, list) else [wanted]))
+        return "IS NULL" if wanted is None else f"IN ({listed})"
+
+    parts = (f"CAST({quoted(name)} AS VARCHAR) {test(of)}" for name, of in levels.items() if name in columns)
     return " AND ".join(parts) or "true"
 
 
@@ -203,8 +203,7 @@ def published_rows(replication: str, file: str = "reference.csv") -> tuple[dict[
     packages = replications()
     if replication not in packages:
         raise UnknownName("replication", replication, packages)
-    text = files(packages[replication]).joinpath(file).read_text(encoding="utf-8")
-    return tuple(csv.DictReader(text.splitlines()))
+    return tuple(csv.DictReader(files(packages[replication]).joinpath(file).read_text(encoding="utf-8").splitlines()))
 
 
 def number(text: str) -> float | None:

@@ -159,8 +159,7 @@ class RegisteredRun:
                 _spaceless(registered.contrast) == _spaceless(question.contrast)
                 and registered.measure == question.measure
             )
-            fixed_size = self.registration.sample.interval == "fixed"
-            if same and fixed_size and abs(level - question.level) < ROUNDING:
+            if same and self.registration.sample.interval == "fixed" and abs(level - question.level) < ROUNDING:
                 with suppress(OstromError):
                     if registered.query.condition(data) == question.where:
                         return "confirmatory"
@@ -200,9 +199,15 @@ def checked_against(data: RunData, registration: Registration) -> RegisteredRun:
     if kinds := [kind for kind in DESIGN if any(one.kind == kind for one in deviations)]:
         reasons.append(f"something else was played than was registered ({join_words(kinds)})")
     complete = not _open_matches(data)
-    results = tuple(_results(data, registration, complete))
-    others = tuple(_others(data, registration))
-    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results, others)
+    return RegisteredRun(
+        data.name,
+        registration,
+        complete,
+        tuple(reasons),
+        deviations,
+        tuple(_results(data, registration, complete)),
+        tuple(_others(data, registration)),
+    )
 
 
 def _others(data: RunData, registration: Registration) -> Iterator[str]:
@@ -229,16 +234,20 @@ def _begun(data: RunData) -> float:
 
 
 def _states(data: RunData) -> dict[str, int]:
-    rows = data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state ORDER BY state")
-    return {row["state"]: int(row["n"]) for row in rows}
+    return {
+        row["state"]: int(row["n"])
+        for row in data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state ORDER BY state")
+    }
 
 
 def _open_matches(data: RunData) -> bool:
     """Return whether matches are still to be played; a failed match has ended."""
     if data.manifest.get("shard") or (data.study.get("stop") and goes_on(data.folder)):
         return True
-    states = _states(data)
-    return sum(n for state, n in states.items() if state in ("done", "skipped", "failed", "withdrawn")) < data.planned
+    return (
+        sum(n for state, n in _states(data).items() if state in ("done", "skipped", "failed", "withdrawn"))
+        < data.planned
+    )
 
 
 def find_deviations(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
@@ -265,8 +274,7 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
     if seeds > most or (seeds < most and registration.sample.stop is None):
         extra = "; the registered tests take the registered seeds alone" if seeds > most else ""
         yield RunDeviation("seeds", f"{most} registered, {seeds} in the run{extra}")
-    prompts = data.manifest.get("prompts") or {}
-    yield from _several("prompts", changed_prompts(registration.prompts, prompts))
+    yield from _several("prompts", changed_prompts(registration.prompts, data.manifest.get("prompts") or {}))
 
 
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
@@ -291,8 +299,11 @@ def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDe
 
 def _left_out(data: RunData) -> Iterator[RunDeviation]:
     states = _states(data)
-    unbegun = data.planned - sum(states.values())
-    gone = {state: n for state, n in {**states, "not begun": unbegun}.items() if state != "done" and n}
+    gone = {
+        state: n
+        for state, n in {**states, "not begun": data.planned - sum(states.values())}.items()
+        if state != "done" and n
+    }
     if gone:
         parts = ", ".join(f"{n} {state}" for state, n in gone.items())
         yield RunDeviation("matches", f"{sum(gone.values())} of {data.planned} are left out ({parts})")
@@ -300,13 +311,13 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
         "SELECT coalesce(sum(policies), 0) AS policy, coalesce(sum(missed_decisions), 0) AS missed FROM matches "
         "WHERE state = 'done'"
     )
-    if row["policy"]:
-        yield RunDeviation("policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own")
-    if row["missed"]:
-        yield RunDeviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
     (cached,) = data.records("SELECT count(*) AS n FROM calls WHERE source = 'cache'")
-    if cached["n"]:
-        yield RunDeviation("cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run")
+    counts = (
+        ("policy", row["policy"], "answer", "by policy in place of a model's own"),
+        ("missed", row["missed"], "decision", "not taken in time"),
+        ("cache", cached["n"], "reply", "from a cache, so from another run"),
+    )
+    yield from (RunDeviation(kind, f"{how_many(int(n), unit)} {why}") for kind, n, unit, why in counts if n)
 
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:

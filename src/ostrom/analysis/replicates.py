@@ -20,8 +20,11 @@ LONG = 20
 def repeats_itself(unit: Unit) -> bool:
     """Return whether a match with models would be the same with any seed, by its settings."""
     models = [player.config for player in unit.players if player.config.model is not None]
-    fixed = all(config.params.get("temperature") == 0 or "seed" in config.params for config in models)
-    return bool(models) and fixed and not draws_anything(unit)
+    return (
+        bool(models)
+        and all(config.params.get("temperature") == 0 or "seed" in config.params for config in models)
+        and not draws_anything(unit)
+    )
 
 
 def planned_repeats(units: Iterable[Unit], seeds: int) -> str:
@@ -62,10 +65,9 @@ def twins_in(run: RunData) -> dict[int, int]:
 def _twins_in(run: RunData) -> dict[int, int]:
     try:
         run.unit(0)
-        several = run.records(
+        if not run.records(
             "SELECT 1 FROM matches WHERE model IS NOT NULL AND state = 'done' HAVING count(DISTINCT seed) > 1"
-        )
-        if not several:
+        ):
             return {}
         moves = run.records(
             "SELECT match, md5(string_agg(concat_ws('/', step, player, answer, action), ';' ORDER BY step, player)) "

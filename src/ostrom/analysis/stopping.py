@@ -94,16 +94,16 @@ class Look:
 
     def same(self, other: Look) -> bool:
         """Return whether two looks agree up to rounding."""
-        names = [field.name for field in fields(Look)]
-        if self.version != other.version:
-            names = ["seeds", "value"]  # its interval had another rule
-        for one, two in ((getattr(self, name), getattr(other, name)) for name in names):
-            if isinstance(one, float) and isinstance(two, float):
-                if abs(one - two) > SAME * max(1.0, abs(one), abs(two)):
-                    return False
-            elif one != two:
-                return False
-        return True
+        # The interval of another version had another rule.
+        names = [one.name for one in fields(Look)] if self.version == other.version else ["seeds", "value"]
+        return all(_agree(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def _agree(one: Any, two: Any) -> bool:
+    """Return whether two values are equal up to rounding; infinite ones agree with each other."""
+    if isinstance(one, float) and isinstance(two, float):
+        return not abs(one - two) > SAME * max(1.0, abs(one), abs(two))
+    return bool(one == two)
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
@@ -168,8 +168,10 @@ def stopping(study: Mapping[str, Any], folder: Path) -> str:
         return ""
     rule = StopRule.model_validate(study["stop"])
     looks = read_looks(folder)
-    sentence = f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, "
-    sentence += f"looked every {rule.every}."
+    sentence = (
+        f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every "
+        f"{rule.every}."
+    )
     if not looks:
         return f"{sentence} No look was taken yet."
     last = looks[-1]

@@ -52,9 +52,7 @@ def summarise(rows: Rows) -> list[CellSummary]:
     """Cooperation and score of every cell and agent; a match is the unit of analysis."""
     exact, same = Determinism(rows.plan.unit), repeated_matches(rows)
     cells: dict[tuple[Any, ...], tuple[dict[str, Any], str, dict[int, list[tuple[Any, Any, Any]]]]] = {}
-    for row in rows.matches():
-        if row["state"] != "done" or row["unit"] != "match":
-            continue
+    for row in (row for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"):
         factors = {name: row[name] for name in ("game", "mechanism")} | dict(rows.plan.unit(row["match"]).cell)
         key = (*factors.values(), row["agent"])
         _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
@@ -66,8 +64,7 @@ def repeated_matches(rows: Rows) -> dict[int, int]:
     """Map the matches that repeat another because nothing could differ to the first like them."""
     plan, fixed = rows.plan, dict[str, bool]()
     moves: dict[int, list[Any]] = {}
-    done = {row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}
-    for match in sorted(done):
+    for match in sorted({row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}):
         unit = plan.unit(match)
         if unit.key not in fixed:
             fixed[unit.key] = repeats_itself(unit)

@@ -1,18 +1,14 @@
 """Weighted means and comparisons of units: sides, weights, and their inference."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.replicates import distinct_words
 from ostrom.analysis.units import SETTING, Observation, Observations, UnitValue, bounds_of, per_match
 from ostrom.ground.values import grouped
-
-
-class _HasColumns(Protocol):
-    def __getitem__(self, column: str, /) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,8 @@ class UnitFigure:
 
     def pairs(self) -> tuple[list[float], list[float]]:
         """The means of the units that both sides have, in one order."""
-        both = []
-        for _, side in self.sides[:2]:
-            rows = grouped(zip(side.labels, side.values, strict=True))
-            both.append({label: math.fsum(of) / len(of) for label, of in rows.items()})
+        rows = [grouped(zip(side.labels, side.values, strict=True)) for _, side in self.sides[:2]]
+        both = [{label: math.fsum(of) / len(of) for label, of in by_label.items()} for by_label in rows]
         labels = [label for label in both[0] if label in both[1]]
         return [both[0][label] for label in labels], [both[1][label] for label in labels]
 
@@ -174,7 +168,9 @@ def comparison(
 
 
 def shared_columns(
-    names: Sequence[str], first: Sequence[_HasColumns], second: Sequence[_HasColumns]
+    names: Sequence[str],
+    first: Sequence[Observation | Mapping[str, Any]],
+    second: Sequence[Observation | Mapping[str, Any]],
 ) -> tuple[list[str], list[str]]:
     """The columns in which partners must agree, and those that confound the comparison.
 
@@ -183,14 +179,10 @@ def shared_columns(
     >>> shared_columns(["game", "style"], [{"game": "pd", "style": "a"}], [{"game": "pd", "style": "b"}])
     (['game'], [])
     """
-    shared, confounded = [], []
-    for name in names:
-        one, two = ({row[name] for row in side} for side in (first, second))
-        if one & two:
-            shared.append(name)
-        elif name != "run" and max(len(one), len(two)) > 1:
-            confounded.append(name)
-    return shared, confounded
+    levels = {name: [{row[name] for row in side} for side in (first, second)] for name in names}
+    shared = [name for name, (one, two) in levels.items() if one & two]
+    apart = [name for name in levels if name not in shared and name != "run"]
+    return shared, [name for name in apart if max(map(len, levels[name])) > 1]
 
 
 def balanced(units: Sequence[UnitValue], weights: Sequence[float], balance: Sequence[str]) -> list[float]:

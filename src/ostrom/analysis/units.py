@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds
@@ -124,16 +124,17 @@ class Observations:
             return tuple(by)
         if "agent" not in self.averaged(self.rows, [*by, *compared]):
             names = {row["agent"] for row in self.rows if not row.whole}
-            company = any(len(kinds_of(run)) > 1 for run in self.runs)
-            return split if self.studied and len(names) == 1 and company else tuple(by)
+            return (
+                split
+                if self.studied and len(names) == 1 and any(len(kinds_of(run)) > 1 for run in self.runs)
+                else tuple(by)
+            )
         # If no agent has two levels of the compared column, agents are what is compared.
         return tuple(by) if compared and not averaged_over(self.rows, compared, split) else split
 
     def need(self, names: Iterable[str]) -> None:
         """Refuse columns that the values lack; without any value, a measure's own columns are unknown."""
-        for name in names if self.rows else ():
-            if name not in self.columns:
-                raise UnknownName("column", name, self.columns)
+        UnknownName.refuse("column", names if self.rows else (), self.columns)
 
     def groups(self, by: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
         """The values of every combination of columns that occurs, in the order of the study."""
@@ -151,8 +152,9 @@ class Observations:
     def cell(self, row: Observation, without: Iterable[str]) -> tuple[Any, ...]:
         """Return the conditions that the design fixes for a value, without some columns."""
         left = set(without)
-        names = dict.fromkeys((*self.factors, *SETTING))
-        return tuple(row[name] for name in names if name in self.columns and name not in left)
+        return tuple(
+            row[name] for name in dict.fromkeys((*self.factors, *SETTING)) if name in self.columns and name not in left
+        )
 
 
 @dataclass(slots=True)
@@ -165,9 +167,8 @@ class UnitValue:
     def weight(self) -> float:
         """Return the weight of the unit: that of the measure, else its number of seats."""
         weights = [row.weight for row in self.rows]
-        if None in weights:
-            return float(len({row.columns.get("player") for row in self.rows}))
-        return math.fsum(w for w in weights if w is not None)
+        seats = len({row.columns.get("player") for row in self.rows})
+        return float(seats) if None in weights else math.fsum(w for w in weights if w is not None)
 
     @property
     def value(self) -> float:
@@ -199,16 +200,7 @@ def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
     return tuple(unit.rows[0][name] for name in INDEPENDENT[measure.unit])
 
 
-class Bounded(Protocol):
-    """An object whose value has bounds."""
-
-    @property
-    def bounds(self) -> Bounds:
-        """The least and the largest value."""
-        ...
-
-
-def bounds_of(rows: Iterable[Bounded]) -> Bounds:
+def bounds_of(rows: Iterable[Any]) -> Bounds:
     """Return the widest bounds of some values; None if one has none."""
     lows, highs = zip(*(row.bounds for row in rows), strict=True)
     return None if None in lows else min(lows), None if None in highs else max(highs)
@@ -244,22 +236,16 @@ def observations(
         collected += [row for row in rows if chosen is None or row.whole or row["agent"] in chosen]
         everybody = chosen is None or any(row.whole for row in rows)
         failed += [row for row in _failed(run, measure, where, mark) if everybody or row["agent"] in (chosen or ())]
-    for at, row in enumerate(collected):  # a column that only another run has is empty
-        if len(row.columns) < len(columns):
-            collected[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
+    every_column = dict.fromkeys(columns)  # a column that only another run has is empty
+    values = tuple(
+        row if len(row.columns) == len(columns) else replace(row, columns={**every_column, **row.columns})
+        for row in collected
+    )
     listed = {name: tuple(of) for name, of in levels.items()}
     shared = all(map(seeds_shared, runs))
     studied = agents is None and not names_agents(where)
     return Observations(
-        measure,
-        tuple(collected),
-        tuple(factors),
-        listed,
-        frozenset(columns),
-        shared,
-        tuple(runs),
-        tuple(failed),
-        studied,
+        measure, values, tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
     )
 
 
@@ -301,14 +287,14 @@ def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
 
 
 def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
-    if where:
-        rows = [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
-    else:
-        rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
-    # People excluded by a declared rule (people.exclude) enter no result.
-    rows = [row for row in rows if not row.get("excluded")]
+    rows = (
+        [row for row in run.matching_rows(where) if row["state"] == "done" and row["unit"] == "match"]
+        if where
+        else run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
+    )
     played: dict[int, list[dict[str, Any]]] = {}
-    for player in rows:
+    # People excluded by a declared rule (people.exclude) enter no result.
+    for player in (row for row in rows if not row.get("excluded")):
         if mark is not None:
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
@@ -318,11 +304,8 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
             continue
-        columns = join_players(row, players)
-        if columns is None:
-            continue
-        weight = row.get("weight")
-        if weight is not None and weight <= 0:
+        columns, weight = join_players(row, players), row.get("weight")
+        if columns is None or (weight is not None and weight <= 0):
             continue
         match = row["match"]
         yield Observation(
@@ -342,10 +325,8 @@ def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -
     """Return the columns of a value: those of its player, or of all players for a value of the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:
-        for player in players:
-            if player["player"] == row["player"]:
-                return {**player, **own}
-        return None
+        player = next((one for one in players if one["player"] == row["player"]), None)
+        return None if player is None else {**player, **own}
     seated = [player for player in players if player["seat"] is not None] or list(players)
     shared = {name: _shared([player[name] for player in seated]) for name in seated[0]}
     return {**shared, "opponents": " + ".join(str(p["agent"]) for p in seated), **own}
@@ -405,14 +386,10 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     equal = [EQUAL.fullmatch(text) for text in written]
     if not all(equal):
         return " AND ".join(f"({text})" for text in written)
-    wanted: dict[str, str] = {}
-    for match in equal:
-        assert match is not None
-        column, wanted_levels = match.groups()
-        if column in wanted:
-            raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        wanted[column] = wanted_levels
-    return select(data, measure, wanted, commas=True)
+    columns = [match[1] for match in equal if match is not None]
+    if twice := [column for column in columns if columns.count(column) > 1]:
+        raise UsageError(f"where: {twice[0]} is given twice; separate its levels by commas")
+    return select(data, measure, {match[1]: match[2] for match in equal if match is not None}, commas=True)
 
 
 def select(

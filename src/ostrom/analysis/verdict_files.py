@@ -81,8 +81,13 @@ class VerdictFile:
                 ET.SubElement(properties, "property", {"name": "registered", "value": escaped(bound.heading)})
         for one in self.lines:
             case = ET.SubElement(suite, "testcase", {"classname": f"ostrom.{self.command}", "name": escaped(one.name)})
-            label = one.verdict if one.verdict != one.answer else ""
-            parts = (one.statement, one.matches, one.estimate, label, one.reason)
+            parts = (
+                one.statement,
+                one.matches,
+                one.estimate,
+                (one.verdict if one.verdict != one.answer else ""),
+                one.reason,
+            )
             text = escaped("; ".join(part for part in parts if part))
             kind = {"fail": "failure", "undecided": "error"}.get(one.answer)
             about = {} if kind is None else {"type": one.answer, "message": text}

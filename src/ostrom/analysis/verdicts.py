@@ -71,8 +71,7 @@ def above(estimates: Sequence[Estimate], threshold: float = 0.0, *, level: float
             answer = "yes" if estimate.value > threshold else "no"
         answers.append(Verdict(answer, estimate, p, corrected, sure))
     comparisons = how_many(many, "comparison")
-    words = f"{comparisons} at {level:.0%}" + (f", {HOLM}" if many > 1 else "")
-    return Verdicts(threshold, tuple(answers), words)
+    return Verdicts(threshold, tuple(answers), f"{comparisons} at {level:.0%}" + (f", {HOLM}" if many > 1 else ""))
 
 
 def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:

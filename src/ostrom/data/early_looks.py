@@ -52,8 +52,9 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
     entries = rows.journal.entries
     if len(states) - failed >= planned or any(look.entries == entries for look in early_looks(folder)):
         return
-    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = orjson.dumps(asdict(EarlyLook(time, entries, len(states), failed, planned)))
+    line = orjson.dumps(
+        asdict(EarlyLook(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), entries, len(states), failed, planned))
+    )
     path = folder / FILE
     try:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW

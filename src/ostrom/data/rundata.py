@@ -104,10 +104,8 @@ class Counts(NamedTuple):
             return []
         once = f"(copied AND match = (SELECT min(match) FROM {rows} WHERE copied))"
         parts = [text for flag, text in ((False, "NOT copied"), (True, once)) if flag in self.copied]
-        conditions = [f"({' OR '.join(parts) or 'false'})"]
-        if self.what and table == "rounds":
-            conditions.append(f"what IN ({', '.join(map(literal, sorted(self.what)))})")
-        return conditions
+        kinds = [f"what IN ({', '.join(map(literal, sorted(self.what)))})"] if self.what and table == "rounds" else []
+        return [f"({' OR '.join(parts) or 'false'})", *kinds]
 
 
 FRESHNESS = "tables.json"
@@ -290,10 +288,7 @@ class RunData:
 
     def need(self, table: str, names: Iterable[str]) -> None:
         """Refuse a missing column."""
-        columns = self.columns(table)
-        for name in names:
-            if name not in columns:
-                raise UnknownName(f"column of {table}", name, columns)
+        UnknownName.refuse(f"column of {table}", names, self.columns(table))
 
     def query(self, sql: str, *params: Any) -> Any:
         """Return the result of an SQL query as a polars DataFrame; ``?`` is a parameter.
@@ -308,8 +303,9 @@ class RunData:
             "DOUBLE": pl.Float64, "FLOAT": pl.Float64, "VARCHAR": pl.String,
             "BOOLEAN": pl.Boolean,
         }  # fmt: skip
-        schema = [(name, kinds.get(kind)) for name, kind in described]
-        return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+        return pl.DataFrame(
+            rows, schema=[(name, kinds.get(kind)) for name, kind in described], orient="row", infer_schema_length=None
+        )
 
     def records(self, sql: str, *params: Any) -> list[dict[str, Any]]:
         """Return the result of an SQL query as plain rows."""
@@ -410,7 +406,7 @@ def run_data(
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     levels = {
-        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
+        factor.name: [None if level.label is None else types[factor.name](level.label) for level in factor.levels]
         for factor in rows.plan.factors
     }
     if (heights := shared_heights(folder, manifest)) is not None:
@@ -450,10 +446,6 @@ def so_far(runs: Sequence[RunData]) -> str:
     """Describe the progress of unfinished runs; empty if all are finished."""
     names = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
     return "; ".join(f"{names[run.folder]}: {run.so_far}" if names else run.so_far for run in runs if run.so_far)
-
-
-def _as_type(label: Any, kind: type) -> Any:
-    return None if label is None else kind(label)
 
 
 class RowCounts(Mapping[str, int]):

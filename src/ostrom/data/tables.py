@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +32,7 @@ def safe(value: Any) -> Any:
 
 def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield rows with ``safe`` applied to values and column names."""
-    for row in rows:
-        yield {safe(name): safe(value) for name, value in row.items()}
+    return ({safe(name): safe(value) for name, value in row.items()} for row in rows)
 
 
 TABLES = ("matches", "rounds", "decisions", "calls")
@@ -154,8 +154,9 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
             parts.append(Path(folder.name) / f"{len(parts):06d}.parquet")
             if before is not None:
                 before.result()
-            joined = polars.concat(frames, rechunk=False)
-            before = writer.submit(joined.write_parquet, parts[-1], compression="lz4", statistics=False)
+            before = writer.submit(
+                polars.concat(frames, rechunk=False).write_parquet, parts[-1], compression="lz4", statistics=False
+            )
 
         for frame, bytes_of in _even(tables):
             frames.append(frame)
@@ -180,8 +181,9 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
 
 def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
     """Convert rows to a typed table."""
-    polars = import_polars()
-    return polars.DataFrame({name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]})
+    return import_polars().DataFrame(
+        {name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]}
+    )
 
 
 def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
@@ -206,8 +208,7 @@ def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
     elif table == "calls":
         yield from _calls(rows, types)
     else:
-        source: Iterable[Row] = getattr(rows, table)()
-        yield from (_frame(batch, types) for batch in batches(source))
+        yield from (_frame(batch, types) for batch in batches(getattr(rows, table)()))
 
 
 def _blocks(
@@ -235,13 +236,16 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
     every = [rows.weighted_rounds(table) for table in units]
     entries = [rows.settled_entries(table, one) for table, (one, _) in zip(units, every, strict=True)]
     heads = [rows.decision_head(table) for table in units]
-    sizes = [len(one.codes) for one, _ in every]
-    columns = _take_columns(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
+    columns = _take_columns(
+        heads, list(heads[0]), np.repeat(np.arange(len(units)), [len(one.codes) for one, _ in every]), types
+    )
     meetings, numbers, tables = (np.concatenate([one[place] for one, _ in every]) for place in range(3))
-    columns["meeting"] = polars.Series("meeting", meetings + 1)
-    columns["round"] = polars.Series("round", numbers)
-    met = polars.DataFrame({"at_table": tables + 1})
-    columns["at_table"] = met.select(polars.col("at_table").replace(0, None))["at_table"]
+    at_table = polars.DataFrame({"at_table": tables + 1}).select(polars.col("at_table").replace(0, None))
+    columns |= {
+        "meeting": polars.Series("meeting", meetings + 1),
+        "round": polars.Series("round", numbers),
+        "at_table": at_table["at_table"],
+    }
     starts = np.cumsum([0, *(len(some) for some in entries[:-1])])
     codes = np.concatenate([one.codes + start for (one, _), start in zip(every, starts, strict=True)])
     names = [name for name in rows.round_columns if name != "weight"]
@@ -255,18 +259,25 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     import numpy as np
 
     heads = [rows.decision_head(table) for table in units]
-    sizes = [len(table.rows.steps) for table in units]
-    columns = _take_columns(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
-    columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
-    columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
+    columns = _take_columns(
+        heads, list(heads[0]), np.repeat(np.arange(len(units)), [len(table.rows.steps) for table in units]), types
+    )
+    columns |= {
+        "step": polars.Series("step", np.concatenate([table.rows.steps for table in units])),
+        "round": polars.Series("round", np.concatenate([table.rows.rounds for table in units])),
+    }
     parts = [rows.decoded(table) for table in units]
     answers: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
         codes_of = np.concatenate([getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)])
-        names = [name for name in (entries[0] if entries else ()) if name in rows.decision_columns]
-        answers |= _take_columns(entries, names, codes_of, types)
+        answers |= _take_columns(
+            entries,
+            [name for name in (entries[0] if entries else ()) if name in rows.decision_columns],
+            codes_of,
+            types,
+        )
     return polars.DataFrame(columns | {name: answers[name] for name in rows.decision_columns})
 
 
@@ -276,8 +287,7 @@ def _take_columns(
     """Return columns of entries, repeated and ordered by the numbers."""
     polars = import_polars()
     columns_of = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])
-    picked: dict[str, Any] = columns_of[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
-    return picked
+    return columns_of[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
 
 
 def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
@@ -321,8 +331,7 @@ def _sizes(frame: Any) -> list[int]:
         sizes += bits if column.dtype == polars.Boolean else 8 * heights
         if column.null_count():
             sizes += bits * np.logical_or.reduceat(column.is_null().to_numpy(), starts)
-    counts: list[int] = sizes.tolist()
-    return counts
+    return sizes.tolist()
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
@@ -349,12 +358,11 @@ def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int
     count = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         writer, names = csv.writer(file), list[str]()
-        for row in rows:
-            if not count:
+        for count, row in enumerate(rows, 1):
+            if count == 1:
                 names = list(row)
                 writer.writerow(names)
             writer.writerow(row.values() if list(row) == names else [row[name] for name in names])
-            count += 1
     return count
 
 
@@ -362,9 +370,8 @@ def write_jsonl(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> i
     """One JSON object a line."""
     count = 0
     with path.open("wb") as file:
-        for row in rows:
+        for count, row in enumerate(rows, 1):  # noqa: B007
             file.write(orjson.dumps(row) + b"\n")
-            count += 1
     return count
 
 
@@ -377,17 +384,16 @@ def batches(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
 
 def import_polars() -> Any:
     """Import polars, or raise one line that says how to install it."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise OstromError("this needs polars: pip install 'ostrom[analysis]'") from None
-    return pl
+    return _analysis_package("polars")
 
 
 def import_duckdb() -> Any:
     """Import DuckDB, or raise one line that says how to install it."""
+    return _analysis_package("duckdb")
+
+
+def _analysis_package(name: str) -> Any:
     try:
-        import duckdb
+        return import_module(name)
     except ImportError:
-        raise OstromError("this needs duckdb: pip install 'ostrom[analysis]'") from None
-    return duckdb
+        raise OstromError(f"this needs {name}: pip install 'ostrom[analysis]'") from None

@@ -24,7 +24,7 @@ OstromError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -141,6 +141,13 @@ class UnknownName(UsageError):
         self.key: str | None = None
         self.problem = f"unknown {kind} {name!r}{more} ({hint}known: {listed})"
         super().__init__(self.problem)
+
+    @classmethod
+    def refuse(cls, kind: str, names: Iterable[str], known: Collection[str]) -> None:
+        """Raise the error for the first name that is not known."""
+        for name in names:
+            if name not in known:
+                raise cls(kind, name, known)
 
     def with_place(self, file: str | None, key: str | None) -> UnknownName:
         """Set the file and key of the name, and return this error.

@@ -215,16 +215,25 @@ class Bet:
         if not mine & theirs:
             mass = np.concatenate([own * self.weights, far * other.weights])
             both = None if self.labels is None or other.labels is None else self.labels + other.labels
-            up = np.concatenate([self._up, other._up])
-            return Bet(np.concatenate([self.values, other.values]), mass / mass.sum(), *ends, both, up)
+            return Bet(
+                np.concatenate([self.values, other.values]),
+                mass / mass.sum(),
+                *ends,
+                both,
+                np.concatenate([self._up, other._up]),
+            )
         if mine != theirs or self.labels is None or other.labels is None:
             return None
         place = {label: at for at, label in enumerate(other.labels)}
         order = [place[label] for label in self.labels]
         if not np.allclose(self.weights, other.weights[order], rtol=1e-9, atol=0):
             return None
-        mean = (own * self.values + far * other.values[order]) / (own + far)
-        return Bet(np.clip(mean, 0.0, 1.0), self.weights, *ends, self.labels)
+        return Bet(
+            np.clip((own * self.values + far * other.values[order]) / (own + far), 0.0, 1.0),
+            self.weights,
+            *ends,
+            self.labels,
+        )
 
     def _ranged(self, low: float, high: float) -> tuple[float, float]:
         width = self.most - self.least

@@ -19,6 +19,7 @@ import numpy as np
 
 from ostrom.analysis.intervals import binary
 from ostrom.analysis.intervals.betting import Bet
+from ostrom.analysis.statistics.means import t_p_value, t_quantile
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 from ostrom.ground.words import PLURALS
 
@@ -63,9 +64,9 @@ class Part:
         """The variance of the condition's share of the figure, and its degrees of freedom, with ``times`` as many
         units."""
         n = self.n
-        variance = float(self.influence @ self.influence) * n / (n - self.centred) / times
-        df = float(n - self.centred) if self.df is None else self.df
-        return variance, df + (times - 1) * n
+        return float(self.influence @ self.influence) * n / (n - self.centred) / times, (
+            float(n - self.centred) if self.df is None else self.df
+        ) + (times - 1) * n
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +161,20 @@ class Inference:
         spread = self.spread(times)
         if spread is None:
             return None
-        from scipy.special import stdtrit
-
-        far = float(stdtrit(spread[1], 0.5 + level / 2)) * spread[0]
+        far = t_quantile(0.5 + level / 2, spread[1]) * spread[0]
         return self.value - far, self.value + far
 
     def limits(self, level: float = 0.95) -> Limits:
         """Return the value with its classical interval."""
         ends = self.reach(checked_level(level))
         if ends is None:
-            method = self.problem if self.problem.startswith("exact") else "none"
-            return Limits(self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note))))
+            return Limits(
+                self.value,
+                None,
+                None,
+                self.problem if self.problem.startswith("exact") else "none",
+                "; ".join(filter(None, (self._why_none(), self.note))),
+            )
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
             name for name, end, limit in zip(("lower", "upper"), ends, inside, strict=True)
@@ -216,9 +220,7 @@ class Inference:
     @property
     def why_approximate(self) -> str:
         """Return why there are no guaranteed bounds; empty if there are."""
-        if self.exact or self.bets:
-            return ""
-        return self.doubt or "the measure has no declared bounds"
+        return "" if self.exact or self.bets else self.doubt or "the measure has no declared bounds"
 
     def _shifted(self, low: float, high: float) -> tuple[float, float]:
         """Convert a range of the figure to one of its bet."""
@@ -234,9 +236,8 @@ class Inference:
 
     def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
         """Return by which factor units must grow, at best, for guaranteed bounds within a range."""
-        if len(self.bets) != 1:
-            return 0.0
-        return self.bets[0].least_multiple(*self._shifted(low, high), (1 - level) / 2)
+        one = len(self.bets) == 1
+        return self.bets[0].least_multiple(*self._shifted(low, high), (1 - level) / 2) if one else 0.0
 
     def likely_multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
         """Return by which factor units like those seen must grow for guaranteed bounds within a range.
@@ -282,9 +283,7 @@ class Inference:
         spread = self.spread()
         if spread is None:
             return None
-        from scipy.special import stdtr
-
-        p = float(2 * stdtr(spread[1], -abs(off) / spread[0]))
+        p = t_p_value(off / spread[0], spread[1])
         return max(p, self.rearranged) if threshold == 0 and self.uneven else p
 
     def _arranged(self, threshold: float) -> float:
@@ -422,12 +421,9 @@ def _counted(terms: Sequence[tuple[float, Inference]], common: bool) -> tuple[bi
 def _named(drawn: Sequence[Inference], common: bool) -> str:
     if len(drawn) == 1:
         return drawn[0].method
-    words = [
-        word
-        for word in ("over conditions", "pooled", "over clusters", "jackknife")
-        if any(word in one.method for one in drawn)
-    ]
-    return ", ".join(["paired t" if common else "Welch's t", *words])
+    words = ("over conditions", "pooled", "over clusters", "jackknife")
+    first = "paired t" if common else "Welch's t"
+    return ", ".join([first, *(word for word in words if any(word in one.method for one in drawn))])
 
 
 def merged(parts: Sequence[Part], centred: int) -> Part:

@@ -89,8 +89,7 @@ def mean_of(
     order = np.lexsort((mass, data))  # sorted, so that the order in which matches ended changes no digit
     data, mass = data[order], mass[order]
     labels = None if labels is None else [labels[i] for i in order]
-    codes = np.zeros(data.size, np.int64)
-    names: tuple[Hashable, ...] = (None,)
+    codes, names = np.zeros(data.size, np.int64), tuple[Hashable, ...]((None,))
     if strata is not None:
         codes, names = label_codes([list(strata)[i] for i in order], data.size, "strata")
     share = mass / math.fsum(mass)
@@ -112,8 +111,16 @@ def mean_of(
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
     words += ["jackknife"] * any(part.df is not None for part in parts)
-    top = most_weight / math.fsum(mass) if ratio and most_weight is not None else None
-    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio, top=top)
+    bets, doubt = _bets(
+        data,
+        share,
+        labels,
+        codes,
+        (low, high),
+        shared=shared,
+        ratio=ratio,
+        top=most_weight / math.fsum(mass) if ratio and most_weight is not None else None,
+    )
     counts: tuple[tuple[float, ...], ...] = ()
     trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is not one trial
     if trials and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
@@ -162,8 +169,15 @@ def _part(
     df = None
     if ratio and n > 1 and np.ptp(mass) > ALIKE:
         sums, df = sums * (n - 1) / n / (1 - mass), max(1.0, 1 / float(mass @ mass) - 1)
-    piled = _piled(data, share / total, bounds)
-    return Part(sums, None if labels is None else tuple(codes), name, total, mean, df=df, piled=piled)
+    return Part(
+        sums,
+        None if labels is None else tuple(codes),
+        name,
+        total,
+        mean,
+        df=df,
+        piled=_piled(data, share / total, bounds),
+    )
 
 
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
@@ -313,8 +327,7 @@ def slope_of(
     inference = Inference(value, (), (), unit, "", least=least, most=most)
     if shared and labels is not None:
         return _seed_slopes(inference, off, w, b, labels, (low, high))
-    line = (np.bincount(codes, weights=w * b) / size)[codes] + value * off
-    rest = b - line
+    rest = b - ((np.bincount(codes, weights=w * b) / size)[codes] + value * off)
     rest[np.abs(rest) <= ALIKE * max(1.0, float(np.abs(b).max()))] = 0.0
     bets: tuple[Bet, ...] = ()
     if low is not None and high is not None and (labels is None or len(set(labels)) == len(labels)):
@@ -387,5 +400,4 @@ def _logarithm(x: Floats, log: Log) -> Floats:
     if float(x.min()) <= least:
         hint = '; log="1+x" takes ln(1 + x)' if log is True and float(x.min()) > -1 else ""
         raise BadSample(f"x: the logarithm needs values above {least:g} (found {x.min():g}{hint})")
-    logarithm: Floats = np.log(x) if log is True else np.log1p(x)
-    return logarithm
+    return np.log(x) if log is True else np.log1p(x)

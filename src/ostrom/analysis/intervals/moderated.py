@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ostrom.analysis.intervals.inference import Inference
+from ostrom.analysis.statistics.means import t_quantile
 
 MOST_FREEDOM = 1e6
 
@@ -77,9 +78,7 @@ def moderated(one: Inference, prior: Prior, level: float) -> tuple[float, float]
         total, weight = total + share, weight + share**2 / df
     if total <= 0:
         return one.reach(level)
-    from scipy.special import stdtrit
-
-    far = float(stdtrit(total**2 / weight, 0.5 + level / 2)) * math.sqrt(total)
+    far = t_quantile(0.5 + level / 2, total**2 / weight) * math.sqrt(total)
     return one.value - far, one.value + far
 
 

@@ -29,8 +29,7 @@ def _negotiations(data: RunData) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def agreement(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield whether at least one agreement was signed."""
-    for match, facts in _negotiations(data):
-        yield {"match": match, "value": float(bool(facts["agreements"]))}
+    return ({"match": match, "value": float(bool(facts["agreements"]))} for match, facts in _negotiations(data))
 
 
 def offers_to_agreement(data: RunData) -> Iterator[Mapping[str, Any]]:
@@ -60,9 +59,8 @@ def _surpluses(data: RunData) -> Iterator[tuple[int, dict[int, float], float]]:
 
 def surplus_taken(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield the share of the possible joint surplus that the players obtained."""
-    for match, own, most in _surpluses(data):
-        if most > WIDTH:
-            yield {"match": match, "value": fsum(own.values()) / most}
+    rows = ((match, fsum(own.values()), most) for match, own, most in _surpluses(data))
+    return ({"match": match, "value": together / most} for match, together, most in rows if most > WIDTH)
 
 
 def surplus_share(data: RunData) -> Iterator[Mapping[str, Any]]:
@@ -76,23 +74,23 @@ def surplus_share(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 def broken_words(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield the share of rounds in which a player, not bound, broke its announcement."""
-    acts: dict[tuple[int, int], list[tuple[int, str]]] = {}
-    for row in data.records(
+    rows = data.records(
         "SELECT match, player, round, coalesce(action, answer) AS act FROM decisions "
         "WHERE mechanism = 'negotiation' AND kind = 'act' AND state = 'done' ORDER BY match, player, round, step"
-    ):
-        acts.setdefault((row["match"], row["player"]), []).append((row["round"], str(row["act"])))
+    )
+    acts = grouped(((row["match"], row["player"]), (row["round"], str(row["act"]))) for row in rows)
     for match, facts in _negotiations(data):
-        words: dict[int, list[tuple[int, str]]] = {}
-        for entry in facts["said"]:
-            for statement in (entry, *entry["replies"]):
-                if statement["intends"] is not None:
-                    words.setdefault(statement["from"] + 1, []).append((entry["round"], str(statement["intends"])))
-        for player, statement in words.items():
+        words = grouped(
+            (statement["from"] + 1, (entry["round"], str(statement["intends"])))
+            for entry in facts["said"]
+            for statement in (entry, *entry["replies"])
+            if statement["intends"] is not None
+        )
+        for player, announced in words.items():
             true_words = [
-                act == [word for when, word in statement if when <= number][-1]
+                act == [word for when, word in announced if when <= number][-1]
                 for number, act in acts.get((match, player), ())
-                if any(when <= number for when, _ in statement)
+                if any(when <= number for when, _ in announced)
             ]
             if true_words:
                 yield {"match": match, "player": player, "value": 1 - sum(true_words) / len(true_words)}

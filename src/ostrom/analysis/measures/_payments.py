@@ -92,23 +92,16 @@ def most_rounds(data: RunData) -> Callable[[int], float | None]:
 
 def totals(data: RunData) -> dict[int, dict[int, float]]:
     """The sum of payoffs over all rounds, by match and player."""
-    paid: dict[int, dict[int, float]] = {}
-    for row in data.records(PAID):
-        paid.setdefault(row["match"], {})[row["player"]] = row["total"]
-    return paid
-
-
-def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """Yield each player's total payoff in a match."""
-    for match, paid in totals(data).items():
-        for player, total in paid.items():
-            yield {"match": match, "player": player, "value": total}
+    paid = grouped((row["match"], (row["player"], row["total"])) for row in data.records(PAID))
+    return {match: dict(of) for match, of in paid.items()}
 
 
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the total payoff of all players, as a share of the largest possible total."""
-    counted = "SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match"
-    rounds = {row["match"]: row["rounds"] for row in data.records(counted)}
+    rounds = {
+        row["match"]: row["rounds"]
+        for row in data.records("SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match")
+    }
     for match, paid in totals(data).items():
         unit = data.unit(match)
         best = None if unit.mechanism.society else unit.game.best_total
@@ -123,9 +116,11 @@ def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
         "SELECT match, player, count(*) FILTER (kind = 'tool') AS calls FROM decisions "
         "WHERE state = 'done' AND unit = 'match' GROUP BY match, player ORDER BY match, player"
     )
-    for row in rows:
-        if data.unit(row["match"]).players[row["player"] - 1].config.tools:
-            yield {"match": row["match"], "player": row["player"], "value": float(row["calls"])}
+    return (
+        {"match": row["match"], "player": row["player"], "value": float(row["calls"])}
+        for row in rows
+        if data.unit(row["match"]).players[row["player"] - 1].config.tools
+    )
 
 
 def gini(amounts: Iterable[float]) -> float | None:
@@ -158,13 +153,11 @@ def inequality(data: RunData) -> Iterable[Mapping[str, Any]]:
             "SELECT match, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
         )
     )
-    rows = []
     for match, earned in scores.items():
         game = data.game(match)
         lowest = float(game.payoffs.min()) if game.has_table else 0.0
         least = min(lowest, *earned)
-        rows.append({"match": match, "value": gini(score - least for score in earned)})
-    return rows
+        yield {"match": match, "value": gini(score - least for score in earned)}
 
 
 NUMBERS = (
@@ -186,8 +179,11 @@ PUNISHMENTS_SQL = (
 
 def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int], float]:
     """Return a number that the game states after each round, by match and round; refused if no game states it."""
-    rows = data.records(NUMBERS, f'"{name}"')
-    numbers = {(row["match"], row["round"]): row["value"] for row in rows if row["value"] is not None}
+    numbers = {
+        (row["match"], row["round"]): row["value"]
+        for row in data.records(NUMBERS, f'"{name}"')
+        if row["value"] is not None
+    }
     if not numbers and data.records("SELECT 1 FROM decisions WHERE payoff IS NOT NULL LIMIT 1"):
         raise UsageError(
             f"measure {measure}: no game of {data.name} states {name!r} at the end of a round; "
@@ -199,34 +195,34 @@ def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int],
 def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean price of an auction over the rounds of a match."""
     prices = grouped((match, price) for (match, _), price in round_facts(data, "price", "revenue").items())
-    for match, paid in prices.items():
-        yield {"match": match, "value": fsum(paid) / len(paid)}
+    return ({"match": match, "value": fsum(paid) / len(paid)} for match, paid in prices.items())
 
 
 def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the size of a common stock before the harvest of each round."""
-    for (match, number), stock in round_facts(data, "stock", "stock_by_round").items():
-        yield {"match": match, "round": number, "value": stock}
+    sizes = round_facts(data, "stock", "stock_by_round")
+    return ({"match": match, "round": number, "value": stock} for (match, number), stock in sizes.items())
 
 
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the players' joint harvest from a common stock by round, limited by the stock."""
     stocked = round_facts(data, "stock", "harvest_by_round")
     by_round = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(PUNISHMENTS_SQL))
-    for (match, number), amounts in sorted(by_round.items()):
-        if (match, number) in stocked:
-            yield {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
+    return (
+        {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
+        for (match, number), amounts in sorted(by_round.items())
+        if (match, number) in stocked
+    )
 
 
 def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield how often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")
-    counted: dict[tuple[int, int], list[bool]] = {}
-    for row in data.records(PUNISHMENTS_SQL):
-        lasting = sustainable.get((row["match"], row["round"]))
-        if lasting is not None:
-            part = lasting / data.game(row["match"]).seats
-            counted.setdefault((row["match"], row["player"]), []).append(row["taken"] > part + ROUNDING)
+    rows = [row for row in data.records(PUNISHMENTS_SQL) if (row["match"], row["round"]) in sustainable]
+    parts = [sustainable[row["match"], row["round"]] / data.game(row["match"]).seats for row in rows]
+    counted = grouped(
+        ((row["match"], row["player"]), row["taken"] > part + ROUNDING) for row, part in zip(rows, parts, strict=True)
+    )
     for (match, player), over in counted.items():
         yield {"match": match, "player": player, "value": sum(over) / len(over)}
 
@@ -237,7 +233,6 @@ def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     Only of matches that are played for rounds and could have ended so: a match of the same game did, or matches
     that are tried out do (``can_end``). Refused where the run has no such match, as all would count as survived.
     """
-    ends: dict[int, tuple[bool, int]] = {}
     rows = data.records(
         f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over FROM matches "
         "GROUP BY match ORDER BY match"
@@ -245,10 +240,11 @@ def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     units = {row["match"]: data.unit(row["match"]) for row in rows}
     rows = [row for row in rows if not units[row["match"]].mechanism.one_shot]
     ended = {_key(units[row["match"]].game) for row in rows if row["over"]}
-    for row in rows:
-        game = units[row["match"]].game
-        if _key(game) in ended or can_end(game):
-            ends[row["match"]] = (row["over"], row["rounds"])
+    ends: dict[int, tuple[bool, int]] = {
+        row["match"]: (row["over"], row["rounds"])
+        for row in rows
+        if _key(units[row["match"]].game) in ended or can_end(units[row["match"]].game)
+    }
     if units and not ends:
         raise UsageError(
             f"measure {measure}: no match of {data.name} can end early; that takes a game by a rule that returns "
@@ -263,14 +259,12 @@ def _key(game: Game) -> str:
 
 def survival(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield whether a match that its game can end reaches its last round."""
-    for match, (over, _) in early_ends(data, "survival").items():
-        yield {"match": match, "value": int(not over)}
+    return ({"match": match, "value": int(not over)} for match, (over, _) in early_ends(data, "survival").items())
 
 
 def survival_time(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the number of rounds until the game ends the match, or until the last one."""
-    for match, (_, rounds) in early_ends(data, "survival_time").items():
-        yield {"match": match, "value": rounds}
+    return ({"match": match, "value": rounds} for match, (_, rounds) in early_ends(data, "survival_time").items())
 
 
 PREDICTED = (
@@ -293,8 +287,7 @@ def best_replies(data: RunData) -> Iterator[dict[str, Any]]:
         if [target - 1 for target in row["targets"]] != others:
             continue
         rest = tuple(game.index(s, name) for s, name in zip(others, row["expected"], strict=True))
-        best = best_responses(game, seat, rest)
-        reply = game.index(seat, row["action"]) in best
+        reply = game.index(seat, row["action"]) in best_responses(game, seat, rest)
         replies.setdefault((row["match"], row["player"]), []).append(reply)
     for (match, player), of in replies.items():
         yield {"match": match, "player": player, "value": sum(of) / len(of)}
@@ -309,10 +302,9 @@ def response(data: RunData) -> Iterable[Mapping[str, Any]]:
         "JOIN matches m ON m.match = a.match AND m.player = a.player WHERE a.round > a.rounds - ceil(a.rounds / 4.0) "
         "GROUP BY a.match, m.agent ORDER BY a.match, m.agent"
     )
-    planted: dict[int, str | None] = {}
-    for row in rows:
-        match = row["match"]
-        if match not in planted:
-            plant = getattr(data.unit(match).mechanism, "plant", None)
-            planted[match] = None if plant is None else plant.type
-    return [row for row in rows if row["agent"] != planted[row["match"]]]
+
+    @cache
+    def planted(match: int) -> Any:
+        return getattr(getattr(data.unit(match).mechanism, "plant", None), "type", None)
+
+    return [row for row in rows if row["agent"] != planted(row["match"])]

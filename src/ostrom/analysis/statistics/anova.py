@@ -9,7 +9,7 @@ come from the studentised range (Tukey 1949; Kramer 1956 for unequal sizes).
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
@@ -100,13 +100,13 @@ def anova(
     if model.residual <= NO_RESIDUAL * max(total, float((y**2).sum())):
         raise Undefined("analysis of variance is undefined: values do not vary within the combinations")
     lines = [_line(model, name, _explained(model, name, sums_of_squares), total) for name in model.blocks]
-    lines.append(VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None))
+    residual = VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None)
     compared = tuple(
         line for name in coded for line in _comparisons(model, name, unit, level) if len(coded[name][1]) > 1
     )
     sizes = np.unique(np.stack([codes for codes, _ in coded.values()]), axis=1, return_counts=True)[1]
     return AnalysisOfVariance(
-        tuple(lines), compared, sums_of_squares if len(coded) == 2 else "one factor", int(y.size), unit,
+        (*lines, residual), compared, sums_of_squares if len(coded) == 2 else "one factor", int(y.size), unit,
         not empty and len(set(sizes.tolist())) == 1, empty,
     )  # fmt: skip
 
@@ -117,16 +117,14 @@ def _coded(name: str, labels: Labels, size: int) -> tuple[Ints, tuple[Any, ...]]
     if len(levels) < 2:
         raise BadSample(f"{name}: needs at least 2 levels with values (found {', '.join(map(str, levels))})")
     order = list(dict.fromkeys(codes.tolist()))
-    place = np.argsort(order).astype(np.int64)
-    return place[codes], tuple(levels[code] for code in order)
+    return np.argsort(order).astype(np.int64)[codes], tuple(levels[code] for code in order)
 
 
 def _empty_cells(coded: Mapping[str, tuple[Ints, tuple[Any, ...]]]) -> tuple[tuple[Any, ...], ...]:
-    if len(coded) == 1:
-        return ()
-    (a, first), (b, second) = coded.values()
-    met = set(zip(a.tolist(), b.tolist(), strict=True))
-    return tuple((first[i], second[j]) for i in range(len(first)) for j in range(len(second)) if (i, j) not in met)
+    met = set(zip(*(codes.tolist() for codes, _ in coded.values()), strict=True))
+    places = product(*(range(len(levels)) for _, levels in coded.values()))
+    empty = (at for at in places if at not in met)
+    return tuple(tuple(levels[i] for i, (_, levels) in zip(at, coded.values(), strict=True)) for at in empty)
 
 
 class _Model:
@@ -147,8 +145,7 @@ class _Model:
         self.residual = self.residual_of(list(self.blocks))
 
     def _joined(self, names: Any) -> Floats:
-        joined: Floats = np.column_stack([np.ones(self.y.size), *(self.blocks[name] for name in names)])
-        return joined
+        return np.column_stack([np.ones(self.y.size), *(self.blocks[name] for name in names)])
 
     def residual_of(self, names: list[str]) -> float:
         """The residual sum of squares of the model with these blocks."""
@@ -211,8 +208,7 @@ def _comparisons(model: _Model, factor: str, unit: str, level: float) -> list[Es
         row = model.mean_row(factor, one) - model.mean_row(factor, two)
         difference = without_rounding(float(row @ model.coefficients), scale)
         se = math.sqrt(error * float(row @ inverse @ row))
-        ratio = math.sqrt(2) * abs(difference) / se
-        p = min(1.0, max(0.0, float(studentized_range.sf(ratio, len(levels), model.df))))
+        p = min(1.0, max(0.0, float(studentized_range.sf(math.sqrt(2) * abs(difference) / se, len(levels), model.df))))
         key = {"factor": factor, "comparison": f"{levels[one]} - {levels[two]}"}
         comparisons.append(
             Estimate(

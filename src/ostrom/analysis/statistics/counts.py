@@ -35,21 +35,18 @@ def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Estimat
     >>> wilson(0, 0, unit="match") is None
     True
     """
-    k, total = _counts(successes, n)
-    checked_unit(unit), checked_level(level)
-    if total == 0:
-        return None
-    from ostrom.analysis.intervals.binary import wilson as score_interval
-
-    return Estimate({}, k / total, *score_interval(k, total, level), total, unit, "wilson", level=level)
-
-
-def _counts(successes: int, n: int) -> tuple[int, int]:
     if successes != int(successes) or n != int(n):
         raise BadSample(f"counts must be whole numbers (found {successes} of {n})")
     if not 0 <= successes <= n:
         raise BadSample(f"successes must lie between 0 and n (found {successes} of {n})")
-    return int(successes), int(n)
+    checked_unit(unit), checked_level(level)
+    if n == 0:
+        return None
+    from ostrom.analysis.intervals.binary import wilson as score_interval
+
+    return Estimate(
+        {}, successes / n, *score_interval(int(successes), int(n), level), int(n), unit, "wilson", level=level
+    )
 
 
 @dataclass(frozen=True)
@@ -194,8 +191,7 @@ def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.9
     both = rows[None, :] + columns[:, None]  # both[i, j] = column margin of i + row margin of j
     on = float(np.sum(np.diag(table) * (1 - (rows + columns) * (1 - kappa)) ** 2))
     off = float(np.sum(table * (1 - np.eye(k)) * both**2)) * (1 - kappa) ** 2
-    spread = max(without_rounding(on + off - (kappa - chance * (1 - kappa)) ** 2, 1.0), 0.0)
-    se = math.sqrt(spread / n) / (1 - chance)
+    se = math.sqrt(max(without_rounding(on + off - (kappa - chance * (1 - kappa)) ** 2, 1.0), 0.0) / n) / (1 - chance)
     reach = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * se
     return Kappa(
         Estimate(

@@ -61,11 +61,8 @@ def logistic_regression(
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    options: dict[str, Any] = {}
-    count: int | None = None
-    if clusters is not None:
-        codes, count = _clusters(clusters, y.size)
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}
+    codes, count = (np.zeros(0, np.int64), None) if clusters is None else _clusters(clusters, y.size)
+    options: dict[str, Any] = {"cov_type": "cluster", "cov_kwds": {"groups": codes}} if count else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = GLM(y, design.matrix, family=Binomial()).fit(maxiter=200, tol=1e-12, **options)
@@ -74,8 +71,7 @@ def logistic_regression(
         raise NotConverged("the logistic regression did not converge")
     if count is not None:
         _refuse_few(count, design)
-        weights = np.asarray(fit.fittedvalues) * (1 - np.asarray(fit.fittedvalues))
-        weighted = weights[:, None] * design.matrix
+        weighted = (np.asarray(fit.fittedvalues) * (1 - np.asarray(fit.fittedvalues)))[:, None] * design.matrix
         refuse_full_leverage([design.matrix[rows].T @ weighted[rows] for rows in _rows_of(codes, count)])
     return FittedRegression(
         "logistic regression" + (" (cluster-robust)" if count else ""),
@@ -117,8 +113,9 @@ def gee_logistic(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure)
-            fit = model.fit(maxiter=200, ctol=1e-8, cov_type=covariance)
+            fit = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure).fit(
+                maxiter=200, ctol=1e-8, cov_type=covariance
+            )
         except (np.linalg.LinAlgError, ValueError) as problem:
             raise Undefined(f"the estimating equations are singular: {' '.join(str(problem).split())}") from None
         robust, model_based = np.asarray(fit.cov_params()), np.asarray(fit.cov_naive)
@@ -205,10 +202,9 @@ def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: A
     """Return each cluster's information about the coefficients: D'V^-1 D under the working covariance."""
     matrices = []
     for index, rows in enumerate(_rows_of(codes, count)):
-        mean = means[rows]
-        slopes = x[rows] * (mean * (1 - mean))[:, None]
-        solved = structure.covariance_matrix_solve(mean, index, np.sqrt(mean * (1 - mean)), (slopes,))[0]
-        part = slopes.T @ solved
+        mean, variance = means[rows], means[rows] * (1 - means[rows])
+        slopes = x[rows] * variance[:, None]
+        part = slopes.T @ structure.covariance_matrix_solve(mean, index, np.sqrt(variance), (slopes,))[0]
         matrices.append((part + part.T) / 2)
     return matrices
 

@@ -65,8 +65,15 @@ def student_t(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95
     """
     a, b = sample(first, "first sample", at_least=2), sample(second, "second sample", at_least=2)
     _some_variance(a, b)
-    variance = pooled_variance(a, b) * (1 / a.size + 1 / b.size)
-    return _t_test("student", (a.size, b.size), _mean_difference(a, b), variance, a.size + b.size - 2, unit, level)
+    return _t_test(
+        "student",
+        (a.size, b.size),
+        _mean_difference(a, b),
+        pooled_variance(a, b) * (1 / a.size + 1 / b.size),
+        a.size + b.size - 2,
+        unit,
+        level,
+    )
 
 
 def paired_t(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> StatisticalTest:
@@ -285,7 +292,7 @@ def jzs_from_t(
     log_bf = _log_factor(t, df, effective_n * r * r, alternative)
     return BayesFactor(
         design="one-sample or paired" if n2 is None else "two-sample",
-        bf10=_exp(log_bf),
+        bf10=math.exp(log_bf) if log_bf < 709.0 else math.inf,
         log_bf10=log_bf,
         t=float(t),
         df=float(df),
@@ -338,7 +345,3 @@ def _log_factor(t: float, df: float, scale: float, alternative: str) -> float:
             raise NotConverged(f"the JZS integral did not converge (t = {t:g}, df = {df:g})")
         total += area
     return peak + math.log(total)
-
-
-def _exp(log_value: float) -> float:
-    return math.exp(log_value) if log_value < 709.0 else math.inf

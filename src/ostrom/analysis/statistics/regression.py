@@ -75,8 +75,7 @@ def design_matrix(
         terms += [term for term, _ in block]
         columns += [column for _, column in block]
     for names in interactions:
-        missing = [name for name in names if name not in blocks]
-        if missing or len(names) < 2:
+        if not set(names) <= set(blocks) or len(names) < 2:
             raise BadSample(f"interaction {names!r} must join at least 2 of: {', '.join(blocks)}")
         product = [("", np.ones(size))]
         for name in names:
@@ -113,8 +112,7 @@ def _full_rank(matrix: Floats, terms: Sequence[str]) -> None:
     if np.any(scale == 0):
         raise Undefined(f"singular design: {terms[int(np.argmin(scale))]} is zero in every row")
     # Columns in order: the first one that is a combination of earlier ones is named.
-    triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
-    thin = np.flatnonzero(triangle < 1e-9)
+    thin = np.flatnonzero(np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r"))) < 1e-9)
     if thin.size:
         raise Undefined(f"singular design: {terms[int(thin[0])]} is determined by the other terms")
 
@@ -155,37 +153,24 @@ def coefficient_table(
 
     An error of None is one that does not exist; any other that is not a positive number is refused.
     """
-    lines = []
-    for term, estimate, se, freedom in zip(terms, estimates, errors, df, strict=True):
+
+    def line(term: str, estimate: float, se: float | None, freedom: float | None) -> Estimate:
         if se is None and math.isfinite(estimate):
-            lines.append(
-                Estimate({"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom)
-            )
-            continue
+            return Estimate({"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom)
         if se is None or not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
             raise Undefined(f"the standard error of {term} is undefined: the data do not determine it")
-        ratio = estimate / se
-        if freedom is None:
-            p, quantile = 2 * NormalDist().cdf(-abs(ratio)), NormalDist().inv_cdf(0.5 + level / 2)
-        else:
-            p, quantile = t_p_value(ratio, freedom), t_quantile(0.5 + level / 2, freedom)
-        lines.append(
-            Estimate(
-                {"term": term},
-                float(estimate),
-                float(estimate - quantile * se),
-                float(estimate + quantile * se),
-                n,
-                unit,
-                "z" if freedom is None else "t",
-                level=level,
-                se=float(se),
-                statistic=float(ratio),
-                df=freedom,
-                p=float(p),
-            )
+        ratio, normal = estimate / se, NormalDist()
+        p, quantile = (
+            (2 * normal.cdf(-abs(ratio)), normal.inv_cdf(0.5 + level / 2))
+            if freedom is None
+            else (t_p_value(ratio, freedom), t_quantile(0.5 + level / 2, freedom))
         )
-    return tuple(lines)
+        return Estimate(
+            {"term": term}, float(estimate), float(estimate - quantile * se), float(estimate + quantile * se), n, unit,
+            "z" if freedom is None else "t", level=level, se=float(se), statistic=float(ratio), df=freedom, p=float(p),
+        )  # fmt: skip
+
+    return tuple(map(line, terms, estimates, errors, df))
 
 
 NO_VARIANCE = 1e-10
@@ -272,15 +257,15 @@ def linear_mixed_model(
         raise Undefined("mixed model is undefined: the predictors fit every row exactly")
     # Centred and scaled, so that the search and its tolerances are the same for every outcome.
     scale = float(y.std())
-    fit = _fit((y - y.mean()) / scale, design.matrix, codes)
-    estimates, errors = fit.estimates * scale, fit.errors * scale
+    estimates, errors, *variances, boundary = _fit((y - y.mean()) / scale, design.matrix, codes)
+    estimates = estimates * scale
     estimates[0] += y.mean()
-    between, within = fit.between * scale**2, fit.within * scale**2
+    between, within = (variance * scale**2 for variance in variances)
     freedom = _between_within(design.matrix, codes, len(levels)) if df != "normal" else [None] * len(errors)
     return FittedRegression(
         model="linear mixed model (random intercept, REML)",
         coefficients=coefficient_table(
-            design.terms, estimates.tolist(), errors.tolist(), freedom, len(levels), unit, level
+            design.terms, estimates.tolist(), (errors * scale).tolist(), freedom, len(levels), unit, level
         ),
         n=int(y.size),
         n_clusters=len(levels),
@@ -289,28 +274,19 @@ def linear_mixed_model(
             "variance_between": between,
             "variance_within": within,
             "intraclass_correlation": between / (between + within),
-            "boundary": fit.boundary,
+            "boundary": boundary,
             "df": df,
         },
     )
 
 
-@dataclass(frozen=True)
-class _Fit:
-    estimates: Floats
-    errors: Floats
-    between: float
-    within: float
-    boundary: bool
-
-
-def _fit(y: Floats, x: Floats, codes: Ints) -> _Fit:
+def _fit(y: Floats, x: Floats, codes: Ints) -> tuple[Floats, Floats, float, float, bool]:
+    """Return the estimates, their errors, the variance between and within groups, and whether the former is zero."""
     from scipy.optimize import minimize_scalar
 
     profile = _Profile(y, x, codes)
     grid = np.linspace(LOWEST, HIGHEST, 181)
-    heights = [profile.deviance(math.exp(u)) for u in grid]
-    best = int(np.argmin(heights))
+    best = int(np.argmin([profile.deviance(math.exp(u)) for u in grid]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
     refined = minimize_scalar(
         lambda u: profile.deviance(math.exp(u)), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
@@ -322,7 +298,7 @@ def _fit(y: Floats, x: Floats, codes: Ints) -> _Fit:
     boundary = bool(profile.deviance(0.0) <= refined.fun + 1e-9)
     ratio = 0.0 if boundary else math.exp(refined.x)
     estimates, covariance, within, _ = profile.solve(ratio)
-    return _Fit(estimates, np.sqrt(np.diag(covariance)), ratio * within, within, boundary)
+    return estimates, np.sqrt(np.diag(covariance)), ratio * within, within, boundary
 
 
 class _Profile:
@@ -341,8 +317,7 @@ class _Profile:
 
     def solve(self, ratio: float) -> tuple[Floats, Floats, float, float]:
         """Estimates, their covariance, the variance within groups and log det of X'V^-1 X."""
-        shrink = ratio / (1 + self.sizes * ratio)
-        inner = self.squares - (self.sums * shrink[:, None]).T @ self.sums
+        inner = self.squares - (self.sums * (ratio / (1 + self.sizes * ratio))[:, None]).T @ self.sums
         xx, xy, yy = inner[:-1, :-1], inner[:-1, -1], float(inner[-1, -1])
         try:
             inverse: Floats = np.linalg.inv(xx).astype(np.float64)
@@ -360,10 +335,10 @@ class _Profile:
 
 def _between_within(x: Floats, codes: Ints, groups: int) -> list[float | None]:
     sizes = np.bincount(codes, minlength=groups)
-    constant = []
-    for column in x.T:
-        means = np.bincount(codes, weights=column, minlength=groups) / sizes
-        constant.append(bool(np.allclose(means[codes], column, rtol=1e-10, atol=1e-12)))
+    means = ((np.bincount(codes, weights=column, minlength=groups) / sizes)[codes] for column in x.T)
+    constant = [
+        bool(np.allclose(mean, column, rtol=1e-10, atol=1e-12)) for mean, column in zip(means, x.T, strict=True)
+    ]
     between = groups - sum(constant)
     within = len(codes) - groups - (len(constant) - sum(constant))
     if between < 1 or (within < 1 and not all(constant)):

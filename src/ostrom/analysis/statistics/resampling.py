@@ -98,9 +98,8 @@ def permutation_grouped(
         codes, levels = label_codes(clusters, data.size, "clusters")
         count = len(levels)
     moved = _per_cluster(label, codes, count, "treated")
-    block = np.zeros(count)
-    if blocks is not None:
-        block = _per_cluster(label_codes(blocks, data.size, "blocks")[0].astype(float), codes, count, "blocks")
+    blocked = [0] * data.size if blocks is None else blocks
+    block = _per_cluster(label_codes(blocked, data.size, "blocks")[0].astype(float), codes, count, "blocks")
     members = [np.flatnonzero(block == value) for value in np.unique(block)]
     sums: Floats = np.bincount(codes, weights=data, minlength=count).astype(np.float64)
     sizes: Ints = np.bincount(codes, minlength=count).astype(np.int64)
@@ -217,6 +216,7 @@ def percentiles_around(draws: Floats, estimate: float, level: float, what: str) 
         raise Undefined(f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it")
     moved = finite - finite.mean() + estimate
     # Sums in another order differ in the last digits; the value is still the same.
-    width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))
-    moved = np.where(np.abs(moved - estimate) <= width, estimate, moved)
+    moved = np.where(
+        np.abs(moved - estimate) <= ROUNDING * max(float(np.abs(moved).max()), abs(estimate)), estimate, moved
+    )
     return (estimate, estimate) if np.all(moved == estimate) else percentiles(moved, level)

@@ -104,9 +104,7 @@ class Estimate:
 
     def __contains__(self, value: float) -> bool:
         """Return whether the interval contains a value, up to rounding; False without an interval."""
-        if self.low is None or self.high is None:
-            return False
-        return overlap((self.low, self.high), (value, value))
+        return self.low is not None and self.high is not None and overlap((self.low, self.high), (value, value))
 
     @property
     def sample(self) -> str:

@@ -142,8 +142,7 @@ def without_rounding(value: float, scale: float) -> float:
 
 def is_constant(array: Floats) -> bool:
     """Return whether all values are equal up to rounding, so that their variance is noise."""
-    centre = float(np.abs(array).max())
-    return float(np.ptp(array)) <= ROUNDING * max(centre, 1e-300)
+    return float(np.ptp(array)) <= ROUNDING * max(float(np.abs(array).max()), 1e-300)
 
 
 def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, tuple[Any, ...]]:

@@ -63,13 +63,12 @@ class RunVerdict:
         if self.answer != "undecided":
             sure = self.answer != "equivalent" and not self.approximate
             return f"{self.answer}, guaranteed" if sure else self.answer
-        label = self.answer
         if self.same_script:
-            return f"{label}: the same script in both runs"
+            return "undecided: the same script in both runs"
         if self.seeds is None:
-            return f"{label}: not with this design"
+            return "undecided: not with this design"
         paid = "" if self.price is None else f" ({self.price.words} more)"
-        return f"{label}: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
+        return f"undecided: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""
@@ -190,9 +189,7 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
     scripts = frozenset(name for name in both if name not in changed and not kinds[name])
     if query.agents and ALL not in query.agents:
         names = [_new_name(_new_name(name, models[new.name]), models[old.name]) for name in query.agents]
-        for name in names:
-            if name not in both:
-                raise UnknownName("agent of both runs", name, both)
+        UnknownName.refuse("agent of both runs", names, both)
         return ComparedAgents(tuple(dict.fromkeys(names)), "asked for", scripts)
     if query.agents or names_agents(query.where):
         return ComparedAgents((), "all agents" if query.agents else "agents as asked for", scripts)
@@ -211,8 +208,12 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
         return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
     single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
     studied = tuple(name for name in both if name in about)
-    why = "; ".join(["changed" if changed else "studied, and none changed", *single])
-    return ComparedAgents(changed or studied, why, scripts, earlier)
+    return ComparedAgents(
+        changed or studied,
+        "; ".join(["changed" if changed else "studied, and none changed", *single]),
+        scripts,
+        earlier,
+    )
 
 
 def _only_models(runs: Sequence[RunData]) -> dict[str, str]:
@@ -233,10 +234,11 @@ def _configurations(run: RunData, model: str, prompts: bool) -> dict[str, list[A
         "GROUP BY ALL ORDER BY first, agent, agent_id"
     )
     entries = run.manifest.get("models") or {}
-    by_agent: dict[str, list[Any]] = {}
-    for row in rows:
-        marks = [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None]
-        by_agent.setdefault(_new_name(row["agent"], model), []).append(marks)
+    by_agent = grouped(
+        (_new_name(row["agent"], model),
+         [row["agent_id"], entries.get(row["model"]), run.folder if prompts and row["model"] else None])
+        for row in rows
+    )  # fmt: skip
     return {name: sorted(of, key=repr) for name, of in by_agent.items()}
 
 
@@ -290,8 +292,7 @@ def _tied(differences: Sequence[Estimate]) -> Iterator[tuple[Mapping[str, Any], 
         for one in differences if "agent" in one.key
     )  # fmt: skip
     for key, estimates in conditions.items():
-        for names in tied_sets(estimates):
-            yield dict(key), names
+        yield from ((dict(key), names) for names in tied_sets(estimates))
 
 
 def _values(runs: Sequence[RunData], query: Query, agents: ComparedAgents) -> Observations:
@@ -357,5 +358,4 @@ def _with_price(
         return verdict
     needed = max(math.ceil(multiple * min(seeds)), min(seeds) + 1)
     parts = [of.times(max(0, needed - own)) for of, own in zip(prices, seeds, strict=True) if of is not None]
-    cost = parts[0].plus(parts[1]) if len(parts) == 2 else None
-    return replace(verdict, seeds=needed, price=cost)
+    return replace(verdict, seeds=needed, price=parts[0].plus(parts[1]) if len(parts) == 2 else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +78,7 @@ def gate(
     """
     from ostrom.analysis.verdict_files import CODES, check_folders
     from ostrom.cli.commands.run import plan_headline, refuse_unused
-    from ostrom.engine.folder import check_name
+    from ostrom.engine.folder import Folder, check_name
     from ostrom.features.gates import gates as gating
     from ostrom.features.gates.more_seeds import check_until_decided
     from ostrom.studies.design import at_seeds
@@ -87,9 +87,8 @@ def gate(
     gate_file = gating.read_gates(gates)
     if level is not None:
         check_level(level)
-        gate_file = gate_file.model_copy(update={"level": level})
-    if simultaneous is not None:
-        gate_file = gate_file.model_copy(update={"simultaneous": simultaneous})
+    stated = {"level": level, "simultaneous": simultaneous}
+    gate_file = gate_file.model_copy(update={key: value for key, value in stated.items() if value is not None})
     check_folders(junit, markdown)
     if until_decided and dry_run:
         raise UsageError("--until-decided plays, and --dry-run does not: leave one of them out")
@@ -106,7 +105,9 @@ def gate(
         if resolved.plan.study.people is not None:
             raise UsageError(f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run")
         folder = runs / check_name(name or resolved.plan.name)
-        grown = _seeds_of(folder) if until_decided and seeds is None else 0
+        home, grown = Folder(folder), 0
+        if until_decided and seeds is None and home.exists:
+            grown = int(home.manifest()["study"].get("seeds") or 1)
         if grown > resolved.plan.study.seeds:  # an earlier session added seeds until the gates were decided
             resolved = replace(resolved, plan=at_seeds(resolved.plan, grown))
         prices = gating.prices(gate_file, resolved.plan, str(gates))
@@ -114,8 +115,12 @@ def gate(
             print_stderr(price.words)
         if dry_run:
             facts = plan_headline(resolved.plan, options)
-            document = {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
-            return Output(document, [facts], source=prices, rows_key="prices")
+            return Output(
+                {"study": run, **facts, "gates": str(gates), "prices": [one.as_dict() for one in prices]},
+                [facts],
+                source=prices,
+                rows_key="prices",
+            )
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
         refuse_unused(resolved)
@@ -130,7 +135,7 @@ def gate(
         registered = standing(data)
     run_name = Path(target).name
     gating.verdict_file(verdict, run_name, registered).write(junit, markdown)
-    look_facts = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
+    look_facts = {} if looks is None else {"looks": [asdict(one) for one in looks.looks], "why": looks.why}
     table = TextTable(
         f"{run_name}: {gating.heading(verdict)}",
         ["verdict", "gate", "statement", "matches", "estimate", "why"],
@@ -155,14 +160,6 @@ def gate(
         source=verdict,
         rows_key="judged",
     )
-
-
-def _seeds_of(folder: Path) -> int:
-    """Return the number of seeds of a run; 0 without a run."""
-    from ostrom.engine.folder import Folder
-
-    home = Folder(folder)
-    return int(home.manifest()["study"].get("seeds") or 1) if home.exists else 0
 
 
 def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> GateReport:

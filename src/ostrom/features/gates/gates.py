@@ -133,9 +133,8 @@ class GateFile(Declared):
     @classmethod
     def _own_names(cls, value: tuple[GateRule, ...]) -> tuple[GateRule, ...]:
         names = [gate.name for gate in value]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two gates have the name {name!r}")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two gates have the name {twice[0]!r}")
         return value
 
 
@@ -278,12 +277,12 @@ def judge(
     questions = [(gate, *answers[gate.name]) for gate in gates.gates]
     many = max(1, sum(len(estimates) for _, estimates, _ in questions))
     level = gates.level_of(many)
-    control = f"each interval holds at {gates.level:.4g} for every distribution of the values"
-    if gates.simultaneous:
-        control = (
-            f"all {many} intervals hold at once at {gates.level:.4g} for every distribution of the values "
-            f"(Bonferroni: {level:.6g} each)"
-        )
+    control = (
+        f"all {many} intervals hold at once at {gates.level:.4g} for every distribution of the values "
+        f"(Bonferroni: {level:.6g} each)"
+        if gates.simultaneous
+        else f"each interval holds at {gates.level:.4g} for every distribution of the values"
+    )
     if any(gate.approximate for gate in gates.gates):
         control += "; those of approximate gates do so for ordinary values only"
     verdicts: list[GateResult] = []
@@ -326,8 +325,8 @@ def _judged(
     reason = f"{many} of {planned} matches are not finished" if many else ""
     least = _units(_multiple(gate, estimate, level), estimate.n)
     if many > gate.missing * planned or growing:
-        ends = (estimate.low, estimate.high)
-        now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
+        low, high = estimate.low, estimate.high
+        now = "undecided" if low is None or high is None else gate.verdict(low, high)
         return GateResult(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
     if estimate.low is None or estimate.high is None:
         return GateResult(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)
@@ -432,12 +431,15 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
     least, needed = _units(multiple, estimate.n), _units(multiple, seeds)
     if least is None or needed is None:
         exact = estimate.inference is not None and estimate.inference.exact
-        why = "has no sampling error" if exact else "can never pass"
-        why = "is approximate: nothing is guaranteed" if gate.approximate else why
+        why = "is approximate: nothing is guaranteed" if gate.approximate else (
+            "has no sampling error" if exact else "can never pass"
+        )  # fmt: skip
         return Price(name, None, None, estimate.n, f"{name}: {why}")
-    words = f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')})"
     short = ", so it cannot pass" if estimate.n < least else ""
-    words += f"; planned are {count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
+    words = (
+        f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')}); planned are "
+        f"{count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
+    )
     return Price(name, least, needed, estimate.n, words)
 
 
@@ -481,8 +483,7 @@ def _lacking(
     if len(fixed) > 1:
         met = {tuple(row[name] for name in fixed) for row in rows.rows}
         levels = [{key[place] for key in met} for place in range(len(fixed))]
-        played = dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed))
-        for cell in played:
+        for cell in dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed)):
             if cell not in met and all(level in of for level, of in zip(cell, levels, strict=True)):
                 yield dict(zip(fixed, cell, strict=True)), "no finished match has a value at these levels"
 

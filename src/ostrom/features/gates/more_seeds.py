@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ostrom.analysis.verdict_files import Answer
 from ostrom.engine.plan import Budget
@@ -27,10 +26,6 @@ class GateLook:
 
     seeds: int
     answer: Answer
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return this as plain data, for JSON."""
-        return {"seeds": self.seeds, "answer": self.answer}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ A refit without each candidate in turn shows which candidates the data need.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -130,8 +131,9 @@ def strategy_frequencies(
 
     def bootstrapped(value: float, draws: Floats, ends: Floats) -> Estimate:
         low, high = percentiles(ends, level)
-        se = float(draws.std(ddof=1))
-        return Estimate({}, value, low, high, table.n_units, table.unit, "bootstrap", level=level, se=se)
+        return Estimate(
+            {}, value, low, high, table.n_units, table.unit, "bootstrap", level=level, se=float(draws.std(ddof=1))
+        )
 
     lines = tuple(
         StrategyWeight(
@@ -208,13 +210,8 @@ def near_twins(played: Sequence[PlayedMatch], most: float = 0.05) -> list[tuple[
     names = tuple(played[0].prescribed)
     chances = np.concatenate([agreement_of(item, names) for item in played], axis=1).round(12)
     moves = chances.shape[1]
-    pairs = []
-    for i, first in enumerate(names):
-        for j in range(i + 1, len(names)):
-            apart = int((chances[i] != chances[j]).sum())
-            if 0 < apart <= most * moves:
-                pairs.append((first, names[j], apart, moves))
-    return pairs
+    apart = {(i, j): int((chances[i] != chances[j]).sum()) for i, j in combinations(range(len(names)), 2)}
+    return [(names[i], names[j], many, moves) for (i, j), many in apart.items() if 0 < many <= most * moves]
 
 
 @dataclass(frozen=True)
@@ -247,15 +244,13 @@ def leave_one_out(
     groups, full = fit_groups(table)
     if len(groups) < 2:
         raise BadSample("leaving one out needs at least 2 candidates that the data can tell apart")
-    lines = []
-    for j, group in enumerate(groups):
-        smaller = table.only([table.candidates[k] for i, other in enumerate(groups) if i != j for k in other])
+    lines, count = [], len(groups)
+    for group in groups:
         # Groups are classes of equal columns, so leaving one out does not change the others. A group without
         # weight is left out as well: its loss is zero only if the full fit is the global optimum,
         # and a refit with a higher likelihood (a negative loss) shows that it was not.
-        _, fit = fit_groups(smaller)
+        _, fit = fit_groups(table.only([table.candidates[k] for other in groups if other != group for k in other]))
         ratio = max(0.0, 2 * (full.log_likelihood - fit.log_likelihood))
-        count = len(groups)
         lines.append(
             LeftOut(
                 strategies=tuple(table.candidates[k] for k in group),

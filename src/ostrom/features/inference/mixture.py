@@ -105,20 +105,18 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     everything: Floats = np.concatenate(agreement, axis=1).round(12)
     chances, inverse = np.unique(everything, return_inverse=True)
     codes = inverse.reshape(len(names), -1)
-    if unit == "match":
-        keys: list[Hashable] = [(item.match, item.player) for item in played]
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise BadSample(f"match {twice[0]!r} of player {twice[1]!r} is given twice")  # type: ignore[index]
-    else:
-        keys = [item.player for item in played]
-    unit_of, levels = label_codes(keys, len(played), unit)
+    seats = [(item.match, item.player) for item in played]
+    if unit == "match" and len(set(seats)) < len(seats):
+        twice = next(seat for seat in seats if seats.count(seat) > 1)
+        raise BadSample(f"match {twice[0]!r} of player {twice[1]!r} is given twice")
+    unit_of, levels = label_codes(seats if unit == "match" else [player for _, player in seats], len(played), unit)
     rows = np.repeat(unit_of, [part.shape[1] for part in agreement])
     counts = np.zeros((len(levels), len(names), chances.size))
     for k in range(len(names)):
         np.add.at(counts[:, k, :], (rows, codes[k]), 1.0)
-    owners = [item.match if resample == "match" else item.player for item in played]
-    owner_of, owner_levels = label_codes(owners, len(played), resample)
+    owner_of, owner_levels = label_codes(
+        [item.match if resample == "match" else item.player for item in played], len(played), resample
+    )
     cluster = np.zeros(len(levels), dtype=np.int64)
     cluster[unit_of] = owner_of
     return ChoiceTable(names, chances, counts, cluster, len(owner_levels), unit, resample)
@@ -166,8 +164,15 @@ def fit_mixture(counts: Floats, chances: Floats) -> MixtureFit:
     patterns, sizes = np.unique(counts.reshape(len(counts), -1), axis=0, return_counts=True)
     table = patterns.reshape(-1, *counts.shape[1:])
     load = np.tile(sizes.astype(np.float64), (len(STARTS), 1))
-    start = np.full((len(STARTS), counts.shape[1]), 1.0 / counts.shape[1])
-    weights, faithful, height = maximise(table, chances, load, start, np.array(STARTS), tolerance=1e-8, most=5_000)
+    weights, faithful, height = maximise(
+        table,
+        chances,
+        load,
+        np.full((len(STARTS), counts.shape[1]), 1.0 / counts.shape[1]),
+        np.array(STARTS),
+        tolerance=1e-8,
+        most=5_000,
+    )
     # Among starts with equal likelihood within tolerance, the first is used.
     best = int(np.flatnonzero(height >= height.max() - 1e-9 * max(1.0, abs(float(height.max()))))[0])
     return _polished(table, chances, load[0], weights[best], float(faithful[best]))
@@ -197,7 +202,7 @@ def maximise(
                 if left and stay.all():
                     continue
                 weights[active], faithful[active] = climbing.weights, climbing.faithful
-                height[active] = climbing.log_likelihood()
+                height[active] = climbing.reached
                 active = active[stay]
                 if not active.size:
                     break
@@ -207,8 +212,11 @@ def maximise(
 
 def log_likelihoods(table: Floats, chances: Floats, faithful: Floats) -> Floats:
     """Log-likelihood of each pattern under each candidate, shape (weightings, patterns, candidates)."""
-    chance = np.outer(faithful, chances) + np.outer(1 - faithful, 1 - chances)
-    return _by_weighting(table.reshape(-1, chances.size), table.shape[:2], chance)
+    return _by_weighting(
+        table.reshape(-1, chances.size),
+        table.shape[:2],
+        np.outer(faithful, chances) + np.outer(1 - faithful, 1 - chances),
+    )
 
 
 def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Floats:
@@ -272,17 +280,14 @@ class EmFit:
         jumped = self._likelihood()
         lower = ~(jumped >= likelihood)
         self.weights[lower], self.faithful[lower] = w2[lower], f2[lower]
-        self._reached = np.where(lower, likelihood, jumped)
+        self.reached: Floats = np.where(lower, likelihood, jumped)
+        """The log-likelihoods of the last cycle before its final step."""
         return np.where(lower, plain, moved)
 
     def _likelihood(self) -> Floats:
         """Return the log-likelihoods before the last step."""
         height: Floats = np.sum(self._load * (self._top + np.log(self._total))[:, :, 0], axis=1)
         return height
-
-    def log_likelihood(self) -> Floats:
-        """Return the log-likelihoods of the last cycle before its final step."""
-        return self._reached
 
 
 def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> MixtureFit:
@@ -297,8 +302,7 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
         top = likelihood.max(axis=1, keepdims=True)
         relative = np.exp(likelihood - top)
         mixed = np.maximum(relative @ x[:-1], 1e-300)
-        chance = x[-1] * chances + (1 - x[-1]) * (1 - chances)
-        slope = table @ ((2 * chances - 1) / chance)
+        slope = table @ ((2 * chances - 1) / (x[-1] * chances + (1 - x[-1]) * (1 - chances)))
         share = relative * x[:-1] / mixed[:, None]
         gradient = np.append((load / mixed) @ relative, float(load @ (share * slope).sum(axis=1)))
         return float(load @ (top[:, 0] + np.log(mixed))), gradient, relative / mixed[:, None]

@@ -4,8 +4,10 @@ A candidate sees the executed moves of the match from the player's own seat, inc
 and prescribes the next move. Strategies process one round at a time, so the cost is linear in match length.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +17,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
 from ostrom.games.tensor import table_of
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import NOTHING, History, Round, View
 
 DEFAULT_CANDIDATES = (
@@ -44,13 +47,11 @@ def named_candidates(texts: Iterable[str]) -> tuple[str, ...]:
     """
     names, candidates = set(strategies.names()), list[str]()
     for text in texts:
-        first = True
-        for piece in (part.strip() for part in text.split(",")):
-            if not first and ":" in candidates[-1] and piece.partition(":")[0] not in names:
+        for place, piece in enumerate(part.strip() for part in text.split(",")):
+            if place and ":" in candidates[-1] and piece.partition(":")[0] not in names:
                 candidates[-1] += f",{piece}"
             else:
                 candidates.append(piece)
-            first = False
     return tuple(candidates)
 
 
@@ -102,8 +103,9 @@ def prescribed_moves(
     moves = {}
     for name, strategy in candidates.items():
         strategy.forget()
-        views = coded if strategy.needs_cooperation else plain
-        moves[name] = tuple(float(strategy.odds(view)[cooperative]) for view in views)
+        moves[name] = tuple(
+            float(strategy.odds(view)[cooperative]) for view in (coded if strategy.needs_cooperation else plain)
+        )
     return moves
 
 
@@ -152,13 +154,10 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
     rows = data.records(f"SELECT {picked} FROM rounds ORDER BY match, meeting, round, player")
     if not rows:
         raise UsageError(f"{data.name}: no match is finished, so there are no moves to infer strategies from")
-    matches, why = list[RepeatedMatch](), dict[str, int]()
-    for match, lines in groupby(rows, key=lambda row: row["match"]):
-        outcome = _match(data, match, list(lines), by)
-        if isinstance(outcome, RepeatedMatch):
-            matches.append(outcome)
-        else:
-            why[outcome] = why.get(outcome, 0) + 1
+    played = grouped((row["match"], row) for row in rows)
+    outcomes = [_match(data, match, lines, by) for match, lines in played.items()]
+    matches = [one for one in outcomes if isinstance(one, RepeatedMatch)]
+    why = Counter(one for one in outcomes if isinstance(one, str))
     if not matches:
         reasons = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
         raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {reasons}")
@@ -166,8 +165,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
         # Actions of different games are different, so results about actions are never pooled over games.
         return repeated_matches(data, (*by, "game"))
     notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
-    coded = {m.game.name: m.game for m in matches if m.coded}
-    for name, game in coded.items():
+    for name, game in {m.game.name: m.game for m in matches if m.coded}.items():
         first = " and ".join(dict.fromkeys(names[0] for names in game.actions))
         second = " and ".join(dict.fromkeys(names[1] for names in game.actions))
         notes.append(
@@ -204,21 +202,14 @@ def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[s
     )  # fmt: skip
 
 
-_CODED: dict[int, tuple[Game, Game]] = {}
-
-
+@lru_cache(maxsize=1000)
 def by_actions(game: Game) -> Game:
     """Return a copy of a two-action game in which the first action counts as cooperative.
 
     Strategies about cooperation are then strategies about actions: tit for tat repeats the other's last
     action, the cooperator always plays the first one, the defector the second.
     """
-    cached = _CODED.get(id(game))
-    if cached is None or cached[0] is not game:
-        if len(_CODED) > 1000:
-            _CODED.clear()
-        cached = _CODED[id(game)] = (game, replace(table_of(game), cooperative=(0, 0), defective=(1, 1)))
-    return cached[1]
+    return replace(table_of(game), cooperative=(0, 0), defective=(1, 1))
 
 
 def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:

@@ -124,12 +124,12 @@ def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> Resp
         )
         same_length(f"match {item.match!r}: own moves", own.size, "other moves", other.size)
         letters = np.where(own == 1, "C", "D"), np.where(other == 1, "C", "D")
-        all_states = ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
-        states += all_states[item.copied :]
+        states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))][item.copied :]
         moves += own.tolist()[item.copied :]
         matches += [item.match] * (own.size - item.copied)
-    lines = tuple(_response(state, moves, states, matches, level) for state in STATES)
-    return ResponseTable(lines, len(set(matches)), "match")
+    return ResponseTable(
+        tuple(_response(state, moves, states, matches, level) for state in STATES), len(set(matches)), "match"
+    )
 
 
 def _response(
@@ -274,9 +274,7 @@ def infer_strategies(
     played_matches = repeated_matches(data, by)
     seats = [_Seat(match, seat) for match in played_matches.matches for seat in (0, 1)]
     met = list(dict.fromkeys(seat.agent for seat in seats))
-    for name in agents:
-        if name not in met:
-            raise UnknownName("agent", name, met)
+    UnknownName.refuse("agent", agents, met)
     seats = [seat for seat in seats if not agents or seat.agent in agents]
     cells = grouped((tuple(seat.match.within.values()), seat) for seat in seats)
     estimates, tables = list[AgentFrequencies](), list[Responses]()
@@ -291,8 +289,12 @@ def infer_strategies(
                 strategies, m.game, seat.seat, m.rounds, mechanism=m.mechanism, facts=m.told, original=m.original
             )
         who = seat.agent if unit == "player" else seat.seat
-        own = {name: moves[m.copied :] for name, moves in cache[key].items()}
-        return PlayedMatch(m.match, who, m.moves(seat.seat)[m.copied :], own)
+        return PlayedMatch(
+            m.match,
+            who,
+            m.moves(seat.seat)[m.copied :],
+            {name: moves[m.copied :] for name, moves in cache[key].items()},
+        )
 
     for members in cells.values():
         within = members[0].match.within
@@ -302,7 +304,10 @@ def infer_strategies(
             _estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare)
             for agent, theirs in groups.items()
         ]
-        tables += [Responses(within, name, _responses(theirs)) for name, theirs in own.items()]
+        for name, theirs in own.items():
+            pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied)
+                     for s in theirs]  # fmt: skip
+            tables.append(Responses(within, name, response_table(pairs)))
     matches = len({seat.match.match for seat in seats})
     return RunInference(
         unit, tuple(candidates), resamples, matches, tuple(estimates), tuple(tables),
@@ -347,15 +352,10 @@ def _estimate(
     return AgentFrequencies(within, agent, matches, frequencies, left, tuple(notes))
 
 
-def _responses(seats: list[_Seat]) -> ResponseTable:
-    pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied) for s in seats]
-    return response_table(pairs)
-
-
 def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:
     """Return notes on matches in which the mechanism changes moves: the method counts them as the player's errors."""
     levels = sorted({m.noise for m in matches})
     if levels[-1] == 0.0:
         return ()
-    amounts = ", ".join(f"{level:g}" for level in levels)
-    return (f"the mechanism changes moves by accident (noise {amounts}): error rates include this",)
+    noise = ", ".join(f"{level:g}" for level in levels)
+    return (f"the mechanism changes moves by accident (noise {noise}): error rates include this",)

@@ -7,6 +7,7 @@ the rounds as they were played, so that a slip moves it like any other move.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import orjson
@@ -48,11 +49,9 @@ class Statement:
     @property
     def chances(self) -> list[float]:
         """Return the stated chance of the first action in each round, given the rounds before."""
-        found, state = [], self.policy.initial
-        for own, other in self.rounds:
-            found.append(self.policy.cooperate[state])
-            state = self.policy.transitions[state][2 * own + other]
-        return found
+        moves = (2 * own + other for own, other in self.rounds[:-1])
+        states = accumulate(moves, lambda at, move: self.policy.transitions[at][move], initial=self.policy.initial)
+        return [self.policy.cooperate[state] for state in states]
 
     @property
     def taken(self) -> list[float]:
@@ -72,8 +71,7 @@ class Statement:
     @property
     def divergence(self) -> int:
         """Return the first round whose action was stated as the less likely one; without one, the last round plus 1."""
-        broken = (number for number, p in enumerate(self.taken, 1) if p < 0.5)
-        return next(broken, len(self.rounds) + 1)
+        return next((number for number, p in enumerate(self.taken, 1) if p < 0.5), len(self.rounds) + 1)
 
     @property
     def earned(self) -> float:
@@ -109,8 +107,7 @@ class Statement:
         rounds = [Round(n, self._profile(*pair), (0.0, 0.0)) for n, pair in enumerate(self.rounds, 1)]
         prescribed = prescribed_moves(build_candidates(DEFAULT_CANDIDATES), game, self.seat, rounds)
         stated = [c if good == 0 else 1 - c for c in self.chances]
-        done = [float(own == good) for own, _ in self.rounds]
-        return bool(_nearest(prescribed, stated) & _nearest(prescribed, done))
+        return bool(_nearest(prescribed, stated) & _nearest(prescribed, [float(own == good) for own, _ in self.rounds]))
 
     def _profile(self, own: int, other: int) -> tuple[int, ...]:
         return (own, other) if self.seat == 0 else (other, own)
@@ -159,20 +156,22 @@ def statements(data: RunData) -> Iterator[Statement]:
         value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None
         own = by_match.get(row["match"], [])
         if row["match"] in met:
-            acts = {(act["round"], act["player"]): act["action"] for act in own}
-            played = _met(met[row["match"]], acts, int(row["player"]), int(row["seat"]))
+            played = _met(
+                met[row["match"]],
+                {(act["round"], act["player"]): act["action"] for act in own},
+                int(row["player"]),
+                int(row["seat"]),
+            )
         else:
             seats = grouped((act["round"], (act["seat"], act["action"])) for act in own)
             played = {number: dict(of) for number, of in seats.items()}
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
-        if value is None or game.seats != 2 or not played:
-            continue
         pairs = [
             (game.index(seat, of[seat + 1]), game.index(1 - seat, of[2 - seat]))
-            for _, of in sorted(played.items())
+            for _, of in sorted(played.items() if game.seats == 2 else ())
             if len(of) == 2
         ]
-        if not pairs:
+        if value is None or not pairs:
             continue
         number = int(row["round"] or 1)
         when = "before" if number == 1 else "after" if number > max(played) else "during"
@@ -203,8 +202,10 @@ MEASURES: Mapping[str, Callable[[Statement], float]] = {
 
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
     """Yield the quantity ``of`` for every statement, as a row."""
-    for s in statements(data):
-        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
+    return (
+        {"match": s.match, "player": s.player, "stated": s.when, "value": float(MEASURES[of](s))}
+        for s in statements(data)
+    )
 
 
 class Situation(NamedTuple):

@@ -93,9 +93,7 @@ def fitted(values: Numbers, variances: Numbers, moderator: Numbers | None = None
     y = y - centre
     if v.min() < 0:
         raise BadSample(f"variances must not be negative (found {v.min():g})")
-    x = np.ones((y.size, 1))
-    if moderator is not None:
-        x = np.column_stack([x, sample(moderator, "moderator")])
+    x = np.column_stack([np.ones(y.size), *([] if moderator is None else [sample(moderator, "moderator")])])
     if y.size <= x.shape[1]:
         raise BadSample(f"needs more than {x.shape[1]} labs (found {y.size})")
     scale = float(np.ptp(y)) ** 2 + float(v.max())
@@ -117,8 +115,7 @@ def _tau2(y: Floats, v: Floats, x: Floats, scale: float) -> float:
         weights = 1 / (v + tau2[:, None])
         squares = np.einsum("tk,ki,kj->tij", weights, x, x)
         sums = (weights * y) @ x
-        explained = np.einsum("ti,ti->t", sums, np.linalg.solve(squares, sums[:, :, None])[:, :, 0])
-        rest: Floats = weights @ y**2 - explained
+        rest: Floats = weights @ y**2 - np.einsum("ti,ti->t", sums, np.linalg.solve(squares, sums[:, :, None])[:, :, 0])
         height: Floats = np.log(weights).sum(axis=1) - np.linalg.slogdet(squares)[1] - rest
         return height
 
@@ -139,6 +136,8 @@ def random_effects_mean(
     >>> round(found.value, 6), round(found.low, 3), round(found.high, 3), round(found.tau, 4)
     (0.5, -0.494, 1.494, 0.3873)
     """
+    from scipy.special import chdtrc
+
     checked_level(level)
     y, v = sample(values, "values"), sample(variances, "variances")
     fit = fitted(y, v)
@@ -152,14 +151,9 @@ def random_effects_mean(
         prediction = (_within(value - reach, bounds), _within(value + reach, bounds))
     return Pooled(
         value, _within(low, bounds), _within(high, bounds), level, int(y.size), math.sqrt(fit.tau2),
-        fit.tau2 / (fit.tau2 + typical), q, _chance(q, int(y.size) - 1), prediction, tuple(map(float, fit.weights)),
-        _model_free(y, level, bounds),
+        fit.tau2 / (fit.tau2 + typical), q, float(chdtrc(y.size - 1, q)), prediction, tuple(map(float, fit.weights)),
+        mean_of(y, bounds=bounds).bounds(level) if all(map(math.isfinite, bounds)) else None,
     )  # fmt: skip
-
-
-def _model_free(y: Floats, level: float, bounds: tuple[float, float]) -> tuple[float, float] | None:
-    """Return betting bounds of the unweighted mean, with each lab as one value; None without bounds."""
-    return mean_of(y, bounds=bounds).bounds(level) if all(map(math.isfinite, bounds)) else None
 
 
 def evened(variances: Sequence[float], counts: Sequence[int]) -> list[float]:
@@ -186,21 +180,13 @@ def _within(value: float, bounds: tuple[float, float]) -> float:
     return min(max(value, bounds[0]), bounds[1])
 
 
-def _chance(q: float, df: int) -> float:
-    from scipy.stats import chi2
-
-    return float(chi2.sf(q, df))
-
-
 def without_each(
     values: Sequence[float], variances: Sequence[float], level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
 ) -> list[Pooled]:
     """Return the pooled mean without each lab in turn; empty for two labs."""
-    if len(values) < 3:
-        return []
     return [
         random_effects_mean([*values[:i], *values[i + 1 :]], [*variances[:i], *variances[i + 1 :]], level, bounds)
-        for i in range(len(values))
+        for i in range(len(values) if len(values) > 2 else 0)
     ]
 
 
@@ -296,10 +282,12 @@ def pool_runs(
     answers = {name: _estimates(run, query, level, single) for name, run in zip(names, runs, strict=True)}
     refuse_copies(dict(zip(names, runs, strict=True)), {name: estimates for name, (estimates, _) in answers.items()})
     if "agent" not in query.by and all(len({one.key.get("agent") for one in of}) < 2 for of, _ in answers.values()):
-        answers = {name: ([_unsplit(one) for one in of], why) for name, (of, why) in answers.items()}
-    keys: dict[tuple[tuple[str, Any], ...], None] = {}
-    for estimates, _ in answers.values():
-        keys.update(dict.fromkeys(tuple(one.key.items()) for one in estimates))
+        # Labs may name their only agent differently.
+        answers = {
+            name: ([replace(one, key={k: v for k, v in one.key.items() if k != "agent"}) for one in of], why)
+            for name, (of, why) in answers.items()
+        }
+    keys = dict.fromkeys(tuple(one.key.items()) for estimates, _ in answers.values() for one in estimates)
     if not keys:
         raise UsageError(
             f"{query.words}: no run has a value ({'; '.join(dict.fromkeys(w for _, w in answers.values()))})"
@@ -318,11 +306,9 @@ def pool_runs(
 
 def _names(runs: Sequence[RunData]) -> list[str]:
     folders = [run.folder for run in runs]
-    met: set[Any] = set()
-    for folder in folders:
-        if folder.resolve() in met:
-            raise UsageError(f"{folder}: is named twice; a run counts once")
-        met.add(folder.resolve())
+    places = [folder.resolve() for folder in folders]
+    if twice := [folder for at, folder in enumerate(folders) if places[at] in places[:at]]:
+        raise UsageError(f"{twice[0]}: is named twice; a run counts once")
     if len(folders) < 2:
         raise UsageError("pooling needs two runs or more")
     return list(names_of(folders).values())
@@ -383,11 +369,6 @@ def _unnamed(key: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {k: v.replace(model, MODEL) if isinstance(v, str) else v for k, v in key.items()}
 
 
-def _unsplit(one: Estimate) -> Estimate:
-    """Return the estimate without its agent, because labs may name their only agent differently."""
-    return replace(one, key={name: value for name, value in one.key.items() if name != "agent"})
-
-
 def _pool(
     key: Mapping[str, Any],
     answers: Mapping[str, tuple[list[Estimate], str]],
@@ -418,8 +399,14 @@ def _pool(
         for (name, one), v, weight in zip(estimates.items(), variances, overall.weights, strict=True)
     )
     moderators = [_moderated(keys, of, labs, level) for keys, of in differing]
-    without = tuple(without_each(values, variances, level, bounds))
-    return LabPool(key, labs, left_out, overall, without, tuple(filter(None, moderators)))
+    return LabPool(
+        key,
+        labs,
+        left_out,
+        overall,
+        tuple(without_each(values, variances, level, bounds)),
+        tuple(filter(None, moderators)),
+    )
 
 
 def variance_of(one: Estimate) -> float:
@@ -447,8 +434,7 @@ def _differing(runs: Mapping[str, RunData]) -> list[tuple[tuple[str, ...], Mappi
         values = {name: shown(of.get(key, "none")) for name, of in every.items()}
         order = list(dict.fromkeys(values.values()))
         if len(order) > 1:
-            split = tuple(order.index(value) for value in values.values())
-            groups.setdefault(split, ([], values))[0].append(key)
+            groups.setdefault(tuple(order.index(value) for value in values.values()), ([], values))[0].append(key)
     return [(tuple(keys), values) for keys, values in groups.values()]
 
 

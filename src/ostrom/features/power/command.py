@@ -112,8 +112,11 @@ def power(
         raise UsageError(
             "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
         )
-    query_fields = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
-    all_agents = query = validate(Query, query_fields, "--contrast") if rule is None else rule
+    all_agents = query = (
+        validate(Query, {"measure": measure, "contrast": contrast, "where": _where(where or ())}, "--contrast")
+        if rule is None
+        else rule
+    )
     agents: tuple[str, ...] = ()
     if rule is None and not mean_over_agents:
         query, agents = powering.of_one_agent(resolved.plan, query)

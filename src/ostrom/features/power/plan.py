@@ -1,7 +1,7 @@
 """The number of seeds that a study needs: simulations of its declared contrast, with the cost of each size."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,10 +168,11 @@ def power_curve(
         )
         for n in sizes
     )  # fmt: skip
-    if question.within is None:
-        words = ("p is below 0.05 on the side of the effect (the word YES)", "p is below 0.05 where nothing differs")
-    else:
-        words = (f"the gate within ±{question.within:g} passes", "it does where the true difference is the margin")
+    words = (
+        ("p is below 0.05 on the side of the effect (the word YES)", "p is below 0.05 where nothing differs")
+        if question.within is None
+        else (f"the gate within ±{question.within:g} passes", "it does where the true difference is the margin")
+    )
     return PowerCurve(
         points,
         needed,
@@ -227,10 +228,7 @@ def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | Non
     below = max((n for n in seeds if n < enough), default=0)
     while enough - below > 1:
         middle = (below + enough) // 2
-        if reached(middle):
-            enough = middle
-        else:
-            below = middle
+        below, enough = (below, middle) if reached(middle) else (middle, enough)
     return enough
 
 
@@ -288,13 +286,12 @@ def sequential(
     """Simulate runs with looks as the rule says; return their summary."""
     first, second = simulated.values(rule.at_most, times, seed)
     sizes = [len(of) for of in simulated.design.places]
-    ends: list[Look] = []
-    for a, b in zip(first, second, strict=True):
+
+    def looks(a: Sequence[float], b: Sequence[float]) -> Iterator[Look]:
         for n in rule.looks:
-            look = decide(rule, simulated.design.comparison_with(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
-            if look.stop:
-                ends.append(look)
-                break
+            yield decide(rule, simulated.design.comparison_with(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
+
+    ends = [next(look for look in looks(a, b) if look.stop) for a, b in zip(first, second, strict=True)]
     numbers = sorted(look.seeds for look in ends)
     mean, truth = math.fsum(numbers) / len(numbers), simulated.truth
     bounded = [look for look in ends if look.low is not None and look.high is not None]

@@ -77,8 +77,7 @@ class SeedLayout:
         ):
             labels = [(seed, place) for seed in range(seeds) for place in places]
             n = len(labels)
-            side = UnitSide(values, labels, conditions * seeds, [1.0] * n, [sure] * n)
-            sides.append((a, side))
+            sides.append((a, UnitSide(values, labels, conditions * seeds, [1.0] * n, [sure] * n)))
         return replace(self.comparison, sides=tuple(sides))
 
 
@@ -144,7 +143,8 @@ class Simulation:
 
     def __init__(self, design: SeedLayout, assumed: Assumed, effect: float) -> None:
         self.design, self.assumed, self.effect = design, assumed, effect
-        bounds = design.comparison.bounds
+        low, high = bounds = design.comparison.bounds
+        least, most = -math.inf if low is None else low, math.inf if high is None else high
         # Identical values are tested exactly and decide later than nearly identical ones, so some spread is assumed.
         spread = max(spread_of(assumed, bounds), LEAST)
         cache: dict[tuple[float, bool], Floats] = {}
@@ -152,11 +152,7 @@ class Simulation:
         for side, conditions in enumerate(design.conditions):
             for key in conditions:
                 mean = assumed.conditions.get(key, assumed.baseline) + (effect if side == 0 else 0.0)
-                if bounds[0] is not None:
-                    mean = max(mean, bounds[0])
-                if bounds[1] is not None:
-                    mean = min(mean, bounds[1])
-                sure = design.comparison.certain[side]
+                mean, sure = min(max(mean, least), most), design.comparison.certain[side]
                 if (mean, sure) not in cache:
                     cache[mean, sure] = quantile_table(mean, 0.0 if sure else spread, bounds)
                 self._tables[side].append(cache[mean, sure])
@@ -173,15 +169,18 @@ class Simulation:
         sizes = [len(of) for of in self.design.places]
         samples: list[list[Floats]] = [[], []]
         for _ in range(seeds):
-            shared = rng.random((times, sizes[0]))
-            own = rng.random((times, sizes[1]))
+            shared, own = (rng.random((times, size)) for size in sizes)
             if self.design.paired and sizes[0] == sizes[1]:
-                tied = rng.random((times, sizes[1])) < abs(self.assumed.correlation)
-                own = np.where(tied, shared if self.assumed.correlation > 0 else 1 - shared, own)
+                own = np.where(
+                    rng.random((times, sizes[1])) < abs(self.assumed.correlation),
+                    shared if self.assumed.correlation > 0 else 1 - shared,
+                    own,
+                )
             for side, uniform in enumerate((shared, own)):
                 places = np.minimum((uniform * STEPS).astype(int), STEPS - 1)
-                columns = [table[places[:, at]] for at, table in enumerate(self._tables[side])]
-                samples[side].append(np.stack(columns, axis=1))
+                samples[side].append(
+                    np.stack([table[places[:, at]] for at, table in enumerate(self._tables[side])], axis=1)
+                )
         return np.concatenate(samples[0], axis=1), np.concatenate(samples[1], axis=1)
 
     def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
@@ -223,10 +222,9 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     sides = sides_of(observed, query)
     contrast, columns = comparison(observed, *sides, query.pair[0], ()), condition_columns(observed, query, *sides)
     low, high = contrast.bounds
-    values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
-    for number, (_, side) in enumerate(contrast.sides):
-        for unit in side.units:
-            values[number].setdefault(condition_of(unit.rows[0], columns), []).append(unit.value)
+    values = [
+        grouped((condition_of(unit.rows[0], columns), unit.value) for unit in side.units) for _, side in contrast.sides
+    ]
     squares, freedom, room = 0.0, 0, 0.0
     for seen in (of for one, sure in zip(values, contrast.certain, strict=True) if not sure for of in one.values()):
         mean = math.fsum(seen) / len(seen)
@@ -252,18 +250,16 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
     low, high = bounds
     if assumed.share is None or low is None or high is None:
         return assumed
-    room = max(0.0, (assumed.baseline - low) * (high - assumed.baseline))
-    return replace(assumed, sd=math.sqrt(assumed.share * room))
+    return replace(
+        assumed, sd=math.sqrt(assumed.share * max(0.0, (assumed.baseline - low) * (high - assumed.baseline)))
+    )
 
 
 def stated_over(assumed: Assumed, stated: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
     """Return a pilot's assumptions with stated values in place of estimated ones."""
-    changed = dict(stated)
-    if "baseline" in stated:
-        changed["conditions"] = {}
-    if "sd" in stated:
-        changed["share"] = None
-    return at_share(replace(assumed, **changed), bounds)
+    conditions = {} if "baseline" in stated else assumed.conditions
+    share = None if "sd" in stated else assumed.share
+    return at_share(replace(assumed, conditions=conditions, share=share, **stated), bounds)
 
 
 def _correlation(contrast: UnitFigure) -> float:

@@ -13,7 +13,6 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.analysis.registration import Registration
-    from ostrom.features.registering.plan import RegistrationTerms
 
 CONTRAST = "`MEASURE: FACTOR A - B < 0`"
 
@@ -80,80 +79,19 @@ def register(
         raise UsageError(f"--primary is needed: the contrast that the study is about, {CONTRAST}")
     if (study is None) == (played is None):
         raise UsageError("name a study, or with --played a run that was played")
-    for path in (out, out.with_suffix(".html"), out.with_suffix(".md")):
-        if path.exists():
-            raise UsageError(f"{path}: is there already; a registration is never written over (choose another --out)")
+    if there := [path for path in (out, out.with_suffix(".html"), out.with_suffix(".md")) if path.exists()]:
+        raise UsageError(f"{there[0]}: is there already; a registration is never written over (choose another --out)")
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent}")
     if out.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{out}: must end in .yaml")
-    terms = _terms(primary, secondary or [], smallest, level, eligible, from_, runs)
+    from ostrom.features.registering import plan
+
+    terms = plan.read_terms(primary, secondary or [], smallest, level, eligible, from_, runs)
     if study is None:
-        registration = _after(str(played), runs, terms)
-    else:
-        say_allowed(None, model, set_)
-        registration = _before(study, terms, model or [], seeds, stop, preset, set_ or [], options)
-    return _write(registration, out)
-
-
-def _terms(
-    primary: list[str], secondary: list[str], smallest: float | None, level: float, eligible: str | None,
-    pilot: str | None, runs: Path,
-) -> RegistrationTerms:  # fmt: skip
-    from ostrom.analysis.registration import read_contrast
-    from ostrom.features.registering.plan import RegistrationTerms
-
-    if not 0.8 <= level < 1:
-        raise UsageError(f"--level must lie between 0.8 and 1 (found {level:g})")
-    if smallest is not None and not 0 < smallest < float("inf"):
-        raise UsageError(f"--smallest must be a number above 0 (found {smallest:g})")
-    if eligible is not None and not eligible.strip():
-        raise UsageError("--eligible must say in words how the model is picked")
-    return RegistrationTerms(
-        tuple(read_contrast(text, "--primary", smallest) for text in primary),
-        tuple(read_contrast(text, "--secondary", smallest) for text in secondary),
-        level, eligible, pilot, runs,
-    )  # fmt: skip
-
-
-def _before(
-    study: str, terms: RegistrationTerms, models: list[str], seeds: int | None, stop: str | None, preset: str | None,
-    changes: list[str], options: PlayOptions,
-) -> Registration:  # fmt: skip
-    import orjson
-
-    from ostrom.analysis.registration import StudyStatement
-    from ostrom.features.registering.plan import PLACEHOLDER, registration_for
-    from ostrom.ground.yaml import in_words, read_yaml
-    from ostrom.studies.resolve import resolve
-
-    if terms.eligible is not None and models:
-        raise UsageError("--model and --eligible exclude each other")
-    if stop is not None:
-        if seeds is not None:
-            raise UsageError("--seeds and --stop exclude each other")
-        rule = read_yaml(stop, "--stop")
-        if not isinstance(rule, dict):
-            raise UsageError(f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})")
-        first = terms.primary[0]
-        full_rule = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
-        changes = [*changes, f"stop={orjson.dumps(full_rule).decode()}"]
-    playing_models = [PLACEHOLDER] if terms.eligible is not None else models
-    resolved = resolve(study, preset=preset, changes=changes, models=playing_models, seeds=seeds, options=options)
-    if resolved.plan.study.people is not None:
-        raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
-    stated = StudyStatement(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
-    return registration_for(resolved.plan, stated, terms)
-
-
-def _after(run: str, runs: Path, terms: RegistrationTerms) -> Registration:
-    from ostrom.features.registering.plan import registration_after
-    from ostrom.studies.run import open_run
-
-    if terms.eligible is not None or terms.pilot is not None:
-        raise UsageError("--played: the run says what was played; leave --eligible and --from out")
-    with open_run(run, runs) as opened:
-        return registration_after(opened.plan, opened.folder, terms)
+        return _write(plan.registration_after(str(played), runs, terms), out)
+    say_allowed(None, model, set_)
+    return _write(plan.registration_before(study, terms, model or [], seeds, stop, preset, set_ or [], options), out)
 
 
 def _write(registration: Registration, out: Path) -> Output:
@@ -163,9 +101,11 @@ def _write(registration: Registration, out: Path) -> Output:
     from ostrom.ground.files import write_atomically
 
     content = registration.model_dump(mode="json")
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
-    html, markdown = pages.html(registration), pages.markdown(registration)
-    files = {out: text, out.with_suffix(".html"): html, out.with_suffix(".md"): markdown}
+    files = {
+        out: yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120),
+        out.with_suffix(".html"): pages.html(registration),
+        out.with_suffix(".md"): pages.markdown(registration),
+    }
     for path, data in files.items():
         try:
             write_atomically(path, data.encode("utf-8", errors="replace"))
@@ -202,6 +142,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
     from ostrom.analysis.registered import checked_against
     from ostrom.analysis.registration import read_registration
     from ostrom.data.rundata import run_data
+    from ostrom.features.registering.plan import study_here
     from ostrom.studies.run import open_run
 
     registration = read_registration(file)
@@ -225,35 +166,3 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> O
         *(() if one is None else one.text()),
     ]
     return Output(document, text, code=int(not fine), source=one)
-
-
-def study_here(registration: Registration, folder: Path, options: PlayOptions) -> list[str]:
-    """Return how the local study differs from the registered one; empty if it does not."""
-    from ostrom.analysis.registration import changed_prompts, without_model
-    from ostrom.engine.folder import FREE_TO_CHANGE, differences
-    from ostrom.features.registering.plan import PLACEHOLDER
-    from ostrom.ground.errors import OstromError
-    from ostrom.studies.resolve import resolve
-
-    stated = registration.stated
-    if registration.kind != "confirmatory":
-        return []
-    beside = folder / stated.study
-    models = [PLACEHOLDER] if registration.eligible is not None else list(stated.models)
-    try:
-        plan = resolve(
-            beside if beside.is_file() else stated.study,
-            preset=stated.preset,
-            changes=stated.set,
-            models=models,
-            seeds=stated.seeds,
-            options=options,
-        ).plan
-    except OstromError as error:
-        return [f"the study cannot be read here: {error}"]
-    before, after = (
-        {key: value for key, value in study.items() if key not in FREE_TO_CHANGE}
-        for study in (registration.study, without_model(plan.resolved(), PLACEHOLDER))
-    )
-    lines = [f"study here: {line}" for line in differences(before, after)]
-    return lines + [f"prompt here: {line}" for line in changed_prompts(registration.prompts, plan.prompts)]

@@ -18,12 +18,13 @@ CHECK = "ostrom register --check FILE [RUN]"
 
 def html(registration: Registration) -> str:
     """Return the registration as an HTML page with all values escaped."""
-    sections = []
-    for number, (title, notes, table) in enumerate(_parts(registration)):
-        section = Section(f"part{number}", title, notes=list(notes))
-        if table is not None:
-            section.tables.append(page_table(table, "", always_open=True))
-        sections.append(section)
+    sections = [
+        Section(
+            f"part{number}", title, notes=notes,
+            tables=[] if table is None else [page_table(table, "", always_open=True)],
+        )
+        for number, (title, notes, table) in enumerate(_parts(registration))
+    ]  # fmt: skip
     return plain_page(
         f"Registration ({registration.kind})", _title(registration), sections, about=_about(registration),
         warnings=_warnings(registration),
@@ -58,12 +59,10 @@ def _about(registration: Registration) -> str:
 
 
 def _warnings(registration: Registration) -> list[str]:
-    warnings = []
-    if registration.played is not None:
-        warnings.append(f"The run {registration.played.get('run')} had been played: nothing here is confirmatory.")
-    if registration.earlier:
-        warnings.append(f"Runs of this study were there already: {', '.join(registration.earlier)}.")
-    return warnings
+    played = registration.played
+    after = played and f"The run {played.get('run')} had been played: nothing here is confirmatory."
+    beside = registration.earlier and f"Runs of this study were there already: {', '.join(registration.earlier)}."
+    return [text for text in (after, beside) if text]
 
 
 def _parts(registration: Registration) -> list[tuple[str, list[str], Table | None]]:

@@ -1,5 +1,6 @@
 """Builds a registration from a study: what will be played, tested and concluded, with every choice explicit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,22 @@ from ostrom.analysis.registration import (
     Registration,
     SampleSize,
     StudyStatement,
+    changed_prompts,
     now,
+    read_contrast,
     without_model,
 )
-from ostrom.engine.folder import Folder, identity
+from ostrom.engine.folder import FREE_TO_CHANGE, Folder, differences, identity
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.ground.version import __version__
 from ostrom.ground.words import how_many
+from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.design import planned_contrast
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.resolve import resolve
+from ostrom.studies.run import open_run
 
 PLACEHOLDER = "http://eligible.invalid/v1#eligible"
 """A placeholder model for a study registered with a rule for models; no server has this name."""
@@ -41,43 +48,109 @@ class RegistrationTerms:
     runs: Path = Path("runs")
 
 
-def registration_for(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -> Registration:
-    """The registration of a study that has not been played."""
-    for one in (*terms.primary, *terms.secondary):
-        _check_contrast(plan, one)
+def read_terms(
+    primary: Sequence[str], secondary: Sequence[str], smallest: float | None, level: float, eligible: str | None,
+    pilot: str | None, runs: Path,
+) -> RegistrationTerms:  # fmt: skip
+    """Read the terms as stated on the command line."""
+    if not 0.8 <= level < 1:
+        raise UsageError(f"--level must lie between 0.8 and 1 (found {level:g})")
+    if smallest is not None and not 0 < smallest < float("inf"):
+        raise UsageError(f"--smallest must be a number above 0 (found {smallest:g})")
+    if eligible is not None and not eligible.strip():
+        raise UsageError("--eligible must say in words how the model is picked")
+    return RegistrationTerms(
+        tuple(read_contrast(text, "--primary", smallest) for text in primary),
+        tuple(read_contrast(text, "--secondary", smallest) for text in secondary),
+        level, eligible, pilot, runs,
+    )  # fmt: skip
+
+
+def registration_before(
+    study: str, terms: RegistrationTerms, models: list[str], seeds: int | None, stop: str | None, preset: str | None,
+    changes: list[str], options: PlayOptions,
+) -> Registration:  # fmt: skip
+    """Return the registration of a study that has not been played."""
+    if terms.eligible is not None and models:
+        raise UsageError("--model and --eligible exclude each other")
+    if stop is not None:
+        if seeds is not None:
+            raise UsageError("--seeds and --stop exclude each other")
+        rule = read_yaml(stop, "--stop")
+        if not isinstance(rule, dict):
+            raise UsageError(f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})")
+        first = terms.primary[0]
+        full_rule = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
+        changes = [*changes, f"stop={orjson.dumps(full_rule).decode()}"]
+    plan = resolve(
+        study, preset=preset, changes=changes, models=models if terms.eligible is None else [PLACEHOLDER], seeds=seeds,
+        options=options,
+    ).plan  # fmt: skip
+    if plan.study.people is not None:
+        raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
+    stated = StudyStatement(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
+    _check_contrasts(plan, terms)
     return _written(plan, stated, terms, _sample(plan, stated, terms), None)
 
 
-def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms) -> Registration:
+def registration_after(run: str, runs: Path, terms: RegistrationTerms) -> Registration:
     """Return the registration of a run that was already played; no result of it is confirmatory."""
-    for one in (*terms.primary, *terms.secondary):
-        _check_contrast(plan, one)
-    manifest = folder.manifest()
+    if terms.eligible is not None or terms.pilot is not None:
+        raise UsageError("--played: the run says what was played; leave --eligible and --from out")
+    with open_run(run, runs) as opened:
+        plan, manifest = opened.plan, opened.folder.manifest()
+        _check_contrasts(plan, terms)
+        with opened.folder.open_journal(manifest) as journal:
+            played = {
+                "run": opened.folder.path.name, "created": manifest["created"], "identity": identity(manifest),
+                "entries": journal.entries,
+            }  # fmt: skip
     statement = StudyStatement(study=str(manifest["study"]["name"]), preset=None, set=(), models=(), seeds=None)
     sample = SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
         interval="anytime" if plan.stop else "fixed", power=(),
         note="the run had been played: no power is stated",
     )  # fmt: skip
-    with folder.open_journal(manifest) as journal:
-        played = {
-            "run": folder.path.name, "created": manifest["created"], "identity": identity(manifest),
-            "entries": journal.entries,
-        }  # fmt: skip
     return _written(plan, statement, terms, sample, played)
 
 
-def _check_contrast(plan: StudyPlan, one: RegisteredContrast) -> None:
-    """Refuse a contrast that the study cannot estimate, or that has no interval under its stopping rule."""
+def study_here(registration: Registration, folder: Path, options: PlayOptions) -> list[str]:
+    """Return how the local study differs from the registered one; empty if it does not."""
+    stated = registration.stated
+    if registration.kind != "confirmatory":
+        return []
+    beside = folder / stated.study
     try:
-        sides, _ = planned_contrast(plan, one.query)
-    except UsageError as error:
-        raise UsageError(f"{one.words}: {error}") from None
-    if plan.stop is not None and None in sides.bounds:
-        raise UsageError(
-            f"{one.words}: the measure has no declared bounds, so no interval holds at every look of a stopping rule "
-            "(register --seeds instead)"
-        )
+        plan = resolve(
+            beside if beside.is_file() else stated.study,
+            preset=stated.preset,
+            changes=stated.set,
+            models=[PLACEHOLDER] if registration.eligible is not None else list(stated.models),
+            seeds=stated.seeds,
+            options=options,
+        ).plan
+    except OstromError as error:
+        return [f"the study cannot be read here: {error}"]
+    before, after = (
+        {key: value for key, value in study.items() if key not in FREE_TO_CHANGE}
+        for study in (registration.study, without_model(plan.resolved(), PLACEHOLDER))
+    )
+    lines = [f"study here: {line}" for line in differences(before, after)]
+    return lines + [f"prompt here: {line}" for line in changed_prompts(registration.prompts, plan.prompts)]
+
+
+def _check_contrasts(plan: StudyPlan, terms: RegistrationTerms) -> None:
+    """Refuse a contrast that the study cannot estimate, or that has no interval under its stopping rule."""
+    for one in (*terms.primary, *terms.secondary):
+        try:
+            sides, _ = planned_contrast(plan, one.query)
+        except UsageError as error:
+            raise UsageError(f"{one.words}: {error}") from None
+        if plan.stop is not None and None in sides.bounds:
+            raise UsageError(
+                f"{one.words}: the measure has no declared bounds, so no interval holds at every look of a stopping "
+                "rule (register --seeds instead)"
+            )
 
 
 def _rule(plan: StudyPlan) -> str | None:
